@@ -1,0 +1,30 @@
+"""How much is measured, and how two sides take turns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`rounds` of each side, in turn; a round is `requests` one after another, or `seconds` of many clients."""
+
+    rounds: int = 7
+    requests: int = 100
+    seconds: float = 1.5
+    many: int = 100_000
+    window: int = 200
+
+
+QUICK = Plan(rounds=5, requests=10, seconds=0.2, many=1_000)
+# Not counted: the first requests load modules, open connections and fill caches.
+WARM_UP = 30
+
+
+def in_turn(rounds: int, sides: dict[str, Callable[[], float]]) -> dict[str, float]:
+    """The median of each side, measured A, B, A, B, …, so that whatever else the machine does hits all alike."""
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, measure in sides.items():
+            found[name].append(measure())
+    return {name: median(values) for name, values in found.items()}

@@ -1,0 +1,71 @@
+"""Where the time of a save or a resume goes, inside this process and without the network."""
+
+import cProfile
+import os
+import pstats
+import tempfile
+import time
+from functools import partial
+from statistics import median
+
+from benchmarks.http_client import HEAD_END, WrongAnswer
+from benchmarks.sides import Calls, fill
+
+REQUESTS = 500
+SHOWN = 30
+
+
+def profile(kind: str) -> None:
+    """Print a request's median time as it is, then the functions that cost most (which run slower while watched)."""
+    with tempfile.TemporaryDirectory(prefix="stillhere-bench-") as folder:
+        os.environ |= {"STILLHERE_DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        requests = _Requests(kind)
+        took = median(requests.seconds() for _ in range(REQUESTS))
+        watch = cProfile.Profile()
+        watch.runcall(lambda: [requests.seconds() for _ in range(REQUESTS)])
+        statistics = pstats.Stats(watch)
+        statistics.strip_dirs().sort_stats("tottime").print_stats(SHOWN)
+        statistics.sort_stats("cumulative").print_stats(r"sessions_app|config|messages|writing|resume|locking|receipts|handlers")
+        print(f"{kind}: {took * 1e6:.0f} µs, the median of {REQUESTS} unwatched requests")
+
+
+class _Requests:
+    """Requests straight to the handler that the bridge runs in its threads."""
+
+    def __init__(self, kind: str) -> None:
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        from config.bridge import Handler, _environ
+        from sessions_app.auth import caller_of_user
+        from sessions_app.services import keys, writing
+
+        call_command("migrate", verbosity=0)
+        writing.group_commits()
+        user = keys.create_user(username="bench", superuser=False)
+        calls = Calls(keys.create_key(caller=caller_of_user(user), name="bench").secret)
+        self._handler, self._environ = Handler(), _environ
+        [session] = fill(calls, self._send, 1, messages=200)
+        self._make = partial(calls.save if kind == "save" else calls.resume, session)
+        for _ in range(50):
+            self.seconds()
+
+    def seconds(self) -> float:
+        request = self._make()
+        began = time.perf_counter()
+        self._send(request)
+        return time.perf_counter() - began
+
+    def _send(self, request: bytes) -> None:
+        head, _, body = request.partition(HEAD_END)
+        first, *lines = head.decode().split("\r\n")
+        method, address, _ = first.split(" ")
+        path, _, query = address.partition("?")
+        headers = [(name.lower().encode(), value.encode()) for name, value in (line.split(": ", 1) for line in lines)]
+        scope = {"method": method, "path": path, "query_string": query.encode(), "http_version": "1.1", "headers": headers}
+        response = self._handler.respond(self._environ(scope, body))
+        if response.status_code >= 400:
+            raise WrongAnswer(f"{response.status_code} {getattr(response, 'content', b'')[:500]!r}")
+        response.close()

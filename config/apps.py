@@ -1,0 +1,10 @@
+from django.apps import AppConfig
+
+
+class ConfigConfig(AppConfig):
+    """For the commands `run` and `serve`, and for the checks of the settings."""
+
+    name = "config"
+
+    def ready(self) -> None:
+        from config import checks  # noqa: F401 - importing registers them

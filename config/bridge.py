@@ -1,0 +1,233 @@
+"""HTTP from ASGI into Django's synchronous handler, in a bounded pool of long-lived threads.
+
+Django's own ASGI handler gives every request a new thread and a new database connection, and cancels a view whose
+client has gone. Here the threads and their connections live on, a request that was received whole runs to its end
+whether or not anyone still waits, and what is too big or too much is refused before Django sees it.
+"""
+
+import asyncio
+import io
+import logging
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+import orjson
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.signals import request_started
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+from sessions_app.errors import AppError, BadRequest, TooLarge, Unavailable
+from sessions_app.live.threads import DatabaseThreads
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+BODY_SECONDS = 60
+BODIES_IN_MEMORY = 64_000_000
+logger = logging.getLogger(__name__)
+
+
+IMPORT = "/api/v1/import"
+
+
+class BodyTooLarge(TooLarge):
+    def __init__(self, limit: int, path: str) -> None:
+        hint = "A larger file goes in by command: manage.py import --user NAME FILE." if path == IMPORT else "Split it."
+        super().__init__(f"A request has at most {limit} bytes. {hint}", code="body_too_large", details={"limit": limit})
+
+
+class Busy(Unavailable):
+    code, message = "busy", "The server has as much to do as it can take. Try again shortly."
+
+
+class Handler(WSGIHandler):
+    """Django's handler without the detour through `start_response`."""
+
+    def respond(self, environ: dict[str, Any]) -> HttpResponseBase:
+        request_started.send(sender=self.__class__, environ=environ)
+        return self.get_response(WSGIRequest(environ))
+
+
+class Bridge:
+    """An ASGI application for HTTP. `threads` run views; at most `queue` requests are in the house at once."""
+
+    def __init__(self, *, threads: int, queue: int, max_body_bytes: int) -> None:
+        self._handler = Handler()
+        self._pool = DatabaseThreads(threads, "http")
+        self._queue, self._max_body_bytes = queue, max_body_bytes
+        self._requests = self._body_bytes = 0
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        self._requests += 1
+        body = b""
+        try:
+            if self._requests > self._queue:
+                raise Busy(retry_after=1)
+            body = await self._read_body(scope, receive)
+            self._body_bytes += len(body)
+            await self._run(scope, body, receive, send)
+        except AppError as error:
+            await _refuse(error, send)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # The client left before its request was complete: there is nothing to run and nobody to answer.
+        finally:
+            self._requests -= 1
+            self._body_bytes -= len(body)
+
+    def close(self) -> None:
+        """Let what was received run to its end."""
+        self._pool.close()
+
+    async def _read_body(self, scope: Message, receive: Receive) -> bytes:
+        if (declared := _declared_length(scope)) is not None and declared > self._max_body_bytes:
+            raise BodyTooLarge(self._max_body_bytes, scope["path"])
+        first = await receive()
+        if first["type"] == "http.request" and not first.get("more_body"):
+            return self._checked(scope, first.get("body", b""))
+        chunks, size, message = [], 0, first
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while True:
+                    if message["type"] == "http.disconnect":
+                        raise ConnectionError
+                    chunks.append(message.get("body", b""))
+                    size += len(chunks[-1])
+                    if size > self._max_body_bytes:
+                        raise BodyTooLarge(self._max_body_bytes, scope["path"])
+                    if not message.get("more_body"):
+                        return self._checked(scope, b"".join(chunks))
+                    message = await receive()
+        except TimeoutError:
+            raise BadRequest("The request's body took too long to arrive.", code="body_too_slow") from None
+
+    def _checked(self, scope: Message, body: bytes) -> bytes:
+        if len(body) > self._max_body_bytes:
+            raise BodyTooLarge(self._max_body_bytes, scope["path"])
+        if self._body_bytes + len(body) > BODIES_IN_MEMORY and self._requests > 1:
+            raise Busy(retry_after=1)
+        return body
+
+    async def _run(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        environ = _environ(scope, body)
+        without_body = scope["method"] == "HEAD"
+
+        def work() -> tuple[int, list[tuple[bytes, bytes]], bytes | None]:
+            response = self._handler.respond(environ)
+            try:
+                headers = _headers(response)
+                if isinstance(response, HttpResponse):
+                    return response.status_code, headers, b"" if without_body else response.content
+                self._stream(response, headers, without_body, receive, send, loop)
+                return response.status_code, headers, None
+            finally:
+                response.close()
+
+        status, headers, content = await loop.run_in_executor(self._pool, work)
+        if content is not None:
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": content})
+
+    def _stream(
+        self,
+        response: HttpResponseBase,
+        headers: list[tuple[bytes, bytes]],
+        without_body: bool,
+        receive: Receive,
+        send: Send,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """Chunk by chunk from the view's thread, at the client's pace, until the client has gone."""
+        gone = asyncio.run_coroutine_threadsafe(_disconnected(receive), loop)
+
+        def put(message: Message) -> None:
+            asyncio.run_coroutine_threadsafe(_sent(send, message), loop).result()
+
+        put({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        if not without_body and isinstance(response, StreamingHttpResponse):
+            chunks: Iterable[bytes] = response.streaming_content  # type: ignore[assignment]
+            for chunk in chunks:
+                if gone.done():
+                    return
+                put({"type": "http.response.body", "body": chunk, "more_body": True})
+        put({"type": "http.response.body", "body": b""})
+        gone.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _sent(send: Send, message: Message) -> None:
+    await send(message)
+
+
+async def _refuse(error: AppError, send: Send) -> None:
+    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"cache-control", b"no-store"), (b"connection", b"close")]
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    content = orjson.dumps(error.as_json())
+    headers.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+def _declared_length(scope: Message) -> int | None:
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else None
+    return None
+
+
+def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    headers += [(b"set-cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
+    if response.status_code in {204, 304} or response.has_header("Content-Length"):
+        return headers
+    if isinstance(response, HttpResponse):
+        headers.append((b"content-length", str(len(response.content)).encode()))
+    return headers
+
+
+def _environ(scope: Message, body: bytes) -> dict[str, Any]:
+    """The WSGI view of an ASGI scope."""
+    server, client = scope.get("server") or ("localhost", 80), scope.get("client") or ("", 0)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode("utf-8", "surrogatepass").decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1]),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "REMOTE_ADDR": client[0],
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.url_scheme": scope.get("scheme", "http"),
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": _Errors(),
+        "wsgi.version": (1, 0),
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope["headers"]:
+        if b"_" in name:  # It would pass for the header with a dash, past a proxy that strips that one.
+            continue
+        key = name.decode("latin-1").upper().replace("-", "_")
+        text = value.decode("latin-1")
+        if key == "CONTENT_TYPE":
+            environ[key] = text
+        elif key != "CONTENT_LENGTH":
+            key = f"HTTP_{key}"
+            joint = ";" if key == "HTTP_COOKIE" else ","
+            environ[key] = f"{environ[key]}{joint}{text}" if key in environ else text
+    return environ
+
+
+class _Errors(io.StringIO):
+    """WSGI asks for a stream of errors; whatever comes there is logged."""
+
+    def write(self, text: str) -> int:
+        logger.error(text.rstrip())
+        return len(text)

@@ -1,0 +1,91 @@
+"""Typed readers of the environment. A value that cannot be read stops the start with one clear line."""
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+PREFIX = "STILLHERE_"
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's text, or `default` where it is unset or empty."""
+    return os.environ.get(PREFIX + name, "").strip() or default
+
+
+def web_address(name: str) -> str:
+    """An http(s) address without a slash at its end; empty where it is unset."""
+    value = text(name).rstrip("/")
+    if value and urlsplit(value).scheme not in {"http", "https"}:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must start with http:// or https://, not {value!r}.")
+    return value
+
+
+def integer(name: str, default: int, *, least: int = 0) -> int:
+    """A whole number of at least `least`."""
+    value = text(name, str(default))
+    try:
+        number = int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be a whole number, not {value!r}.") from None
+    if number < least:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be at least {least}, not {number}.")
+    return number
+
+
+def flag(name: str, *, default: bool) -> bool:
+    value = text(name, "1" if default else "0").lower()
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{PREFIX}{name} must be 1 or 0, not {value!r}.")
+
+
+def names(name: str, default: str = "") -> list[str]:
+    """A comma-separated list."""
+    return [item.strip() for item in text(name, default).split(",") if item.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """A folder that only its owner may enter; made where it is missing."""
+    path = Path(text(name, str(default))).expanduser().resolve()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(f"{PREFIX}{name}: cannot make {path}: {error.strerror}.") from None
+    return path
+
+
+def secret(name: str, file: Path) -> str:
+    """The variable, or the secret kept in `file` (0600), which is made once and by one process only."""
+    if given := text(name):
+        return given
+    fresh = secrets.token_urlsafe(48)
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return file.read_text(encoding="ascii").strip()
+    with os.fdopen(handle, "w", encoding="ascii") as stream:
+        stream.write(fresh)
+    return fresh
+
+
+def database(name: str, default: str) -> dict[str, object]:
+    """Django's ENGINE, NAME, … from `sqlite:////folder/file.sqlite3` or `postgresql://user:password@host:port/name?option=value`."""
+    url = urlsplit(text(name, default))
+    if url.scheme in {"sqlite", "sqlite3"}:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": unquote(url.path[1:]) or ":memory:"}
+    if url.scheme in {"postgres", "postgresql"}:
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(url.path.lstrip("/")),
+            "USER": unquote(url.username or ""),
+            "PASSWORD": unquote(url.password or ""),
+            "HOST": url.hostname or "",
+            "PORT": url.port or "",
+            "OPTIONS": dict(parse_qsl(url.query)),
+        }
+    raise ImproperlyConfigured(f"{PREFIX}{name} must begin with sqlite:// or postgresql://.")

@@ -1,0 +1,46 @@
+"""What holds for every request, and for every answer under /api/, whoever made it."""
+
+from collections.abc import Callable
+
+import orjson
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+from sessions_app.errors import AppError, BadRequest, Forbidden, MethodNotAllowed, NotFound, TooLarge
+from sessions_app.schemas.strict_json import REPLACEMENT
+
+_KINDS: dict[int, type[AppError]] = {kind.status: kind for kind in (BadRequest, Forbidden, NotFound, MethodNotAllowed, TooLarge)}
+
+
+def storable_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """A NUL in an address is replaced as in bodies: PostgreSQL cannot even look for it."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if "\0" in request.path_info:
+            request.path_info = request.path_info.replace("\0", REPLACEMENT)
+            request.path = request.path.replace("\0", REPLACEMENT)
+        query = request.META.get("QUERY_STRING", "")
+        if "%00" in query or "\0" in query:
+            request.META["QUERY_STRING"] = query.replace("%00", "%EF%BF%BD").replace("\0", "%EF%BF%BD")
+        return get_response(request)
+
+    return middleware
+
+
+def api_shape(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Refusals that Django or Ninja made in their own form (405, a bad Host, an unexpected error) take the one shape."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if response.status_code < 400 or not request.path_info.startswith("/api/"):
+            return response
+        if response.get("Content-Type", "").startswith("application/json"):
+            return response
+        error = _KINDS.get(response.status_code, AppError)()
+        body = orjson.dumps(error.as_json())
+        shaped = HttpResponse(body, status=response.status_code, content_type="application/json; charset=utf-8")
+        shaped["Cache-Control"] = "no-store"
+        if "Allow" in response:
+            shaped["Allow"] = response["Allow"]
+        return shaped
+
+    return middleware

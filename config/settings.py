@@ -1,0 +1,193 @@
+"""All settings, read from the environment once, in a fixed order: paths, who may reach us, apps, data, security, limits, logs."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from corsheaders.defaults import default_headers
+from django.utils.csp import CSP
+
+from config import env, sqlite
+
+# --- Paths
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
+
+# --- Who may reach us, and where
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8000)
+PUBLIC_URL = env.text("PUBLIC_URL", f"http://{HOST}:{PORT}").rstrip("/")
+_public = urlsplit(PUBLIC_URL)
+SECURE = _public.scheme == "https"
+DEBUG = env.flag("DEBUG", default=False)
+SECRET_KEY = env.secret("SECRET_KEY", DATA_DIR / "secret_key")
+ALLOWED_HOSTS = env.names("ALLOWED_HOSTS") or sorted({_public.hostname or HOST, HOST, "localhost", "127.0.0.1", "[::1]"})
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
+if TRUSTED_PROXIES and SECURE:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# --- Apps and the way of a request
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "corsheaders",
+    "channels",
+    "ninja",
+    "sessions_app",
+    "memory_app",
+    # For its commands: run and serve.
+    "config",
+]
+MIDDLEWARE = [
+    "config.middleware.storable_address",
+    "config.middleware.api_shape",
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "sessions_app.views.errors.PageErrors",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.csp",
+                "sessions_app.views.frame.sidebar",
+            ],
+        },
+    },
+]
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Hashed and compressed names need `collectstatic`, which `manage.py serve` runs; without it files come from their source.
+STATIC_MANIFEST = env.flag("STATIC_MANIFEST", default=False)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "config.static.HashedStaticFiles"
+        if STATIC_MANIFEST
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+WHITENOISE_AUTOREFRESH = False
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+# --- Data
+_sqlite_connection = sqlite.install()
+DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'stillhere.sqlite3'}")}
+_database = DATABASES["default"]
+# Requests run in long-lived threads, so a connection lives as long as its thread.
+_database["CONN_MAX_AGE"] = None
+if _database["ENGINE"] == "django.db.backends.sqlite3":
+    _database["OPTIONS"] = sqlite.options(_sqlite_connection)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REDIS_URL = env.text("REDIS_URL")
+_redis_layer = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "capacity": 10_000}}
+CHANNEL_LAYERS = {"default": _redis_layer if REDIS_URL else {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+# --- Security
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_SSL_REDIRECT = SECURE
+# Probes inside a container speak plain HTTP.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF, CSP.NONCE],
+    "style-src": [CSP.SELF, CSP.NONCE],
+    "img-src": [CSP.SELF, "data:"],
+    "font-src": [CSP.SELF],
+    "connect-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "base-uri": [CSP.NONE],
+    "frame-ancestors": [CSP.NONE],
+    "manifest-src": [CSP.SELF],
+}
+X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "sessions_app.views.errors.csrf_failure"
+CORS_ALLOWED_ORIGINS = env.names("CORS_ORIGINS")
+CORS_URLS_REGEX = r"^/api/.*$"
+CORS_ALLOW_CREDENTIALS = False
+# Beyond corsheaders' own: conditions (creating a session under one's own id needs one), and which run a memory write is from.
+CORS_ALLOW_HEADERS = [*default_headers, "if-match", "if-none-match", "stillhere-run"]
+CORS_EXPOSE_HEADERS = ["ETag", "Idempotent-Replayed", "Retry-After"]
+LOGIN_ATTEMPTS = 10
+LOGIN_WINDOW_SECONDS = 300
+
+# --- Limits (sizes in bytes unless the name says otherwise)
+MAX_BODY_BYTES = env.integer("MAX_BODY_BYTES", 5_000_000, least=1_000)
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+WINDOW_MESSAGES = env.integer("WINDOW_MESSAGES", 200, least=1)
+WINDOW_BYTES = env.integer("WINDOW_BYTES", 2_000_000, least=1)
+PROJECT_BYTES = env.integer("PROJECT_BYTES", 10_000_000, least=1)
+WORKERS = env.integer("WORKERS", 1, least=1)
+THREADS = env.integer("THREADS", 16, least=1)
+QUEUE = env.integer("QUEUE", 512, least=1)
+# How often a quiet socket hears that it lives.
+HEARTBEAT_SECONDS = env.integer("HEARTBEAT_SECONDS", 25, least=1)
+
+# --- The chat page's answers: an OpenAI-compatible endpoint (`…/v1`), else the built-in stand-in
+CHAT_URL = env.web_address("CHAT_URL")
+CHAT_MODEL = env.text("CHAT_MODEL", "default")
+CHAT_KEY = env.text("CHAT_KEY")
+CHAT_STREAMS = env.integer("CHAT_STREAMS", 8, least=1)
+CHAT_WORD_MS = env.integer("CHAT_WORD_MS", 40)
+
+# --- Logs
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    # Expected refusals (4xx) are the caller's business, not the operator's.
+    "loggers": {"django.request": {"level": "ERROR"}},
+}

@@ -1,0 +1,64 @@
+"""What the server does by itself beside answering: threads that index for search, and forget what is due."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import connections
+
+from sessions_app.services.indexing import index_waiting
+from sessions_app.services.pruning import prune_some
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """`work` is called every `seconds`, and again at once as long as it answers something else than 0."""
+
+    name: str
+    seconds: float
+    work: Callable[[], int]
+
+
+CHORES = (
+    Chore("indexing", 1.0, index_waiting),
+    Chore("pruning", 3600.0, lambda: sum(prune_some().values())),
+)
+# Between two steps of a chore, so that saves come first.
+BREATH_SECONDS = 0.005
+
+
+class Upkeep:
+    """One thread a chore; none of them keeps the process alive."""
+
+    def __init__(self, chores: tuple[Chore, ...] = CHORES) -> None:
+        self._ending = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(chore,), name=chore.name, daemon=True) for chore in chores]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, chore: Chore) -> None:
+        try:
+            while not self._ending.wait(chore.seconds):
+                self._do(chore)
+        finally:
+            connections.close_all()
+
+    def _do(self, chore: Chore) -> None:
+        try:
+            while chore.work() and not self._ending.wait(BREATH_SECONDS):
+                pass
+        except Exception as error:
+            # A full disk or a database that is away: the next round finds out whether it still is.
+            logger.warning("%s failed: %s", chore.name, type(error).__name__)
+            for connection in connections.all(initialized_only=True):
+                connection.close_if_unusable_or_obsolete()

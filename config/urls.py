@@ -1,0 +1,23 @@
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path, re_path
+
+from config.api import api, refuse
+from sessions_app.errors import NotFound
+
+
+def unknown_address(request: HttpRequest) -> HttpResponse:
+    """Under /api/ even an address that does not exist answers in the API's shape."""
+    return refuse(NotFound())
+
+
+urlpatterns = [
+    path("api/v1/", api.urls),
+    re_path(r"^api/", unknown_address),
+    path("admin/", admin.site.urls),
+    path("", include("sessions_app.urls")),
+]
+handler404 = "sessions_app.views.errors.not_found"
+handler500 = "sessions_app.views.errors.server_error"
+handler403 = "sessions_app.views.errors.forbidden"
+handler400 = "sessions_app.views.errors.bad_request"

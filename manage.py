@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+"""Django's command line, with this project's settings."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:2] == ["serve"]:
+        # Production serves static files under hashed names; settings are read before the command runs.
+        os.environ.setdefault("STILLHERE_STATIC_MANIFEST", "1")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

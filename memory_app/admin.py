@@ -1,0 +1,38 @@
+"""The operator's view of memory. It looks, it does not write, and it reads no values in lists."""
+
+from django.contrib import admin
+
+from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion, Run
+from sessions_app.admin import ReadOnlyAdmin
+
+
+@admin.register(MemoryStore)
+class MemoryStoreAdmin(ReadOnlyAdmin):
+    list_display = ("project", "size_bytes", "rev", "fence", "holder", "lease_expires_at")
+    list_select_related = ("project", "holder")
+    search_fields = ("project__path",)
+
+
+@admin.register(MemoryEntry)
+class MemoryEntryAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "project", "size_bytes", "rev", "updated_at")
+    list_select_related = ("project",)
+    list_filter = ("namespace", "updated_at")
+    search_fields = ("key", "project__path")
+    deferred = ("value",)
+
+
+@admin.register(MemoryVersion)
+class MemoryVersionAdmin(ReadOnlyAdmin):
+    list_display = ("entry", "rev", "size_bytes", "saved_at", "by")
+    list_select_related = ("entry",)
+    search_fields = ("entry__key",)
+    deferred = ("value",)
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "project", "fence", "started_at", "last_seen_at", "ended_at")
+    list_select_related = ("project",)
+    list_filter = (("ended_at", admin.EmptyFieldListFilter), "started_at")
+    search_fields = ("agent", "project__path")

@@ -1,0 +1,42 @@
+from django.db import models
+
+from sessions_app.queries.shared import now
+
+NAME_LENGTH = 128
+
+
+class MemoryEntry(models.Model):
+    """One JSON value under a namespace and a key."""
+
+    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="memory_entries")
+    namespace = models.CharField(max_length=NAME_LENGTH)
+    key = models.CharField(max_length=NAME_LENGTH)
+    value = models.TextField(help_text="The value as JSON.")
+    rev = models.PositiveBigIntegerField()
+    size_bytes = models.PositiveIntegerField()
+    updated_at = models.DateTimeField(default=now)
+
+    class Meta:
+        verbose_name_plural = "memory entries"
+        constraints = [models.UniqueConstraint(fields=["project", "namespace", "key"], name="memory_key_once")]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.key}"
+
+
+class MemoryVersion(models.Model):
+    """What an entry was, and is: its last ten values. They go with the entry."""
+
+    entry = models.ForeignKey(MemoryEntry, on_delete=models.CASCADE, related_name="versions")
+    value = models.TextField()
+    rev = models.PositiveBigIntegerField()
+    size_bytes = models.PositiveIntegerField()
+    saved_at = models.DateTimeField(default=now)
+    by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        ordering = ("-rev",)
+        constraints = [models.UniqueConstraint(fields=["entry", "rev"], name="memory_version_once")]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} rev {self.rev}"

@@ -1,0 +1,31 @@
+from datetime import datetime
+
+from django.db import models
+
+from memory_app.models.run import Run
+from sessions_app.queries.shared import now
+
+
+class MemoryStore(models.Model):
+    """A project's memory: its counters, and who may write. Every write of memory locks this row first."""
+
+    project = models.OneToOneField(
+        "sessions_app.Project", primary_key=True, on_delete=models.CASCADE, related_name="memory_store"
+    )
+    # Counts the writes of entries; an entry's rev is the number of the write that made it, so none is used twice.
+    rev = models.PositiveBigIntegerField(default=0)
+    size_bytes = models.PositiveBigIntegerField(default=0)
+    # Raised whenever the lease gets another holder. Who held it under a lower number writes no more.
+    fence = models.PositiveBigIntegerField(default=0)
+    holder = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=now, editable=False)
+
+    def __str__(self) -> str:
+        return f"memory of {self.project_id}"
+
+    def holder_at(self, moment: datetime) -> Run | None:
+        """Who holds the lease, if it has not run out."""
+        if self.lease_expires_at is None or self.lease_expires_at <= moment:
+            return None
+        return self.holder

@@ -1,0 +1,88 @@
+"""Reading entries."""
+
+import uuid
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db.models import Count, Sum
+
+from memory_app.models import MemoryEntry, MemoryVersion, Run
+from sessions_app.errors import NotFound
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.shared import Caller, rfc3339
+
+
+def list_namespaces(*, caller: Caller, project_id: uuid.UUID) -> list[dict[str, Any]]:
+    """Each with its number of keys and its bytes."""
+    get_project(caller=caller, project_id=project_id)
+    rows = MemoryEntry.objects.filter(project_id=project_id).values("namespace").order_by("namespace")
+    counted = rows.annotate(count=Count("id"), size_bytes=Sum("size_bytes"))
+    return [{"namespace": row["namespace"], "count": row["count"], "size_bytes": row["size_bytes"]} for row in counted]
+
+
+def list_keys(
+    *, caller: Caller, project_id: uuid.UUID, namespace: str, prefix: str, after: str, limit: int
+) -> list[dict[str, Any]]:
+    """The namespace's keys in order, without values; one more than `limit` where there are more."""
+    get_project(caller=caller, project_id=project_id)
+    rows = MemoryEntry.objects.filter(project_id=project_id, namespace=namespace, key__gt=after)
+    if prefix:
+        # Not LIKE: it takes `_` for any character. Names are ASCII, so this is the end of what begins with the prefix.
+        rows = rows.filter(key__gte=prefix, key__lt=prefix + "\x7f")
+    found = rows.order_by("key").values_list("key", "rev", "size_bytes", "updated_at")[: limit + 1]
+    return [
+        {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at)}
+        for key, rev, size_bytes, updated_at in found
+    ]
+
+
+def get_entry(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> MemoryEntry:
+    get_project(caller=caller, project_id=project_id)
+    entry = MemoryEntry.objects.filter(project_id=project_id, namespace=namespace, key=key).first()
+    if entry is None:
+        raise NotFound
+    return entry
+
+
+def list_versions(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> list[MemoryVersion]:
+    """The last ten values, the newest first."""
+    return list(get_entry(caller=caller, project_id=project_id, namespace=namespace, key=key).versions.all())
+
+
+def list_runs(*, caller: Caller, project_id: uuid.UUID, limit: int) -> list[Run]:
+    get_project(caller=caller, project_id=project_id)
+    return list(Run.objects.filter(project_id=project_id)[:limit])
+
+
+def memory_stats(*, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
+    project = get_project(caller=caller, project_id=project_id)
+    namespaces = list_namespaces(caller=caller, project_id=project_id)
+    return {
+        "size_bytes": sum(row["size_bytes"] for row in namespaces),
+        "entries": {row["namespace"]: row["count"] for row in namespaces},
+        "session_count": max(1, project.session_count),
+        "limits": {"project_bytes": settings.PROJECT_BYTES, "entry_bytes": 1_000_000, "versions": 10},
+    }
+
+
+def entry_json(entry: MemoryEntry) -> dict[str, Any]:
+    """The stored text goes out as it is."""
+    return {
+        "namespace": entry.namespace,
+        "key": entry.key,
+        "value": orjson.Fragment(entry.value),
+        "rev": entry.rev,
+        "size_bytes": entry.size_bytes,
+        "updated_at": rfc3339(entry.updated_at),
+    }
+
+
+def version_json(version: MemoryVersion) -> dict[str, Any]:
+    return {
+        "rev": version.rev,
+        "value": orjson.Fragment(version.value),
+        "size_bytes": version.size_bytes,
+        "saved_at": rfc3339(version.saved_at),
+        "by": version.by,
+    }

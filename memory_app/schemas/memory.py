@@ -1,0 +1,103 @@
+"""Shapes of memory and runs."""
+
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field
+
+from sessions_app.schemas.common import In
+
+
+class NamespaceOut(Schema):
+    namespace: str
+    count: int
+    size_bytes: int
+
+
+class NamespaceList(Schema):
+    items: list[NamespaceOut]
+    next: str | None
+
+
+class KeyOut(Schema):
+    key: str
+    rev: int
+    size_bytes: int
+    updated_at: str
+
+
+class KeyList(Schema):
+    items: list[KeyOut]
+    next: str | None
+
+
+class EntryOut(Schema):
+    namespace: str
+    key: str
+    value: Any
+    rev: int
+    size_bytes: int
+    updated_at: str
+
+
+class EntrySaved(EntryOut):
+    """`redacted`: how many secrets of which kind were taken out before it was stored."""
+
+    redacted: dict[str, int]
+
+
+class VersionOut(Schema):
+    rev: int
+    value: Any
+    size_bytes: int
+    saved_at: str
+    by: str
+
+
+class VersionList(Schema):
+    items: list[VersionOut]
+    next: str | None
+
+
+class StatsOut(Schema):
+    size_bytes: int
+    entries: dict[str, int]
+    session_count: int
+    limits: dict[str, int]
+
+
+class RunIn(In):
+    agent: str = ""
+
+
+class EntryIn(In):
+    namespace: str
+    key: str
+    value: Any
+
+
+class RunEnd(In):
+    """What the agent still holds."""
+
+    entries: list[EntryIn] = Field(default=[], max_length=500)
+
+
+class Holder(Schema):
+    run_id: str
+    agent: str
+    number: int
+    fence: int
+
+
+class RunOut(Schema):
+    """`mode`: `writer` holds the lease; `holder` is whoever does. `session_count`: this is the project's n-th run."""
+
+    run_id: str
+    mode: str
+    fence: int
+    holder: Holder | None
+    session_count: int
+
+
+class RunEnded(RunOut):
+    redacted: dict[str, int]

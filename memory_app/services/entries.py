@@ -1,0 +1,189 @@
+"""Writing entries: keys, versions, quota, compare-and-set."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion
+from memory_app.models.entry import NAME_LENGTH
+from memory_app.services.lease import lock_for_writing
+from memory_app.services.shapes import check_shape
+from sessions_app import events
+from sessions_app.errors import InsufficientStorage, Invalid, NotFound, PreconditionFailed, TooLarge
+from sessions_app.queries.shared import Caller, EventType, now
+from sessions_app.redaction import redact
+from sessions_app.services.json_text import json_text
+from sessions_app.services.writing import write
+
+ENTRY_BYTES = 1_000_000
+VERSIONS = 10
+_NAME = re.compile(rf"(?!\.)[A-Za-z0-9._-]{{1,{NAME_LENGTH}}}")
+
+
+class EntryTooLarge(TooLarge):
+    message = f"An entry has at most {ENTRY_BYTES} bytes of JSON. Split it into several keys."
+
+
+class MemoryFull(InsufficientStorage):
+    code, message = "over_quota", "The project's memory is full. Delete entries, or raise STILLHERE_PROJECT_BYTES."
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    namespace: str
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEntry:
+    """As it is stored: without secrets, as text."""
+
+    namespace: str
+    key: str
+    text: str
+    size_bytes: int
+    redacted: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """`If-Match` and `If-None-Match`; empty: none."""
+
+    if_match: str = ""
+    if_none_match: str = ""
+
+    def check(self, entry: MemoryEntry | None) -> None:
+        etag = "" if entry is None else entry_etag(entry.rev)
+        if self.if_match and not _names(self.if_match, etag):
+            raise PreconditionFailed(details={"etag": etag or None})
+        if self.if_none_match and _names(self.if_none_match, etag):
+            raise PreconditionFailed(details={"etag": etag})
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    entry: MemoryEntry
+    made: bool
+    redacted: dict[str, int]
+
+
+def put_entry(
+    *, caller: Caller, project_id: uuid.UUID, entry: NewEntry, conditions: Conditions, run_id: uuid.UUID | None
+) -> Stored:
+    """Store a value; the same value again changes nothing. 413 over 1 MB, 507 over the project's quota."""
+    checked = check_entry(entry)
+
+    def work() -> Stored:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        return store_entry(caller=caller, store=store, entry=checked, conditions=conditions)
+
+    return write(work)
+
+
+def delete_entry(
+    *, caller: Caller, project_id: uuid.UUID, namespace: str, key: str, conditions: Conditions, run_id: uuid.UUID | None
+) -> None:
+    """Delete it with its versions."""
+    check_shape(namespace, key, {"rules": [], "endpoints": []})
+
+    def work() -> None:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        entry = _find(store, namespace, key)
+        conditions.check(entry)
+        if entry is None:
+            raise NotFound
+        store.rev += 1
+        store.size_bytes -= entry.size_bytes
+        store.save(update_fields=["rev", "size_bytes"])
+        entry.delete()
+        _tell(caller, store, namespace, key, deleted=True)
+
+    write(work)
+
+
+def restore_version(
+    *, caller: Caller, project_id: uuid.UUID, namespace: str, key: str, rev: int, run_id: uuid.UUID | None
+) -> Stored:
+    """Make an earlier value the present one, as a new rev."""
+
+    def work() -> Stored:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        version = MemoryVersion.objects.filter(
+            entry__project_id=project_id, entry__namespace=namespace, entry__key=key, rev=rev
+        ).first()
+        if version is None:
+            raise NotFound
+        return store_entry(caller=caller, store=store, entry=CheckedEntry(namespace, key, version.value, version.size_bytes, {}))
+
+    return write(work)
+
+
+def check_entry(entry: NewEntry) -> CheckedEntry:
+    """What can be said without the database: names, shape, size. Secrets are taken out here."""
+    for field in ("namespace", "key"):
+        if not _NAME.fullmatch(getattr(entry, field)):
+            raise Invalid(
+                f"A {field} has 1 to {NAME_LENGTH} of A-Z a-z 0-9 . _ - and begins with no dot.", details={"field": field}
+            )
+    check_shape(entry.namespace, entry.key, entry.value)
+    value, redacted = redact(entry.value)
+    text = json_text(value)
+    size_bytes = len(text.encode())
+    if size_bytes > ENTRY_BYTES:
+        raise EntryTooLarge(details={"size_bytes": size_bytes, "limit": ENTRY_BYTES})
+    return CheckedEntry(entry.namespace, entry.key, text, size_bytes, redacted)
+
+
+def store_entry(*, caller: Caller, store: MemoryStore, entry: CheckedEntry, conditions: Conditions | None = None) -> Stored:
+    """In the caller's transaction, on the locked store."""
+    found = _find(store, entry.namespace, entry.key)
+    (conditions or Conditions()).check(found)
+    if found is not None and found.value == entry.text:
+        return Stored(found, False, entry.redacted)
+    _reserve(store, entry.size_bytes - (0 if found is None else found.size_bytes))
+    row = found or MemoryEntry(project_id=store.project_id, namespace=entry.namespace, key=entry.key)
+    row.value, row.size_bytes, row.rev, row.updated_at = entry.text, entry.size_bytes, store.rev, now()
+    row.save()
+    _keep_version(caller, row)
+    _tell(caller, store, entry.namespace, entry.key)
+    return Stored(row, found is None, entry.redacted)
+
+
+def entry_etag(rev: int) -> str:
+    return f'"{rev}"'
+
+
+def _reserve(store: MemoryStore, growth: int) -> None:
+    size_bytes = store.size_bytes + growth
+    if growth > 0 and size_bytes > settings.PROJECT_BYTES:
+        raise MemoryFull(details={"size_bytes": store.size_bytes, "limit": settings.PROJECT_BYTES, "needed": growth})
+    store.rev, store.size_bytes = store.rev + 1, size_bytes
+    store.save(update_fields=["rev", "size_bytes"])
+
+
+def _keep_version(caller: Caller, row: MemoryEntry) -> None:
+    by = caller.key_name or caller.username
+    row.versions.create(value=row.value, rev=row.rev, size_bytes=row.size_bytes, saved_at=row.updated_at, by=by[:150])
+    oldest_kept = row.versions.order_by("-rev").values_list("rev", flat=True)[VERSIONS - 1 : VERSIONS].first()
+    if oldest_kept is not None:
+        row.versions.filter(rev__lt=oldest_kept).delete()
+
+
+def _find(store: MemoryStore, namespace: str, key: str) -> MemoryEntry | None:
+    return MemoryEntry.objects.filter(project_id=store.project_id, namespace=namespace, key=key).first()
+
+
+def _tell(caller: Caller, store: MemoryStore, namespace: str, key: str, *, deleted: bool = False) -> None:
+    data = {"namespace": namespace, "key": key, "rev": store.rev, "deleted": deleted}
+    events.publish(project_id=store.project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
+
+
+def _names(header: str, etag: str) -> bool:
+    """Whether the condition's list of tags, or its `*`, means this version; an entry that is not there has none."""
+    if not etag:
+        return False
+    return header.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in header.split(",")}

@@ -1,0 +1,62 @@
+"""What the known namespaces hold. Everything else is the agent's own business."""
+
+from typing import Any
+
+import re2
+
+from sessions_app.errors import Conflict, Invalid
+
+GENERATED = {("errors", "history"), ("performance", "endpoints")}
+RULE_KINDS = ("substring", "regex")
+RULE_SOURCES = ("manual", "auto")
+
+
+class Generated(Conflict):
+    code, message = "generated", "This key is made from what was recorded. Read it; it cannot be written."
+
+
+def check_shape(namespace: str, key: str, value: Any) -> None:
+    """422 names what is wrong; 409 for keys that are made by the server."""
+    if (namespace, key) in GENERATED:
+        raise Generated
+    if namespace == "baselines" and not isinstance(value, dict):
+        raise _wrong("a baseline is an object")
+    if (namespace, key) == ("api_schema", "schema"):
+        _list_in(value, "endpoints")
+    if (namespace, key) == ("noise", "config"):
+        for number, rule in enumerate(_list_in(value, "rules")):
+            _check_rule(rule, f"rules.{number}")
+
+
+def _list_in(value: Any, name: str) -> list[Any]:
+    items = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        raise _wrong(f"it is an object with a list `{name}`", name)
+    return items
+
+
+def _check_rule(rule: Any, place: str) -> None:
+    if not isinstance(rule, dict):
+        raise _wrong("a rule is an object", place)
+    for name in ("id", "pattern"):
+        if not isinstance(rule.get(name), str) or not rule[name]:
+            raise _wrong(f"a rule needs `{name}`, a text", f"{place}.{name}")
+    if rule.get("kind") not in RULE_KINDS or rule.get("source") not in RULE_SOURCES:
+        raise _wrong("`kind` is substring or regex, `source` manual or auto", place)
+    if not isinstance(rule.get("enabled"), bool):
+        raise _wrong("`enabled` is true or false", f"{place}.enabled")
+    if rule["kind"] == "regex":
+        _check_pattern(rule["pattern"], f"{place}.pattern")
+
+
+def _check_pattern(pattern: str, place: str) -> None:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error:
+        raise _wrong("the pattern is no regular expression of RE2 (it has no lookaround and no backreferences)", place) from None
+
+
+def _wrong(why: str, field: str = "value") -> Invalid:
+    return Invalid(f"This namespace's values have a shape: {why}.", code="wrong_shape", details={"field": field})

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Brings Chromium and its driver where this machine lets us; says what to install where not. Fails only when they must be there.
+set -euo pipefail
+have() { command -v "$1" >/dev/null 2>&1; }
+ready() { have chromedriver && { have chromium || have chromium-browser || have google-chrome; }; }
+
+if ready; then exit 0; fi
+if have apt-get; then
+  as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+  if [ ${#as_root[@]} -eq 0 ] || sudo -n true 2>/dev/null; then
+    echo "Installing chromium and chromium-driver"
+    if ! { "${as_root[@]}" apt-get -qq update &&
+      DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get -qq install -y --no-install-recommends chromium chromium-driver; } \
+      </dev/null >/dev/null; then echo "apt-get could not install them."; fi
+  fi
+fi
+if ready; then exit 0; fi
+echo "Missing: Chromium with ChromeDriver (Debian: apt install chromium chromium-driver). The browser tests are left out."
+[ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]

@@ -1,0 +1,11 @@
+# Sourced by the scripts: no setting of the caller's server reaches checks or tests, and what they write is thrown away.
+for name in $(compgen -e STILLHERE_ || true); do
+  case "$name" in
+    STILLHERE_TEST_* | STILLHERE_REQUIRE_SERVICES | STILLHERE_SAMPLES | STILLHERE_PROVE) ;;
+    *) unset "$name" ;;
+  esac
+done
+unset name DJANGO_SETTINGS_MODULE
+STILLHERE_DATA_DIR=$(mktemp -d "${TMPDIR:-/tmp}/stillhere-XXXXXX")
+export STILLHERE_DATA_DIR
+trap 'rm -rf "$STILLHERE_DATA_DIR"' EXIT

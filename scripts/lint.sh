@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Every check but the tests. All of them run; any that fails fails the whole.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. scripts/environment.sh
+PATH=$PWD/.venv/bin:$PATH
+failed=()
+
+step() {
+  local name=$1
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || failed+=("$name")
+}
+
+each_template() { find . -path ./.venv -prune -o -path '*/templates/*' -name '*.html' -print0 | xargs -0r "$@"; }
+deploy_check() { STILLHERE_PUBLIC_URL=https://stillhere.example python manage.py check --deploy --fail-level WARNING; }
+
+step "ruff format" ruff format --check --output-format concise .
+step "ruff check" ruff check --quiet --output-format concise .
+step "djade" each_template djade --target-version 6.1 --check
+step "djlint" each_template djlint --lint --quiet
+step "mypy" mypy
+step "import-linter" lint-imports --no-logo
+step "makemigrations" python manage.py makemigrations --check
+step "check --deploy" deploy_check
+
+if [ ${#failed[@]} -gt 0 ]; then
+  printf '\nFailed: %s\n' "$(printf '%s, ' "${failed[@]}" | sed 's/, $//')"
+  exit 1
+fi

@@ -1,0 +1,98 @@
+"""An agent's own state, its plan, and what it asks a person."""
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app.api.caller import caller_of
+from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.models import PendingAction
+from sessions_app.models.sql import now
+from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.states import agent_json, get_action, get_agent_state, joined, read_json, state_etag
+from sessions_app.schemas.states import AgentStateIn, AgentStateOut, PendingActionOut, ResolveIn, StepPatch
+from sessions_app.services.agent_state import delete_agent_state, patch_step, save_agent_state
+from sessions_app.services.conditions import Conditions
+from sessions_app.services.pending_actions import resolve_action
+
+router = Router(tags=["Agent state"])
+STATE, ACTION = "/{session_id}/agent-state", "/{session_id}/agent-state/pending-action/{action}"
+CHANGES = refusals(404, 410, 412)
+
+
+def conditions_of(request: HttpRequest) -> Conditions:
+    return Conditions(request.headers.get("If-Match", ""), request.headers.get("If-None-Match", ""))
+
+
+@router.get(STATE, response={200: AgentStateOut, 304: None, **refusals(404, 410)}, operation_id="get_agent_state")
+def read(request: HttpRequest, session_id: str) -> HttpResponse:
+    """What the agent saved last; fields that it left out are absent."""
+    state = get_agent_state(caller=caller_of(request), session_id=parse_id(session_id))
+    etag = state_etag(state.rev)
+    return unchanged(request, etag) or json_reply(agent_json(state), etag=etag)
+
+
+@router.api_operation(["HEAD"], STATE, response={200: None, **refusals(404, 410)}, operation_id="has_agent_state")
+def has(request: HttpRequest, session_id: str) -> HttpResponse:
+    """Is there any?"""
+    state = get_agent_state(caller=caller_of(request), session_id=parse_id(session_id))
+    return json_reply(b"", etag=state_etag(state.rev))
+
+
+@router.put(STATE, response={200: AgentStateOut, 201: AgentStateOut, **CHANGES}, operation_id="save_agent_state")
+def put(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpResponse:
+    """Save it whole. `If-Match`: only over this version; `If-None-Match: *`: only where there is none."""
+    return _save(request, session_id, payload, keep=False)
+
+
+@router.patch(STATE, response={200: AgentStateOut, 201: AgentStateOut, **CHANGES}, operation_id="update_agent_state")
+def patch(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpResponse:
+    """Save some of it: what is left out stays, null takes a field out."""
+    return _save(request, session_id, payload, keep=True)
+
+
+@router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_agent_state")
+def delete(request: HttpRequest, session_id: str) -> HttpResponse:
+    """Forget it."""
+    delete_agent_state(caller=caller_of(request), session_id=parse_id(session_id), conditions=conditions_of(request))
+    return HttpResponse(status=204)
+
+
+@router.patch(STATE + "/plan/steps/{step}", response={200: AgentStateOut, **CHANGES}, operation_id="update_plan_step")
+def step(request: HttpRequest, session_id: str, step: str, payload: StepPatch) -> HttpResponse:
+    """Change one step of the plan."""
+    own_id, wanted = parse_id(session_id), conditions_of(request)
+    state = patch_step(caller=caller_of(request), session_id=own_id, step_id=step, fields=payload.fields(), conditions=wanted)
+    return json_reply(agent_json(state), etag=state_etag(state.rev))
+
+
+@router.get(ACTION, response={200: PendingActionOut, **refusals(404, 410)}, operation_id="get_pending_action")
+def action(request: HttpRequest, session_id: str, action: str) -> HttpResponse:
+    """Was it answered? `status` is `pending`, `expired` or `resolved`; the answer stays readable."""
+    row = get_action(caller=caller_of(request), session_id=parse_id(session_id), action_id=action)
+    return json_reply(_action_json(row))
+
+
+@router.post(ACTION + "/resolve", response={200: PendingActionOut, **refusals(404, 409, 410)}, operation_id="resolve_action")
+def resolve(request: HttpRequest, session_id: str, action: str, payload: ResolveIn) -> HttpResponse:
+    """Approve or reject, once. Answered before → 409 with that answer; expired → 410."""
+    own_id, decision, note = parse_id(session_id), payload.decision, payload.note
+    row = resolve_action(caller=caller_of(request), session_id=own_id, action_id=action, decision=decision, note=note)
+    return json_reply(_action_json(row))
+
+
+def _save(request: HttpRequest, session_id: str, payload: AgentStateIn, *, keep: bool) -> HttpResponse:
+    state, made = save_agent_state(
+        caller=caller_of(request),
+        session_id=parse_id(session_id),
+        fields=payload.model_dump(exclude_unset=True),
+        keep=keep,
+        conditions=conditions_of(request),
+    )
+    return json_reply(agent_json(state), status=201 if made else 200, etag=state_etag(state.rev))
+
+
+def _action_json(row: PendingAction) -> bytes:
+    if row.resolution is not None:
+        return joined(row.content, status="resolved", resolution=read_json(row.resolution))
+    expired = row.expires_at is not None and row.expires_at <= now()
+    return joined(row.content, status="expired" if expired else "pending")

@@ -1,0 +1,35 @@
+"""Answers made once: JSON bytes, headers, conditional reads."""
+
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+
+from sessions_app.queries.resume import STREAMING_MARK
+from sessions_app.schemas.common import Error
+
+REFUSALS = frozenset({400, 401, 403, 404, 409, 410, 412, 413, 422, 423, 428, 429, 503, 507})
+
+
+def refusals(*codes: int) -> dict[int, Any]:
+    """For an operation's `response`: the refusals it may give besides those that any may (400, 401, 403, 422, 429, 503, 507)."""
+    return dict.fromkeys({400, 401, 403, 422, 429, 503, 507, *codes}, Error)
+
+
+def json_reply(content: bytes | dict[str, Any], *, status: int = 200, etag: str | None = None) -> HttpResponse:
+    body = content if isinstance(content, bytes) else orjson.dumps(content)
+    reply = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
+    reply["Cache-Control"] = "no-store" if etag is None else "private, no-cache"
+    if etag is not None:
+        reply["ETag"] = etag
+    return reply
+
+
+def unchanged(request: HttpRequest, etag: str) -> HttpResponse | None:
+    """304 where the client has this very version. An answer that carries a streaming message is never unchanged."""
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")}
+    if etag not in known or etag.endswith(f'{STREAMING_MARK}"'):
+        return None
+    reply = HttpResponse(status=304)
+    reply["ETag"], reply["Cache-Control"] = etag, "private, no-cache"
+    return reply

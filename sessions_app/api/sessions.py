@@ -1,0 +1,107 @@
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app.api.caller import caller_of
+from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.errors import PreconditionRequired
+from sessions_app.queries.messages import live_window
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.resume import marked
+from sessions_app.queries.sessions import get_session, list_sessions, parse_id
+from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
+from sessions_app.schemas.sessions import SessionIn, SessionList, SessionOut, SessionPatch, SessionPut, SessionWithMessages
+from sessions_app.services import sessions
+from sessions_app.services.deletion import delete_session, purge_session
+from sessions_app.services.searching import catch_up
+
+router = Router(tags=["Sessions"])
+
+
+class IfNoneMatchNeeded(PreconditionRequired):
+    message = "Send `If-None-Match: *` to create a session under your own id."
+
+
+@router.get("/projects/{project_id}/sessions", response={200: SessionList, **refusals(404, 410)}, operation_id="list_sessions")
+def browse(
+    request: HttpRequest,
+    project_id: str,
+    q: str = "",
+    archived: bool | None = None,
+    deleted: bool = False,
+    cursor: str | None = None,
+    limit: int = LIMIT,
+) -> HttpResponse:
+    """The project's sessions, the one changed last first. `q`: in titles and texts. `deleted`: those in the trash."""
+    caller = caller_of(request)
+    project = get_project(caller=caller, project_id=parse_id(project_id))
+    if q:
+        catch_up()
+    found = list_sessions(
+        caller=caller,
+        project_id=project.id,
+        text=q,
+        archived=archived,
+        deleted=deleted,
+        after=read_cursor(cursor),
+        limit=limit,
+    )
+    following = make_cursor(found[limit - 1].updated_at, found[limit - 1].id) if len(found) > limit else None
+    return json_reply({"items": [row.as_json() for row in found[:limit]], "next": following})
+
+
+@router.post(
+    "/projects/{project_id}/sessions",
+    response={201: SessionOut, **refusals(404, 409, 410)},
+    operation_id="create_session",
+)
+def create(request: HttpRequest, project_id: str, payload: SessionIn) -> HttpResponse:
+    """A new session; it becomes the project's current one, and the former is archived."""
+    new = sessions.NewSession(payload.title, payload.opening_step, payload.external_id)
+    row = sessions.create_session(caller=caller_of(request), project_id=parse_id(project_id), new=new)
+    return json_reply(row.as_json(), status=201, etag=row.etag)
+
+
+@router.put("/sessions/{session_id}", response={201: SessionOut, **refusals(404, 409, 412, 428)}, operation_id="put_session")
+def put(request: HttpRequest, session_id: str, payload: SessionPut) -> HttpResponse:
+    """Create a session under the client's own UUID (`If-None-Match: *`); the project is made if need be."""
+    if request.headers.get("If-None-Match", "").strip() != "*":
+        raise IfNoneMatchNeeded
+    new = sessions.NewSession(payload.title, payload.opening_step, payload.external_id)
+    own_id = parse_id(session_id)
+    row = sessions.create_session_under_id(caller=caller_of(request), session_id=own_id, path=payload.project, new=new)
+    return json_reply(row.as_json(), status=201, etag=row.etag)
+
+
+@router.get(
+    "/sessions/{session_id}",
+    response={200: SessionWithMessages, 304: None, **refusals(404, 410)},
+    operation_id="get_session",
+)
+def read(request: HttpRequest, session_id: str, messages: bool = True) -> HttpResponse:
+    """A session with its live window (`?messages=0`: without)."""
+    row = get_session(caller=caller_of(request), session_id=parse_id(session_id))
+    if (reply := unchanged(request, row.etag)) is not None:
+        return reply
+    if not messages:
+        return json_reply({"session": row.as_json(), "messages": [], "skipped": [], "more": row.message_count > 0}, etag=row.etag)
+    page = live_window(session_id=row.id, epoch=row.epoch)
+    body = {"session": row.as_json(), "messages": page.items, "skipped": page.skipped, "more": page.more}
+    return json_reply(body, etag=marked(row.etag, page))
+
+
+@router.patch("/sessions/{session_id}", response={200: SessionOut, **refusals(404, 410)}, operation_id="update_session")
+def update(request: HttpRequest, session_id: str, payload: SessionPatch) -> HttpResponse:
+    """Title, opening step, `archived`, or `current: true`; what is left out stays."""
+    fields: dict[str, Any] = payload.model_dump(exclude_none=True)
+    row = sessions.update_session(caller=caller_of(request), session_id=parse_id(session_id), fields=fields)
+    return json_reply(row.as_json(), etag=row.etag)
+
+
+@router.delete("/sessions/{session_id}", response={204: None, **refusals(404, 410)}, operation_id="delete_session")
+def delete(request: HttpRequest, session_id: str, purge: bool = False) -> HttpResponse:
+    """To the trash for 30 days: later saves are refused with 410. `?purge=1` erases it at once."""
+    act = purge_session if purge else delete_session
+    act(caller=caller_of(request), session_id=parse_id(session_id))
+    return HttpResponse(status=204)

@@ -1,0 +1,136 @@
+"""Who is calling: a bearer key, or the login cookie together with its CSRF token."""
+
+import hashlib
+import logging
+import time
+import uuid
+from typing import Any, ClassVar
+
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
+
+from sessions_app.errors import Forbidden, NotFound, Unauthorized
+from sessions_app.models import Caller
+from sessions_app.models.key import READ, WRITE
+from sessions_app.models.sql import db_time, now
+from sessions_app.services import keys
+
+BEARER = "Bearer "
+USED_EVERY_SECONDS = 60
+_FIND = """
+SELECT k.id, k.name, k.scopes, k.project_id, u.id, u.username
+FROM sessions_app_apikey k JOIN auth_user u ON u.id = k.user_id
+WHERE k.key_sha256 = %s AND k.revoked_at IS NULL AND u.is_active AND (k.expires_at IS NULL OR k.expires_at > %s)
+"""
+_noted_at: dict[uuid.UUID, float] = {}
+logger = logging.getLogger(__name__)
+
+
+class CsrfFailed(Forbidden):
+    code, message = "csrf_failed", "Send the page's CSRF token as X-CSRFToken, from this server's own origin."
+
+
+class MissingScope(Forbidden):
+    code = "missing_scope"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"This key lacks the scope `{scope}`. Use a key that has it.", details={"scope": scope})
+
+
+class CookieOnly(Forbidden):
+    code, message = "cookie_login_only", "Keys cannot manage keys. Sign in on the web page for this."
+
+
+def caller_of_key(secret: str) -> Caller | None:
+    """The caller whom a usable key stands for. Looks the key up each time, so that a revoked one ends at once."""
+    digest = hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, [digest, db_time(now())])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    key_id, name, scopes, project_id, user_id, username = row
+    caller = Caller(user_id, username, _uuid(key_id), name or "key", frozenset(scopes.split(",")), _uuid(project_id))
+    _note_use(caller)
+    return caller
+
+
+def caller_of_user(user: Any) -> Caller:
+    """A person who signed in on a page may do all that is theirs."""
+    return Caller(user_id=user.pk, username=user.get_username())
+
+
+def caller_named(username: str) -> Caller:
+    """For commands: whoever runs them on the server's machine may act for anybody."""
+    user = get_user_model().objects.filter(username=username).first()
+    if user is None:
+        raise NotFound(f"There is no user {username!r}. Make one with `manage.py create_user`.")
+    return caller_of_user(user)
+
+
+class ApiAuth:
+    """Ninja's auth callable: answers the Caller or raises. With a key the cookie is not looked at, nor the other way round."""
+
+    openapi_security_schema: ClassVar[dict[str, str]] = {"type": "http", "scheme": "bearer"}
+
+    def __call__(self, request: HttpRequest) -> Caller:
+        caller = self._caller(request)
+        scope = READ if request.method in {"GET", "HEAD", "OPTIONS"} else WRITE
+        if scope not in caller.scopes:
+            raise MissingScope(scope)
+        return caller
+
+    def _caller(self, request: HttpRequest) -> Caller:
+        header = request.headers.get("Authorization", "")
+        if header:
+            caller = caller_of_key(header.removeprefix(BEARER).strip()) if header.startswith(BEARER) else None
+            if caller is None:
+                raise Unauthorized
+            return caller
+        if not request.user.is_authenticated:
+            raise Unauthorized
+        check_csrf(request)
+        return caller_of_user(request.user)
+
+
+class CookieAuth(ApiAuth):
+    """For what a key must not do."""
+
+    openapi_security_schema: ClassVar[dict[str, str]] = {"type": "apiKey", "in": "cookie", "name": "sessionid"}
+
+    def _caller(self, request: HttpRequest) -> Caller:
+        caller = super()._caller(request)
+        if caller.key_id is not None:
+            raise CookieOnly
+        return caller
+
+
+def check_csrf(request: HttpRequest) -> None:
+    """Ninja's views are exempt from Django's own check, so that keys need none; for the cookie it is made here."""
+    middleware = CsrfViewMiddleware(_not_exempt)
+    middleware.process_request(request)
+    if middleware.process_view(request, _not_exempt, (), {}) is not None:
+        raise CsrfFailed
+
+
+def _not_exempt(request: HttpRequest) -> HttpResponse:
+    """Stands for the view: one that is not exempt."""
+    return HttpResponse()
+
+
+def _note_use(caller: Caller) -> None:
+    """`last_used_at`, to the minute: a save must not cost a second write. A store that cannot take it is no reason to refuse."""
+    present = time.monotonic()
+    if caller.key_id is None or present - _noted_at.get(caller.key_id, -USED_EVERY_SECONDS) < USED_EVERY_SECONDS:
+        return
+    _noted_at[caller.key_id] = present
+    try:
+        keys.note_use(key_id=caller.key_id)
+    except Exception as error:
+        logger.warning("could not note the use of a key: %s", type(error).__name__)
+
+
+def _uuid(value: Any) -> Any:
+    return uuid.UUID(value) if isinstance(value, str) else value

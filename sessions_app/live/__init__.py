@@ -1,0 +1,1 @@
+"""How a committed event reaches those who listen: `hub` is the door, this is the house behind it."""

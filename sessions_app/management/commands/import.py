@@ -1,0 +1,27 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions_app.auth import caller_named
+from sessions_app.errors import AppError
+from sessions_app.services.imports import import_file
+
+
+class Command(BaseCommand):
+    help = "Adds what an export holds and a user lacks, all or nothing. What is there stays as it is."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--user", required=True)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with options["file"].open("rb") as file:
+                done = import_file(caller=caller_named(options["user"]), file=file)
+        except AppError as error:
+            raise CommandError(error.message) from None
+        except OSError as error:
+            raise CommandError(f"Cannot read {options['file']}: {error.strerror}.") from None
+        for name in sorted(done.added.keys() | done.present.keys()):
+            self.stdout.write(f"{name}: {done.added.get(name, 0)} added, {done.present.get(name, 0)} there before")

@@ -1,0 +1,35 @@
+from sessions_app.models.app_state import AppState
+from sessions_app.models.clearing import Clearing
+from sessions_app.models.event import Event
+from sessions_app.models.flush_token import FlushToken
+from sessions_app.models.handoff import Handoff, HandoffSnapshot, Purge
+from sessions_app.models.key import ApiKey, Caller, SignInLink, SocketTicket
+from sessions_app.models.message import ConflictCopy, Message, SaveReceipt
+from sessions_app.models.project import Project
+from sessions_app.models.session import ChatSession
+from sessions_app.models.state import AgentState, AiState, AiStateVersion, PendingAction
+from sessions_app.models.store import Store
+
+__all__ = [
+    "AgentState",
+    "AiState",
+    "AiStateVersion",
+    "ApiKey",
+    "AppState",
+    "Caller",
+    "ChatSession",
+    "Clearing",
+    "ConflictCopy",
+    "Event",
+    "FlushToken",
+    "Handoff",
+    "HandoffSnapshot",
+    "Message",
+    "PendingAction",
+    "Project",
+    "Purge",
+    "SaveReceipt",
+    "SignInLink",
+    "SocketTicket",
+    "Store",
+]

@@ -1,0 +1,131 @@
+"""Reading handoffs: live, frozen, and what is different between two."""
+
+import uuid
+from typing import Any
+
+import orjson
+from django.db import connection
+
+from sessions_app.errors import NotFound
+from sessions_app.models import Caller, Handoff, HandoffSnapshot
+from sessions_app.models.sql import as_rfc3339, db_uuid, raw_time_sql, rfc3339
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.states import read_json
+
+LISTS = {"decisions": "text", "files": "path", "risks": "text"}
+
+
+def get_handoff(*, caller: Caller, project_id: uuid.UUID) -> Handoff:
+    """The project's live handoff; an empty one where nothing was written yet."""
+    get_project(caller=caller, project_id=project_id)
+    return Handoff.objects.filter(project_id=project_id).first() or Handoff(project_id=project_id)
+
+
+def content_of(handoff: Handoff) -> dict[str, Any]:
+    return _filled(handoff.content)
+
+
+def _filled(content: str) -> dict[str, Any]:
+    """With new empty lists where nothing was written: they are the caller's to change."""
+    return {**{kind: [] for kind in LISTS}, "summary": "", **read_json(content)}
+
+
+def handoff_json(handoff: Handoff) -> dict[str, Any]:
+    frozen_at = None if handoff.frozen_at is None else rfc3339(handoff.frozen_at)
+    times = {"updated_at": rfc3339(handoff.updated_at), "frozen_at": frozen_at}
+    return {**content_of(handoff), "rev": handoff.rev, "last_snapshot": handoff.last_number or None, **times}
+
+
+def list_snapshots(*, caller: Caller, project_id: uuid.UUID, before: int | None = None, limit: int = 50) -> list[HandoffSnapshot]:
+    """The newest first, without payloads; one more than `limit` where there are more."""
+    get_project(caller=caller, project_id=project_id)
+    rows = HandoffSnapshot.objects.filter(project_id=project_id).defer("payload").order_by("-number")
+    if before is not None:
+        rows = rows.filter(number__lt=before)
+    return list(rows[: limit + 1])
+
+
+def get_snapshot(*, caller: Caller, project_id: uuid.UUID, number: int) -> HandoffSnapshot:
+    get_project(caller=caller, project_id=project_id)
+    found = HandoffSnapshot.objects.filter(project_id=project_id, number=number).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def snapshot_head(row: HandoffSnapshot) -> dict[str, Any]:
+    session = None if row.session_id is None else str(row.session_id)
+    return {
+        "number": row.number,
+        "sha256": row.sha256,
+        "session": session,
+        "session_rev": row.session_rev,
+        "author": row.author,
+        "created_at": rfc3339(row.created_at),
+    }
+
+
+def snapshot_json(row: HandoffSnapshot, live: Handoff) -> dict[str, Any]:
+    """Its payload as the very bytes that `sha256` is of, and how far the live handoff went on since."""
+    drift = difference(read_json(row.payload), content_of(live))
+    return {**snapshot_head(row), "payload": orjson.Fragment(row.payload), "drift": drift}
+
+
+def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, list[Any]]:
+    """What `new` has more, has no longer, and has otherwise than `old`; items by their id."""
+    found: dict[str, list[Any]] = {"added": [], "removed": [], "changed": []}
+    for kind in LISTS:
+        before = {item["id"]: item for item in old.get(kind, [])}
+        after = {item["id"]: item for item in new.get(kind, [])}
+        found["added"] += [{"kind": kind, "item": item} for key, item in after.items() if key not in before]
+        found["removed"] += [{"kind": kind, "item": item} for key, item in before.items() if key not in after]
+        changed = [key for key, item in after.items() if key in before and before[key] != item]
+        found["changed"] += [{"kind": kind, "from": before[key], "to": after[key]} for key in changed]
+    if old.get("summary", "") != new.get("summary", ""):
+        found["changed"].append({"kind": "summary", "from": old.get("summary", ""), "to": new.get("summary", "")})
+    return found
+
+
+def handoff_of(project_id: uuid.UUID) -> dict[str, Any] | None:
+    """`{live, frozen}` for a resume, in one statement; None where nothing was ever written."""
+    sql = (
+        f"SELECT h.content, h.rev, {raw_time_sql('h.updated_at')}, {raw_time_sql('h.frozen_at')}, "  # noqa: S608 - constants only
+        "s.number, s.payload, s.sha256 FROM sessions_app_handoff h LEFT JOIN sessions_app_handoffsnapshot s "
+        "ON s.project_id = h.project_id AND s.number = h.last_number WHERE h.project_id = %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [db_uuid(project_id)])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    content, rev, updated_at, frozen_at, number, payload, sha256 = row
+    live = _filled(content)
+    times = {"updated_at": as_rfc3339(updated_at), "frozen_at": frozen_at and as_rfc3339(frozen_at)}
+    frozen: dict[str, Any] | None = None
+    if number is not None:
+        frozen = {"number": number, "sha256": sha256, "payload": orjson.Fragment(payload)}
+    elif live["decisions"]:
+        frozen = {"derived": True, "payload": live}
+    return {"live": {**live, "rev": rev, **times}, "frozen": frozen}
+
+
+def markdown(row: HandoffSnapshot) -> str:
+    """A snapshot ready to paste into a new chat."""
+    payload = read_json(row.payload)
+    lines = [f"# Handoff {row.number}", "", f"Frozen {rfc3339(row.created_at)} by {row.author}. SHA-256 `{row.sha256}`.", ""]
+    if payload["summary"]:
+        lines += [payload["summary"], ""]
+    for kind, field in LISTS.items():
+        if payload[kind]:
+            items = [line for item in payload[kind] for line in _item_lines(item, field)]
+            lines += [f"## {kind.capitalize()}", "", *items, ""]
+    return "\n".join(lines)
+
+
+def _item_lines(item: dict[str, Any], field: str) -> list[str]:
+    text = f"`{item[field]}`" if field == "path" else item[field]
+    lines = [f"- {text}" + (f": {item['note']}" if item.get("note") else "")]
+    if item.get("rationale"):
+        lines.append(f"  - Why: {item['rationale']}")
+    rejected = item.get("rejected") or []
+    return lines + [f"  - Rejected: {other}" for other in ([rejected] if isinstance(rejected, str) else rejected)]

@@ -1,0 +1,63 @@
+"""Projects as their owner looks over them: what goes on in each, in a constant number of statements."""
+
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max
+from django.db.models.functions import TruncDate
+
+from sessions_app.models import Caller, ChatSession, Event, Project
+from sessions_app.models.sql import now
+from sessions_app.queries.projects import list_projects
+
+DAYS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectOverview:
+    """`activity`: events a day, the oldest of 14 days first."""
+
+    project: Project
+    current: ChatSession | None
+    sessions: int
+    messages: int
+    last_activity: datetime
+    activity: list[int]
+
+
+def list_overviews(
+    *, caller: Caller, text: str = "", after: tuple[datetime, uuid.UUID] | None = None, limit: int = 50
+) -> list[ProjectOverview]:
+    """The caller's projects, the one changed last first; one more than `limit` where there are more."""
+    projects = list_projects(caller=caller, text=text, after=after, limit=limit)
+    ids = [project.id for project in projects]
+    current = ChatSession.objects.in_bulk([project.current_session_id for project in projects if project.current_session_id])
+    sessions = ChatSession.objects.filter(project_id__in=ids, deleted_at=None).values("project_id")
+    totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(count=Count("id"), last=Max("updated_at"))}
+    days = _events_by_day(ids)
+    today = now().date()
+    made = []
+    for project in projects:
+        total = totals.get(project.id, {"count": 0, "last": None})
+        session = current.get(project.current_session_id) if project.current_session_id else None
+        made.append(
+            ProjectOverview(
+                project=project,
+                current=session,
+                sessions=total["count"],
+                messages=session.message_count if session else 0,
+                last_activity=max(project.updated_at, total["last"] or project.updated_at),
+                activity=[days[project.id, today - timedelta(days=back)] for back in reversed(range(DAYS))],
+            )
+        )
+    return made
+
+
+def _events_by_day(project_ids: list[uuid.UUID]) -> Counter[Any]:
+    since = now() - timedelta(days=DAYS)
+    events = Event.objects.filter(project_id__in=project_ids, at__gte=since).annotate(day=TruncDate("at"))
+    rows = events.values("project_id", "day").annotate(count=Count("id")).order_by()
+    return Counter({(row["project_id"], row["day"]): row["count"] for row in rows})

@@ -1,0 +1,62 @@
+"""Reading projects."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from sessions_app.errors import Gone, NotFound
+from sessions_app.models import Caller, Project
+from sessions_app.models.sql import rfc3339
+
+
+class ProjectDeleted(Gone):
+    code, message = "project_deleted", "This project is in the trash. Bring it back to use it."
+
+
+def get_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
+    """One of the caller's projects; in the trash → 410."""
+    project = Project.objects.visible_to(caller).filter(id=project_id).first()
+    if project is None:
+        raise NotFound
+    if project.deleted_at is not None:
+        raise ProjectDeleted
+    return project
+
+
+def find_project(*, caller: Caller, path: str) -> Project | None:
+    return Project.objects.visible_to(caller).alive().filter(path=path).first()
+
+
+def list_projects(
+    *,
+    caller: Caller,
+    text: str = "",
+    deleted: bool = False,
+    after: tuple[datetime, uuid.UUID] | None = None,
+    limit: int = 50,
+) -> list[Project]:
+    """The caller's projects (`deleted`: those in the trash), the one changed last first; one more than `limit` where there
+    are more."""
+    rows = Project.objects.visible_to(caller).filter(deleted_at__isnull=not deleted)
+    if text:
+        rows = rows.filter(path__icontains=text) | rows.filter(name__icontains=text)
+    if after is not None:
+        rows = rows.filter(updated_at__lte=after[0]).exclude(updated_at=after[0], id__lte=after[1])
+    return list(rows.order_by("-updated_at", "id")[: limit + 1])
+
+
+def project_json(project: Project) -> dict[str, Any]:
+    """The shape in which every answer tells of a project. `session_count` is max(1, runs started)."""
+    last = project.last_session_at
+    current = project.current_session_id
+    return {
+        "id": str(project.id),
+        "path": project.path,
+        "name": project.name,
+        "created_at": rfc3339(project.created_at),
+        "updated_at": rfc3339(project.updated_at),
+        "current_session": None if current is None else str(current),
+        "session_count": max(1, project.session_count),
+        "last_session_at": None if last is None else rfc3339(last),
+        "settings": project.settings,
+    }

@@ -1,0 +1,84 @@
+"""What was cleared, truncated, replaced or deleted, and can still be brought back."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db.models import Q, QuerySet
+
+from sessions_app.models import Clearing, ConflictCopy, Message
+from sessions_app.models.sql import now, rfc3339
+
+RESTORABLE_FOR = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedPage:
+    items: list[dict[str, Any]]
+    next: str | None
+
+
+def restorable(*, session_id: uuid.UUID, epoch: int) -> QuerySet[Message]:
+    """Messages out of the present window that hold something; a remembered delete of an unknown id holds nothing."""
+    out = ~Q(removed="") | ~Q(epoch=epoch)
+    empty = Q(text="", parts=None, metadata=None, raw=None)
+    return Message.objects.filter(out, session_id=session_id).exclude(empty)
+
+
+def list_removed(*, session_id: uuid.UUID, epoch: int, before: int | None, limit: int) -> RemovedPage:
+    """The newest first, by the order in which they were once written."""
+    rows = restorable(session_id=session_id, epoch=epoch).filter(updated_at__gte=now() - RESTORABLE_FOR)
+    cleared = dict(Clearing.objects.filter(session_id=session_id).values_list("epoch", "cleared_at"))
+    rows = rows | restorable(session_id=session_id, epoch=epoch).filter(epoch__in=[e for e, at in cleared.items() if _recent(at)])
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.order_by("-pk")[: limit + 1])
+    following = str(found[limit - 1].pk) if len(found) > limit else None
+    return RemovedPage([_shape(message, cleared) for message in found[:limit]], following)
+
+
+def list_conflicts(*, session_id: uuid.UUID) -> list[dict[str, Any]]:
+    """The copies that nobody has settled yet, the oldest first, each with what stands in its place now."""
+    copies = list(ConflictCopy.objects.filter(session_id=session_id, settled_at=None).order_by("created_at", "id"))
+    return [_copy_shape(copy) for copy in copies]
+
+
+def _recent(at: datetime) -> bool:
+    return at >= now() - RESTORABLE_FOR
+
+
+def _shape(message: Message, cleared: dict[int, datetime]) -> dict[str, Any]:
+    removed_at = cleared.get(message.epoch, message.updated_at) if not message.removed else message.updated_at
+    return {
+        **_content(message),
+        "epoch": message.epoch,
+        "position": message.position,
+        "reason": message.removed or "cleared",
+        "removed_at": rfc3339(removed_at),
+    }
+
+
+def _copy_shape(copy: ConflictCopy) -> dict[str, Any]:
+    return {
+        "copy_id": str(copy.id),
+        **_content(copy),
+        "epoch": copy.epoch,
+        "reason": copy.reason,
+        "writer_id": copy.writer_id,
+        "created_at": rfc3339(copy.created_at),
+    }
+
+
+def _content(row: Message | ConflictCopy) -> dict[str, Any]:
+    """As a message is shown: what was absent stays absent."""
+    parts = [{"type": "text", "text": row.text}] if row.parts is None else orjson.Fragment(row.parts)
+    shape: dict[str, Any] = {"id": row.message_id, "role": row.role, "text": row.text, "parts": parts, "status": row.status}
+    for name in ("metadata", "raw"):
+        if (stored := getattr(row, name)) is not None:
+            shape[name] = orjson.Fragment(stored)
+    for name in ("format", "parent_id"):
+        if (value := getattr(row, name)) is not None:
+            shape[name] = value
+    return shape

@@ -1,0 +1,101 @@
+"""What a frontend needs to repaint itself, in one answer and six statements."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+from django.db import connection
+
+from sessions_app.errors import NotFound
+from sessions_app.models import Caller
+from sessions_app.models.sql import json_value, rfc3339_sql
+from sessions_app.queries.app_state import AppStateRow, get_app_state
+from sessions_app.queries.handoff import handoff_of
+from sessions_app.queries.messages import Page, live_window
+from sessions_app.queries.sessions import SessionRow, as_uuid, session_columns, session_row
+from sessions_app.queries.states import states_of
+
+# An ETag that ends so belongs to an answer in which a message was still streaming. Such a message turns into an
+# interrupted one by the clock alone, so the answer is never "unchanged" for it.
+STREAMING_MARK = ".s"
+
+
+class NothingSaved(NotFound):
+    code, message = "nothing_saved", "This project has no session to resume. Create one, then save to it."
+
+
+class Body(NamedTuple):
+    """The bundle as JSON, its ETag, and whether there is a plan to repaint."""
+
+    content: bytes
+    etag: str
+    has_plan: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The bundle's head: enough for HEAD and 304. The messages are read only when the body is asked for."""
+
+    project: dict[str, Any]
+    project_id: uuid.UUID
+    session: SessionRow
+    app_state: AppStateRow
+    event_cursor: int
+
+    @property
+    def etag(self) -> str:
+        return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}"'
+
+    def body(self) -> "Body":
+        page = live_window(session_id=self.session.id, epoch=self.session.epoch)
+        states = states_of(self.session.id)
+        bundle = {
+            "project": self.project,
+            "session": self.session.as_json(),
+            "messages": page.items,
+            "skipped": page.skipped,
+            "more": page.more,
+            "agent_state": states.agent,
+            "ai_states": states.ais,
+            "handoff": handoff_of(self.project_id),
+            "app_state": self.app_state.as_json(),
+            "event_cursor": self.event_cursor,
+        }
+        return Body(orjson.dumps(bundle), marked(self.etag, page), states.has_plan)
+
+
+def marked(etag: str, page: Page) -> str:
+    """The ETag of an answer that carries this page."""
+    return f'{etag[:-1]}{STREAMING_MARK}"' if page.streaming else etag
+
+
+def find_resume(*, caller: Caller, path: str, client: str) -> Resume:
+    """The project's current session; 404 `nothing_saved` where there is none."""
+    created, last = rfc3339_sql("p.created_at"), rfc3339_sql("p.last_session_at")
+    sql = (
+        f"SELECT p.event_seq, p.name, {created}, p.session_count, {last}, p.settings, {rfc3339_sql('p.updated_at')}, "  # noqa: S608
+        f"{session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON s.id = p.current_session_id "
+        "WHERE p.owner_id = %s AND p.path = %s AND p.deleted_at IS NULL AND s.deleted_at IS NULL"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [caller.user_id, path])
+        values = cursor.fetchone()
+    if values is None:
+        raise NothingSaved
+    event_seq, name, created_at, count, last_at, settings, updated_at, *session = values
+    row = session_row(tuple(session))
+    if caller.project_id not in {None, row.project_id}:
+        raise NothingSaved
+    project = {
+        "id": str(row.project_id),
+        "path": row.project_path,
+        "name": name,
+        "created_at": created_at,
+        "updated_at": updated_at,
+        "current_session": str(as_uuid(row.id)),
+        "session_count": max(1, count),
+        "last_session_at": last_at,
+        "settings": json_value(settings),
+    }
+    return Resume(project, row.project_id, row, get_app_state(caller=caller, client=client), event_seq)

@@ -1,0 +1,148 @@
+"""Reading sessions: one row by SQL (the hot path of every call on a session), lists by the ORM."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from sessions_app.errors import Gone, NotFound
+from sessions_app.models import Caller, ChatSession
+from sessions_app.models.sql import db_uuid, rfc3339, rfc3339_sql
+from sessions_app.queries.search import sessions_with
+from sessions_app.queries.store import incarnation
+
+_LIST_FIELDS = (
+    "id", "external_id", "title", "opening_step", "schema_version", "epoch", "rev", "message_count", "size_bytes",
+    "created_at", "updated_at", "archived_at", "deleted_at", "project_id", "project__path", "project__current_session_id",
+)  # fmt: skip
+_PLAIN = "s.id, s.external_id, s.title, s.opening_step, s.schema_version, s.epoch, s.rev, s.message_count, s.size_bytes"
+_TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
+
+
+class SessionDeleted(Gone):
+    code, message = "session_deleted", "This session is in the trash. Bring it back to use it, or start a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as the API tells of it; times are RFC 3339 text."""
+
+    id: uuid.UUID
+    external_id: str | None
+    title: str
+    opening_step: str
+    schema_version: int
+    epoch: int
+    rev: int
+    message_count: int
+    size_bytes: int
+    created_at: str
+    updated_at: str
+    archived_at: str | None
+    deleted_at: str | None
+    project_id: uuid.UUID
+    project_path: str
+    is_current: bool
+
+    @property
+    def etag(self) -> str:
+        return f'"{incarnation()}.{self.epoch}.{self.rev}"'
+
+    def as_json(self) -> dict[str, Any]:
+        """`external_id` is there only where one was given."""
+        shape: dict[str, Any] = {"id": str(self.id), "project": self.project_path, "project_id": str(self.project_id)}
+        if self.external_id is not None:
+            shape["external_id"] = self.external_id
+        return shape | {
+            "title": self.title,
+            "opening_step": self.opening_step,
+            "schema_version": self.schema_version,
+            "epoch": self.epoch,
+            "rev": self.rev,
+            "current": self.is_current,
+            "message_count": self.message_count,
+            "size_bytes": self.size_bytes,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+            "archived_at": self.archived_at,
+            "deleted_at": self.deleted_at,
+        }
+
+
+def parse_id(text: str) -> uuid.UUID:
+    """An id out of an address. What is no UUID cannot be anyone's: not found, like any unknown one."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise NotFound from None
+
+
+def session_columns() -> str:
+    """The columns of `session_row`, for a SELECT in which `s` is the session and `p` its project."""
+    times = ", ".join(rfc3339_sql(column) for column in _TIMES)
+    return f"{_PLAIN}, {times}, p.id, p.path, p.current_session_id"
+
+
+def session_row(values: tuple[Any, ...]) -> SessionRow:
+    """A row of `session_columns`."""
+    own: list[Any]
+    *own, project_id, path, current = values
+    own[0] = as_uuid(own[0])
+    return SessionRow(*[*own, as_uuid(project_id), path, as_uuid(current) == own[0]])
+
+
+def as_uuid(value: Any) -> Any:
+    """SQLite answers hexadecimal text where PostgreSQL answers a UUID."""
+    return uuid.UUID(value) if isinstance(value, str) else value
+
+
+def get_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
+    """One of the caller's sessions; in the trash → 410."""
+    sql = (
+        f"SELECT p.deleted_at, {session_columns()} FROM sessions_app_chatsession s "  # noqa: S608 - constants only
+        "JOIN sessions_app_project p ON p.id = s.project_id WHERE s.id = %s AND p.owner_id = %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [db_uuid(session_id), caller.user_id])
+        values = cursor.fetchone()
+    if values is None:
+        raise NotFound
+    row = session_row(values[1:])
+    if caller.project_id not in {None, row.project_id}:
+        raise NotFound
+    if row.deleted_at is not None or values[0] is not None:
+        raise SessionDeleted
+    return row
+
+
+def list_sessions(
+    *,
+    caller: Caller,
+    project_id: uuid.UUID,
+    text: str = "",
+    archived: bool | None = None,
+    deleted: bool = False,
+    after: tuple[datetime, uuid.UUID] | None = None,
+    limit: int = 50,
+) -> list[SessionRow]:
+    """The project's sessions (`deleted`: those in its trash), the one changed last first; one more than `limit` where there
+    are more. `text` is looked for in titles and live messages."""
+    rows = ChatSession.objects.visible_to(caller).filter(project_id=project_id, deleted_at__isnull=not deleted)
+    if text:
+        rows = rows.filter(sessions_with(text, project_id))
+    if archived is not None:
+        rows = rows.filter(archived_at__isnull=not archived)
+    if after is not None:
+        # The index (project, updated_at desc, id) answers this without reading what came before.
+        rows = rows.filter(updated_at__lte=after[0]).exclude(updated_at=after[0], id__lte=after[1])
+    values = rows.order_by("-updated_at", "id").values_list(*_LIST_FIELDS)[: limit + 1]
+    return [_listed(row) for row in values]
+
+
+def _listed(values: tuple[Any, ...]) -> SessionRow:
+    plain: list[Any]
+    *plain, created_at, updated_at, archived_at, deleted_at, project_id, path, current = values
+    times: list[Any] = [None if at is None else rfc3339(at) for at in (created_at, updated_at, archived_at, deleted_at)]
+    return SessionRow(*[*plain, *times, project_id, path, current == values[0]])

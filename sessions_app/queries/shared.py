@@ -1,0 +1,7 @@
+"""What other contexts may know of our rows: who calls, kinds of events, times as the API writes them."""
+
+from sessions_app.models import Caller
+from sessions_app.models.event import EventType
+from sessions_app.models.sql import now, rfc3339
+
+__all__ = ["Caller", "EventType", "now", "rfc3339"]

@@ -1,0 +1,25 @@
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field
+
+
+class EventOut(Schema):
+    """The same object as on the socket."""
+
+    type: str
+    event_seq: int
+    at: str
+    project: str
+    by: dict[str, str]
+    session: str | None = None
+    epoch: int | None = None
+    rev: int | None = None
+    data: dict[str, Any] | None = None
+
+
+class EventList(Schema):
+    items: list[EventOut]
+    next: int | None = Field(description="The `since` to go on with; null at the end.")
+    event_seq: int = Field(description="The number up to which this answer tells.")
+    resync: bool = Field(description="Something between `since` and the first item is no longer in the log: read anew.")

@@ -1,0 +1,126 @@
+from typing import Annotated, Any
+
+from ninja import Query, Schema
+from pydantic import ConfigDict, Field
+
+from sessions_app.models.message import WRITER_ID_LENGTH
+from sessions_app.schemas.common import In
+
+BIGGEST = 2**53 - 1
+# Of the log and of revs: what is left out is none.
+SINCE: int = Query(0, ge=0, le=BIGGEST)  # type: ignore[type-arg]
+SINCE_REV: int | None = Query(None, ge=0, le=BIGGEST)  # type: ignore[type-arg]
+Counter = Annotated[int, Field(ge=0, le=BIGGEST)]
+OpeningStepChange = Annotated[str, Field(max_length=64)]
+
+
+WriterId = Annotated[str, Field(min_length=1, max_length=WRITER_ID_LENGTH, description="UUID of the page load or agent run.")]
+Seq = Annotated[int, Field(ge=1, le=BIGGEST, description="Counts this writer's requests to this session, from 1.")]
+
+
+class WriterIn(In):
+    """Who writes, and which of their requests this is."""
+
+    # Unknown fields are part of "the same body".
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    epoch: Annotated[int, Field(ge=1, le=BIGGEST)]
+    writer_id: WriterId
+    seq: Seq
+
+
+class ChangesIn(WriterIn):
+    base_rev: Counter = Field(0, description="The newest rev that this writer has seen whole.")
+    ops: list[Any] = Field(
+        default_factory=list,
+        description=(
+            'In order: `{"op": "upsert", "id", "role", "text", "parts"?, "metadata"?, "format"?, "raw"?, "parent_id"?, '
+            '"status"?, "if_ver"?}`, `{"op": "delete", "id", "if_ver"?}`, `{"op": "truncate", "after": id or null}`. '
+            "An op that cannot be read is named in `rejected`; the others are saved."
+        ),
+    )
+    opening_step: OpeningStepChange | None = None
+
+
+class WholeSessionIn(WriterIn):
+    base_rev: Counter = 0
+    messages: list[Any] = Field(description="Messages as in an upsert; those left out stay, or go with `?mode=replace`.")
+    opening_step: OpeningStepChange | None = None
+
+
+class MessageOut(Schema):
+    id: str
+    role: str
+    text: str
+    parts: list[dict[str, Any]]
+    metadata: Any = Field(None, description="Absent where none was saved.")
+    format: str | None = Field(None, description="Absent where none was saved.")
+    raw: Any = Field(None, description="Absent where none was saved.")
+    parent_id: str | None = Field(None, description="Absent where none was saved.")
+    ver: int
+    rev: int
+    status: str = Field(description="streaming, complete or interrupted.")
+    created_at: str
+    updated_at: str
+    position: int
+
+
+class Skipped(Schema):
+    id: str
+    reason: str
+
+
+class MessageList(Schema):
+    items: list[MessageOut]
+    next: str | None = Field(description="The message id to go on from, in the same direction.")
+    skipped: list[Skipped]
+
+
+class ChangedMessages(Schema):
+    """What changed after `since_rev`. Where `more`, ask again with `since_rev` = this answer's `rev`."""
+
+    items: list[MessageOut]
+    removed: list[str]
+    epoch: int
+    rev: int
+    more: bool
+    next: str | None
+    skipped: list[Skipped]
+
+
+class Applied(Schema):
+    id: str
+    ver: int
+    removed: str | None = None
+
+
+class Ignored(Schema):
+    id: str
+    reason: str
+    server: dict[str, Any] | None = None
+
+
+class ConflictOut(Schema):
+    id: str
+    server: dict[str, Any]
+    copy_id: str | None
+
+
+class RejectedOut(Schema):
+    id: str | None
+    index: int
+    reason: str
+
+
+class SaveOut(Schema):
+    session: str
+    epoch: int
+    prev_rev: int
+    rev: int
+    saved_at: str
+    applied: list[Applied]
+    ignored: list[Ignored]
+    conflicts: list[ConflictOut]
+    rejected: list[RejectedOut]
+    spared: list[str]
+    normalized: list[str]

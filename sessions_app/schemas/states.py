@@ -1,0 +1,130 @@
+"""Shapes of agent state, pending actions and AI states. Inside a plan, an action or a todo, unknown fields are kept."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from ninja import Schema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from sessions_app.errors import Invalid
+from sessions_app.models.state import STATE_ID_LENGTH
+from sessions_app.schemas.common import In
+
+StateId = Annotated[str, Field(min_length=1, max_length=STATE_ID_LENGTH, pattern=r"^[^/]+$")]
+LongText = Annotated[str, Field(max_length=100_000)]
+StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
+
+
+def _moment(text: str) -> str:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None or not 1 < moment.year < 9999:
+        raise ValueError("a time with its zone: 2026-11-21T09:30:00Z")
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
+
+
+class Exact(BaseModel):
+    """Not Ninja's Schema, which takes any value for an object and loses the fields that it does not know."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class Kept(Exact):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class PlanStep(Kept):
+    id: StateId
+    title: Annotated[str, Field(max_length=2_000)]
+    status: StepStatus
+
+
+class Plan(Kept):
+    title: Annotated[str, Field(max_length=2_000)] = ""
+    steps: Annotated[list[PlanStep], Field(max_length=1_000)] = []
+
+    @model_validator(mode="after")
+    def _ids_once(self) -> Self:
+        if len({step.id for step in self.steps}) != len(self.steps):
+            raise ValueError("two steps have the same id")
+        return self
+
+
+class PendingActionIn(Kept):
+    id: StateId
+    kind: Annotated[str, Field(min_length=1, max_length=STATE_ID_LENGTH)]
+    payload: Any = None
+    expires_at: Moment | None = None
+
+
+class AgentStateIn(Exact):
+    context: Any = None
+    pr_data: Any = None
+    plan: Plan | None = None
+    pending_action: PendingActionIn | None = None
+    last_error: Any = None
+
+
+class StepPatch(Kept):
+    title: Annotated[str, Field(max_length=2_000)] = ""
+    status: StepStatus = "pending"
+
+    def fields(self) -> dict[str, Any]:
+        given = self.model_dump(exclude_unset=True)
+        if "id" in given:
+            raise Invalid("A step keeps its id.", details={"field": "id"})
+        return given
+
+
+class AgentStateOut(Schema):
+    context: Any = None
+    pr_data: Any = None
+    plan: dict[str, Any] | None = None
+    pending_action: dict[str, Any] | None = None
+    last_error: Any = None
+    saved_at: str
+    rev: int
+
+
+class ResolveIn(In):
+    decision: Literal["approve", "reject"]
+    note: LongText = ""
+
+
+class PendingActionOut(Schema):
+    id: str
+    kind: str
+    payload: Any = None
+    expires_at: str | None = None
+    status: str = Field(description="pending, expired or resolved.")
+    resolution: dict[str, Any] | None = Field(None, description="`{decision, note?, by, at}` once answered.")
+
+
+class Todo(Kept):
+    content: Annotated[str, Field(min_length=1, max_length=10_000)]
+    status: Literal["pending", "in_progress", "completed"]
+    activeForm: Annotated[str, Field(max_length=10_000)] = ""
+
+
+class AiStateIn(Exact):
+    todos: Annotated[list[Todo], Field(max_length=5_000)] | None = None
+    working_notes: LongText | None = None
+    context_summary: LongText | None = None
+
+
+class AiStateOut(Schema):
+    ai_id: str
+    todos: list[dict[str, Any]] | None = None
+    working_notes: str | None = None
+    context_summary: str | None = None
+    updated_at: str
+    transferred_from: str | None = Field(None, description="The session that it was carried over from.")
+    transferred_at: str | None = None
+    rev: int
+
+
+class AiStateList(Schema):
+    items: list[AiStateOut]
+    next: str | None

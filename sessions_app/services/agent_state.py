@@ -1,0 +1,89 @@
+"""An agent's own state: saved whole or in part, under compare-and-set."""
+
+import uuid
+from typing import Any
+
+from sessions_app import events
+from sessions_app.errors import NotFound
+from sessions_app.models import AgentState, Caller
+from sessions_app.models.event import EventType
+from sessions_app.models.sql import now
+from sessions_app.queries.states import read_json
+from sessions_app.services.conditions import ANY, Conditions
+from sessions_app.services.json_text import json_text
+from sessions_app.services.locking import LockedSession, lock_session
+from sessions_app.services.pending_actions import ask
+from sessions_app.services.writing import write
+
+
+def save_agent_state(
+    *, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any], keep: bool = False, conditions: Conditions = ANY
+) -> tuple[AgentState, bool]:
+    """The state, and whether it was made now. `keep`: what `fields` leaves out stays. A field of None goes."""
+
+    def work() -> tuple[AgentState, bool]:
+        session = lock_session(caller=caller, session_id=session_id)
+        state = _find(session_id)
+        made = state.content is None
+        conditions.check(None if made else state.rev)
+        kept = read_json(state.content) if keep and state.content is not None else {}
+        content = {name: value for name, value in {**kept, **fields}.items() if value is not None}
+        if fields.get("pending_action") is not None:
+            content["pending_action"] = ask(session_id=session_id, action=fields["pending_action"])
+        return store(caller, session, state, content), made
+
+    return write(work)
+
+
+def delete_agent_state(*, caller: Caller, session_id: uuid.UUID, conditions: Conditions = ANY) -> None:
+    def work() -> None:
+        session = lock_session(caller=caller, session_id=session_id)
+        state = _find(session_id)
+        if state.content is None:
+            raise NotFound
+        conditions.check(state.rev)
+        store(caller, session, state, None)
+
+    write(work)
+
+
+def patch_step(
+    *, caller: Caller, session_id: uuid.UUID, step_id: str, fields: dict[str, Any], conditions: Conditions = ANY
+) -> AgentState:
+    """Change one step of the plan; the others stay as they are."""
+
+    def work() -> AgentState:
+        session = lock_session(caller=caller, session_id=session_id)
+        state = _find(session_id)
+        content = {} if state.content is None else read_json(state.content)
+        steps = content.get("plan", {}).get("steps", [])
+        step = next((step for step in steps if step["id"] == step_id), None)
+        if step is None:
+            raise NotFound
+        conditions.check(state.rev)
+        step.update(fields)
+        return store(caller, session, state, content)
+
+    return write(work)
+
+
+def store(caller: Caller, session: LockedSession, state: AgentState, content: dict[str, Any] | None) -> AgentState:
+    """Write it under the next rev and tell of it, last in the transaction."""
+    state.content = None if content is None else json_text(content)
+    state.rev += 1
+    state.saved_at = now()
+    state.save()
+    events.publish(
+        project_id=session.project_id,
+        type=EventType.AGENT_STATE_SAVED,
+        caller=caller,
+        session_id=session.id,
+        epoch=session.epoch,
+        rev=session.rev,
+        data={"state_rev": state.rev, "deleted": content is None},
+    )
+    return state
+
+
+def _find(session_id: uuid.UUID) -> AgentState:
+    return AgentState.objects.filter(session_id=session_id).first() or AgentState(session_id=session_id)

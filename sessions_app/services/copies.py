@@ -1,0 +1,49 @@
+"""Conflict copies: the words that could not go where they were sent, kept for somebody to settle."""
+
+import uuid
+
+from sessions_app.models import ConflictCopy, Message
+from sessions_app.models.sql import now
+from sessions_app.services.sent import Content
+
+_CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id")
+
+
+class Copies:
+    """The copies of one session, seen by one writer."""
+
+    def __init__(self, *, session_id: uuid.UUID, epoch: int, writer_id: str) -> None:
+        self.session_id, self.epoch, self.writer_id = session_id, epoch, writer_id
+        self.kept = 0
+
+    def keep(self, message_id: str, sent: Content, reason: ConflictCopy.Reason) -> str:
+        """The id of the copy that holds this content: an earlier one that contains it, this writer's grown one, or a new one."""
+        for copy in ConflictCopy.objects.filter(session_id=self.session_id, message_id=message_id, settled_at=None):
+            content = content_of(copy)
+            if content.holds(sent):
+                return str(copy.id)
+            if copy.writer_id == self.writer_id and sent.holds(content):
+                _fill(copy, sent)
+                copy.save()
+                return str(copy.id)
+        copy = ConflictCopy(session_id=self.session_id, epoch=self.epoch, message_id=message_id, writer_id=self.writer_id)
+        copy.reason, copy.created_at = reason.value, now()
+        _fill(copy, sent)
+        copy.save(force_insert=True)
+        self.kept += 1
+        return str(copy.id)
+
+    def keep_refused(self, message_id: str, sent: Content) -> None:
+        """For a save that came too late for its epoch: kept unless some epoch's message of that id already holds it."""
+        known = Message.objects.filter(session_id=self.session_id, message_id=message_id)
+        if not any(Content(*values).holds(sent) for values in known.values_list(*_CONTENT)):
+            self.keep(message_id, sent, ConflictCopy.Reason.STALE_EPOCH)
+
+
+def content_of(copy: ConflictCopy) -> Content:
+    return Content(*(getattr(copy, name) for name in _CONTENT))
+
+
+def _fill(copy: ConflictCopy, sent: Content) -> None:
+    for name in _CONTENT:
+        setattr(copy, name, getattr(sent, name))

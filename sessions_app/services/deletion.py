@@ -1,0 +1,154 @@
+"""The trash, and erasing for good: sessions and projects alike."""
+
+import uuid
+from datetime import datetime
+
+from django.db.models import F
+
+from sessions_app import events
+from sessions_app.errors import Conflict, NotFound
+from sessions_app.models import Caller, ChatSession, ConflictCopy, Message, Project, Purge, SaveReceipt
+from sessions_app.models.event import EventType
+from sessions_app.models.sql import now
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.removed import RESTORABLE_FOR
+from sessions_app.queries.sessions import SessionDeleted, SessionRow, get_session
+from sessions_app.services.locking import lock_project_and_current
+from sessions_app.services.writing import write
+
+ERASED_AT_ONCE = 500
+
+
+class PathTaken(Conflict):
+    code, message = "path_taken", "Another project has this path by now. Rename or delete that one first."
+
+
+def delete_session(*, caller: Caller, session_id: uuid.UUID) -> None:
+    """To the trash: it no longer resumes, and later saves are refused with 410."""
+
+    def work() -> None:
+        row = get_session(caller=caller, session_id=session_id)
+        project = lock_project_and_current(caller=caller, project_id=row.project_id, also=session_id)
+        at = now()
+        ChatSession.objects.filter(id=session_id).update(deleted_at=at, rev=F("rev") + 1, updated_at=at)
+        _leave_current(project, session_id, at)
+        _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
+
+    write(work)
+
+
+def undelete_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
+    """Back from the trash. It becomes the current session again only where the project has none."""
+
+    def work() -> SessionRow:
+        chat_session = _find_session(caller, session_id)
+        _check_restorable(chat_session.deleted_at)
+        project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
+        at = now()
+        ChatSession.objects.filter(id=session_id).update(deleted_at=None, rev=F("rev") + 1, updated_at=at)
+        if project.current_session_id is None and chat_session.archived_at is None:
+            project.current_session_id = session_id
+            project.save(update_fields=["current_session"])
+        _tell(caller, EventType.SESSION_UPDATED, project.id, session_id)
+        return get_session(caller=caller, session_id=session_id)
+
+    return write(work)
+
+
+def purge_session(*, caller: Caller, session_id: uuid.UUID) -> None:
+    """Erase it at once, with its messages, conflict copies and stored answers; nothing of it can be brought back."""
+
+    def work() -> None:
+        chat_session = _find_session(caller, session_id)
+        project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
+        _leave_current(project, session_id, now())
+        _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
+        erase_sessions([session_id])
+
+    write(work)
+
+
+def delete_project(*, caller: Caller, project_id: uuid.UUID) -> None:
+    """To the trash with all its sessions; its path is free at once."""
+
+    def work() -> None:
+        project = lock_project_and_current(caller=caller, project_id=project_id)
+        project.deleted_at = project.updated_at = now()
+        project.save(update_fields=["deleted_at", "updated_at"])
+        _tell(caller, EventType.SESSION_DELETED, project.id, None)
+
+    write(work)
+
+
+def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
+    def work() -> Project:
+        project = _find_project(caller, project_id)
+        if project.deleted_at is None:
+            return project
+        _check_restorable(project.deleted_at)
+        if Project.objects.filter(owner_id=caller.user_id, path=project.path, deleted_at=None).exists():
+            raise PathTaken
+        project.deleted_at, project.updated_at = None, now()
+        project.save(update_fields=["deleted_at", "updated_at"])
+        return get_project(caller=caller, project_id=project_id)
+
+    return write(work)
+
+
+def purge_project(*, caller: Caller, project_id: uuid.UUID) -> None:
+    """Erase the project and all that is in it."""
+
+    def work() -> None:
+        project = _find_project(caller, project_id)
+        erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
+        # Its frozen handoffs go only while this row stands.
+        Purge.objects.create(project_id=project_id)
+        project.delete()
+        Purge.objects.filter(project_id=project_id).delete()
+
+    write(work)
+
+
+def erase_sessions(session_ids: list[uuid.UUID]) -> None:
+    """Rows of whole tables at a time, without reading them: a session can have a hundred thousand messages."""
+    for start in range(0, len(session_ids), ERASED_AT_ONCE):
+        some = session_ids[start : start + ERASED_AT_ONCE]
+        Project.objects.filter(current_session__in=some).update(current_session=None)
+        for model in (Message, ConflictCopy, SaveReceipt):
+            rows = model._default_manager.filter(session__in=some)
+            rows._raw_delete(rows.db)
+        ChatSession.objects.filter(id__in=some).delete()
+
+
+def _leave_current(project: Project, session_id: uuid.UUID, at: datetime) -> None:
+    if project.current_session_id == session_id:
+        project.current_session_id = None
+    project.updated_at = at
+    project.save(update_fields=["current_session", "updated_at"])
+
+
+def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
+    """One of the caller's sessions, in the trash or not; in a project that is in the trash → 410."""
+    found = ChatSession.objects.visible_to(caller).select_related("project").filter(id=session_id).first()
+    if found is None:
+        raise NotFound
+    if found.project.deleted_at is not None:
+        raise SessionDeleted
+    return found
+
+
+def _find_project(caller: Caller, project_id: uuid.UUID) -> Project:
+    found = Project.objects.visible_to(caller).filter(id=project_id).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _check_restorable(deleted_at: datetime | None) -> None:
+    """Pruning may have begun with it, so what is over its time is not brought back by half."""
+    if deleted_at is not None and deleted_at < now() - RESTORABLE_FOR:
+        raise NotFound
+
+
+def _tell(caller: Caller, kind: EventType, project_id: uuid.UUID, session_id: uuid.UUID | None) -> None:
+    events.publish(project_id=project_id, type=kind, caller=caller, session_id=session_id)

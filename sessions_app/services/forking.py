@@ -1,0 +1,91 @@
+"""Going on elsewhere: a copy of a session up to one message."""
+
+import uuid
+from dataclasses import dataclass
+
+import orjson
+
+from sessions_app.errors import Invalid
+from sessions_app.models import Caller, ChatSession, Message
+from sessions_app.models.message import Removal, Status
+from sessions_app.models.session import TITLE_LENGTH
+from sessions_app.models.sql import now
+from sessions_app.queries.sessions import SessionRow, get_session
+from sessions_app.services import receipts
+from sessions_app.services.locking import LockedSession, lock_session
+from sessions_app.services.projects import ensure_project
+from sessions_app.services.receipts import Answer, Request
+from sessions_app.services.sessions import NewSession, create_in
+from sessions_app.services.state_copies import copy_states
+from sessions_app.services.writing import write
+
+BATCH = 500
+
+
+class UnknownMessage(Invalid):
+    code, message = "unknown_message", "`up_to` names no message of this session. Read the session anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """`up_to`: the last message to copy (None: all). `project`: the path of another project, made if need be.
+
+    `request`: what makes this fork the same one when it is asked for again; without it every request makes another.
+    """
+
+    up_to: str | None = None
+    project: str | None = None
+    request: Request | None = None
+
+
+def fork_session(*, caller: Caller, session_id: uuid.UUID, fork: Fork) -> Answer:
+    """A new current session with the messages up to one; what was streaming is interrupted there. 201 with the session."""
+
+    def work() -> Answer:
+        source = lock_session(caller=caller, session_id=session_id)
+        if fork.request is not None and (answered := receipts.find(fork.request)) is not None:
+            return answered
+        row = _fork(caller, source, fork)
+        answer = Answer(201, orjson.dumps(row.as_json()), row.etag)
+        return answer if fork.request is None else receipts.keep(fork.request, answer)
+
+    return write(work)
+
+
+def _fork(caller: Caller, source: LockedSession, fork: Fork) -> SessionRow:
+    project_id = source.project_id
+    if fork.project is not None:
+        project_id = ensure_project(caller=caller, path=fork.project)[0].id
+    original = ChatSession.objects.get(id=source.id)
+    rows = Message.objects.filter(session_id=source.id, epoch=source.epoch, removed=Removal.NONE)
+    if fork.up_to is not None:
+        last = rows.filter(message_id=fork.up_to).values_list("position", flat=True).first()
+        if last is None:
+            raise UnknownMessage(details={"up_to": fork.up_to[:64]})
+        rows = rows.filter(position__lte=last)
+    title = f"{original.title} (fork)"[:TITLE_LENGTH] if original.title else ""
+    new = NewSession(title, original.opening_step)
+    made = create_in(caller=caller, project_id=project_id, session_id=uuid.uuid4(), new=new)
+    count, size = _copy(rows.order_by("position").values(), made.id)
+    copy_states(source.id, made.id)
+    counters = {"message_count": count, "size_bytes": size, "last_position": count, "rev": 1 if count else 0}
+    ChatSession.objects.filter(id=made.id).update(**counters)
+    return get_session(caller=caller, session_id=made.id)
+
+
+def _copy(rows: object, session_id: uuid.UUID) -> tuple[int, int]:
+    """How many, and how many bytes."""
+    at, copies, count, size = now(), [], 0, 0
+    for values in rows.iterator(chunk_size=BATCH):  # type: ignore[attr-defined]
+        count += 1
+        size += values["size_bytes"]
+        values |= {"id": None, "session_id": session_id, "epoch": 1, "position": count, "ver": 1, "rev": 1}
+        values |= {"writer_id": None, "writer_seq": 0, "updated_at": at}
+        if values["status"] == Status.STREAMING:
+            values["status"] = Status.INTERRUPTED.value
+        copies.append(Message(**values))
+        if len(copies) == BATCH:
+            Message.objects.bulk_create(copies)
+            copies = []
+    Message.objects.bulk_create(copies)
+    return count, size

@@ -1,0 +1,150 @@
+"""The live handoff of a project, and freezing it."""
+
+import hashlib
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from sessions_app import events
+from sessions_app.errors import Conflict, Invalid, NotFound
+from sessions_app.models import Caller, ChatSession, Handoff, HandoffSnapshot, Project
+from sessions_app.models.event import EventType
+from sessions_app.models.sql import now
+from sessions_app.queries.handoff import LISTS, content_of, get_snapshot
+from sessions_app.services.conditions import ANY, Conditions
+from sessions_app.services.json_text import json_text
+from sessions_app.services.locking import lock_project_and_current
+from sessions_app.services.writing import write
+
+MOST_ITEMS = 2_000
+
+
+class IdTaken(Conflict):
+    code, message = "id_taken", "Another item has this id. Change that one, or leave `id` out."
+
+
+class Empty(Conflict):
+    code, message = "nothing_to_freeze", "The handoff is empty. Add a decision, a file, a risk or a summary first."
+
+
+def update_handoff(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, Any], conditions: Conditions = ANY) -> Handoff:
+    """Change the summary, or put whole lists in place; what `fields` leaves out stays."""
+
+    def change(content: dict[str, Any]) -> None:
+        for name, value in fields.items():
+            content[name] = [_with_id(item) for item in value] if name in LISTS else value
+
+    return _change(caller, project_id, change, conditions)
+
+
+def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The item, and whether it was merged into one that says the same."""
+    result: list[Any] = []
+
+    def change(content: dict[str, Any]) -> None:
+        field = LISTS[kind]
+        same = next((other for other in content[kind] if _folded(other[field]) == _folded(item[field])), None)
+        if same is None:
+            if len(content[kind]) >= MOST_ITEMS:
+                raise Invalid(f"A handoff has at most {MOST_ITEMS} {kind}.", details={"field": kind})
+            if any(other["id"] == item.get("id") for other in content[kind]):
+                raise IdTaken(details={"id": item["id"]})
+            content[kind].append(_with_id(item))
+        else:  # What the first one left out is taken from the second; what it says stays.
+            same.update({name: value for name, value in item.items() if not same.get(name)})
+        result[:] = [same or content[kind][-1], same is not None]
+
+    _change(caller, project_id, change)
+    return result[0], result[1]
+
+
+def update_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Change one item; None takes a field out."""
+    result: list[dict[str, Any]] = []
+
+    def change(content: dict[str, Any]) -> None:
+        item = _item(content, kind, item_id)
+        kept = {name: value for name, value in {**item, **fields}.items() if value is not None}
+        content[kind][content[kind].index(item)] = kept
+        result[:] = [kept]
+
+    _change(caller, project_id, change)
+    return result[0]
+
+
+def delete_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str) -> None:
+    _change(caller, project_id, lambda content: content[kind].remove(_item(content, kind, item_id)))
+
+
+def freeze_handoff(*, caller: Caller, project_id: uuid.UUID) -> HandoffSnapshot:
+    """Write what the live handoff says as a snapshot that nothing changes any more."""
+
+    def work() -> HandoffSnapshot:
+        project = lock_project_and_current(caller=caller, project_id=project_id)
+        handoff = _find(project)
+        content = content_of(handoff)
+        if not any(content.values()):
+            raise Empty
+        current = project.current_session_id
+        session = None if current is None else ChatSession.objects.get(id=current)
+        handoff.last_number += 1
+        handoff.frozen_at = now()
+        handoff.save()
+        payload = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+        HandoffSnapshot.objects.create(
+            project=project,
+            number=handoff.last_number,
+            payload=payload.decode(),
+            sha256=hashlib.sha256(payload).hexdigest(),
+            session_id=None if session is None else session.id,
+            session_rev=None if session is None else session.rev,
+            author=caller.username,
+            created_at=handoff.frozen_at,
+        )
+        _tell(caller, project_id, EventType.HANDOFF_FROZEN, {"number": handoff.last_number})
+        return get_snapshot(caller=caller, project_id=project_id, number=handoff.last_number)
+
+    return write(work)
+
+
+def _change(
+    caller: Caller, project_id: uuid.UUID, change: Callable[[dict[str, Any]], None], conditions: Conditions = ANY
+) -> Handoff:
+    def work() -> Handoff:
+        handoff = _find(lock_project_and_current(caller=caller, project_id=project_id))
+        conditions.check(handoff.rev)
+        content = content_of(handoff)
+        change(content)
+        handoff.content, handoff.rev, handoff.updated_at = json_text(content), handoff.rev + 1, now()
+        handoff.save()
+        _tell(caller, project_id, EventType.HANDOFF_CHANGED, {"handoff_rev": handoff.rev})
+        return handoff
+
+    return write(work)
+
+
+def _tell(caller: Caller, project_id: uuid.UUID, type: EventType, data: dict[str, Any]) -> None:
+    events.publish(project_id=project_id, type=type, caller=caller, data=data)
+
+
+def _find(project: Project) -> Handoff:
+    return Handoff.objects.filter(project=project).first() or Handoff(project=project)
+
+
+def _item(content: dict[str, Any], kind: str, item_id: str) -> dict[str, Any]:
+    for item in content[kind]:
+        if item["id"] == item_id:
+            found: dict[str, Any] = item
+            return found
+    raise NotFound
+
+
+def _with_id(item: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in item.items() if value is not None}
+    return {"id": str(uuid.uuid4()), **given}
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

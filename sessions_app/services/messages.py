@@ -1,0 +1,162 @@
+"""How messages are saved: the whole protocol of the contract's §2.1, alike on SQLite and PostgreSQL."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from sessions_app import events
+from sessions_app.errors import PreconditionFailed, PreconditionRequired
+from sessions_app.models import Caller
+from sessions_app.models.event import EventType
+from sessions_app.models.message import Removal
+from sessions_app.models.sql import now, rfc3339
+from sessions_app.queries.messages import live_window
+from sessions_app.queries.resume import marked
+from sessions_app.services.copies import Copies
+from sessions_app.services.locking import LockedSession
+from sessions_app.services.message_page import MessagePage
+from sessions_app.services.protocol import Step, answer, etag, once
+from sessions_app.services.receipts import Answer
+from sessions_app.services.save_rules import OpRules
+from sessions_app.services.sent import Rejected, read_upsert
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes(Step):
+    """One request of one writer."""
+
+    base_rev: int = 0
+    ops: list[Any] = field(default_factory=list)
+    opening_step: str | None = None
+    normalized: list[str] = field(default_factory=list)
+    # Whole-session save: of the live window, what the request leaves out goes, if the window still is this version.
+    replace: bool = False
+    if_match: str | None = None
+
+
+class WindowChanged(PreconditionFailed):
+    """Carries what stands there now, so that the client need not ask."""
+
+    code = "window_changed"
+
+
+class IfMatchNeeded(PreconditionRequired):
+    message = "`mode=replace` takes messages out: say by `If-Match` which version you have seen."
+
+
+def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> Answer:
+    """Save one writer's changes. Repeatable: the same request gets the same answer, once applied.
+
+    Answers 200 or, for a save that came after a clear, 409. Raises NotFound, Gone, SeqReused, IfMatchNeeded,
+    WindowChanged.
+    """
+
+    def act(session: LockedSession) -> Answer:
+        seen = _seen_by_match(session, changes.if_match) if changes.replace else 0
+        return _save(caller, session, changes, base_rev=max(changes.base_rev, seen))
+
+    return once(
+        caller=caller,
+        session_id=session_id,
+        step=changes,
+        act=act,
+        refuse_stale=lambda session: _keep_words(session, changes),
+    )
+
+
+def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev: int) -> Answer:
+    at = now()
+    page = MessagePage(session_id=session.id, epoch=session.epoch, last_position=session.last_position, at=at)
+    rules = OpRules(
+        page=page,
+        copies=Copies(session_id=session.id, epoch=session.epoch, writer_id=changes.writer_id),
+        writer_id=changes.writer_id,
+        seq=changes.seq,
+        base_rev=base_rev,
+        next_rev=session.rev + 1,
+    )
+    page.load(_named_ids(changes.ops))
+    for index, op in enumerate(changes.ops):
+        rules.apply(index, op)
+    if changes.replace:
+        _take_out_what_is_left_out(rules, changes.ops)
+    page.write()
+    prev_rev = session.rev
+    _bump(caller, session, changes, rules)
+    outcome = rules.outcome
+    return answer(
+        session,
+        prev_rev=prev_rev,
+        saved_at=rfc3339(at),
+        applied=outcome.applied,
+        ignored=outcome.ignored,
+        conflicts=outcome.conflicts,
+        rejected=outcome.rejected,
+        spared=outcome.spared,
+        normalized=changes.normalized,
+    )
+
+
+def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules) -> None:
+    """Something applied: the next rev, the counters, the event. A remembered delete alone takes only its position."""
+    page = rules.page
+    step_changed = changes.opening_step is not None and changes.opening_step != session.opening_step
+    if rules.outcome.applied or step_changed:
+        session.rev = rules.next_rev
+        session.opening_step = changes.opening_step if changes.opening_step is not None else session.opening_step
+        session.message_count += page.added
+        session.size_bytes += page.added_bytes
+    elif page.last_position == session.last_position:
+        return
+    session.last_position = page.last_position
+    session.write()
+    if session.rev == rules.next_rev:
+        events.publish(
+            project_id=session.project_id,
+            type=EventType.SESSION_SAVED,
+            caller=caller,
+            session_id=session.id,
+            epoch=session.epoch,
+            rev=session.rev,
+            writer_id=changes.writer_id,
+        )
+
+
+def _keep_words(session: LockedSession, changes: Changes) -> int:
+    """The chat was cleared since: nothing is applied, but the words are kept as copies. Answers how many that made."""
+    copies = Copies(session_id=session.id, epoch=changes.epoch, writer_id=changes.writer_id)
+    for op in changes.ops:
+        if isinstance(op, dict) and op.get("op") == "upsert":
+            try:
+                sent = read_upsert(op)
+            except Rejected:
+                continue
+            copies.keep_refused(sent.message_id, sent.content)
+    return copies.kept
+
+
+def _seen_by_match(session: LockedSession, if_match: str | None) -> int:
+    """The rev that the writer has seen whole: the present one where `If-Match` names it, none where it is `*`."""
+    if not if_match:
+        raise IfMatchNeeded
+    if if_match.strip() == "*":
+        return 0
+    present = etag(session)
+    page = live_window(session_id=session.id, epoch=session.epoch)
+    if not {present, marked(present, page)} & {tag.strip() for tag in if_match.split(",")}:
+        raise WindowChanged(details={"etag": marked(present, page), "messages": page.items})
+    return session.rev
+
+
+def _take_out_what_is_left_out(rules: OpRules, ops: list[Any]) -> None:
+    page = rules.page
+    window = live_window(session_id=page.session_id, epoch=page.epoch)
+    sent = set(_named_ids(ops))
+    left_out = [item["id"] for item in window.items if item["id"] not in sent]
+    page.load(left_out)
+    rules.take_out_all([page.messages[message_id] for message_id in left_out], Removal.REPLACED.value)
+
+
+def _named_ids(ops: list[Any]) -> list[str]:
+    named = (op.get("after") if op.get("op") == "truncate" else op.get("id") for op in ops if isinstance(op, dict))
+    return [message_id for message_id in named if isinstance(message_id, str)]

@@ -1,0 +1,80 @@
+"""What an agent asks a person: answered exactly once."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from sessions_app import events
+from sessions_app.errors import Conflict, Gone, NotFound
+from sessions_app.models import AgentState, Caller, PendingAction
+from sessions_app.models.event import EventType
+from sessions_app.models.sql import now, rfc3339
+from sessions_app.queries.states import read_json
+from sessions_app.services.json_text import json_text
+from sessions_app.services.locking import lock_session
+from sessions_app.services.writing import write
+
+
+class AlreadyResolved(Conflict):
+    code, message = "already_resolved", "This action was answered before. The first answer counts: see details."
+
+
+class Expired(Gone):
+    code, message = "action_expired", "This action's time is over. Ask the agent to propose it again."
+
+
+def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
+    """Remember what is asked, in the caller's transaction. An action that was answered stays answered."""
+    asked = {name: value for name, value in action.items() if name not in {"resolution", "status"}}
+    expires = asked.get("expires_at")
+    row = PendingAction.objects.filter(session_id=session_id, action_id=asked["id"]).first()
+    if row is not None and row.resolution is not None:
+        return {**asked, "resolution": read_json(row.resolution)}
+    row = row or PendingAction(session_id=session_id, action_id=asked["id"])
+    row.content = json_text(asked)
+    row.expires_at = None if expires is None else datetime.fromisoformat(expires)
+    row.save()
+    return asked
+
+
+def resolve_action(*, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = "") -> PendingAction:
+    """Approve or reject. Answered before → 409 with the first answer; too late → 410."""
+
+    def work() -> PendingAction:
+        session = lock_session(caller=caller, session_id=session_id)
+        row = PendingAction.objects.filter(session_id=session_id, action_id=action_id).first()
+        if row is None:
+            raise NotFound
+        if row.resolution is not None:
+            raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
+        if row.expires_at is not None and row.expires_at <= now():
+            raise Expired(details={"id": action_id, "expires_at": rfc3339(row.expires_at)})
+        resolution = {"decision": decision, **({"note": note} if note else {}), "by": caller.username, "at": rfc3339(now())}
+        row.resolution = json_text(resolution)
+        row.save(update_fields=["resolution"])
+        _show(session_id, action_id, resolution)
+        events.publish(
+            project_id=session.project_id,
+            type=EventType.PENDING_ACTION_RESOLVED,
+            caller=caller,
+            session_id=session_id,
+            epoch=session.epoch,
+            rev=session.rev,
+            data={"action": action_id, "decision": decision},
+        )
+        return row
+
+    return write(work)
+
+
+def _show(session_id: uuid.UUID, action_id: str, resolution: dict[str, Any]) -> None:
+    """In the agent's state too, where it still asks this."""
+    state = AgentState.objects.filter(session_id=session_id, content__isnull=False).first()
+    if state is None or state.content is None:
+        return
+    content = read_json(state.content)
+    if content.get("pending_action", {}).get("id") != action_id:
+        return
+    content["pending_action"]["resolution"] = resolution
+    state.content, state.rev, state.saved_at = json_text(content), state.rev + 1, now()
+    state.save()

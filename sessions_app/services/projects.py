@@ -1,0 +1,68 @@
+"""Making and changing projects."""
+
+import uuid
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from sessions_app.errors import Forbidden, Invalid
+from sessions_app.models import Caller, Project
+from sessions_app.models.project import NAME_LENGTH, PATH_LENGTH
+from sessions_app.models.sql import now
+from sessions_app.queries.projects import get_project
+from sessions_app.services.writing import write
+
+
+class OtherProject(Forbidden):
+    code, message = "other_project", "This key is limited to one project. Use that project's path, or another key."
+
+
+def create_project(*, caller: Caller, path: str, name: str = "") -> tuple[Project, bool]:
+    """The project at `path`, and whether it was made now."""
+    return write(lambda: ensure_project(caller=caller, path=path, name=name))
+
+
+def ensure_project(*, caller: Caller, path: str, name: str = "") -> tuple[Project, bool]:
+    """As `create_project`, inside the caller's transaction."""
+    check_path(path)
+    if len(name) > NAME_LENGTH:
+        raise Invalid(f"A name has at most {NAME_LENGTH} characters.", details={"field": "name"})
+    found = Project.objects.filter(owner_id=caller.user_id, path=path, deleted_at=None).first()
+    if found is None:
+        if caller.project_id is not None:
+            raise OtherProject
+        try:
+            # A savepoint: on PostgreSQL another request may make it between the look and the insert.
+            with transaction.atomic():
+                return Project.objects.create(owner_id=caller.user_id, path=path, name=name), True
+        except IntegrityError:
+            found = Project.objects.get(owner_id=caller.user_id, path=path, deleted_at=None)
+    if caller.project_id not in {None, found.id}:
+        raise OtherProject
+    return found, False
+
+
+def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, Any]) -> Project:
+    """Rename, or change settings; what `fields` leaves out stays."""
+
+    def work() -> Project:
+        project = get_project(caller=caller, project_id=project_id)
+        for name in fields.keys() & {"name", "settings"}:
+            setattr(project, name, fields[name])
+        project.updated_at = now()
+        project.save(update_fields=["name", "settings", "updated_at"])
+        return project
+
+    return write(work)
+
+
+def count_run(*, project_id: uuid.UUID) -> int:
+    """One more run of an agent, now; answers how many there were. Inside the caller's transaction, late: it locks the row."""
+    Project.objects.filter(id=project_id).update(session_count=F("session_count") + 1, last_session_at=now())
+    return Project.objects.values_list("session_count", flat=True).get(id=project_id)
+
+
+def check_path(path: str) -> None:
+    if not 1 <= len(path) <= PATH_LENGTH:
+        raise Invalid(f"A project's path has 1 to {PATH_LENGTH} characters.", details={"field": "project"})

@@ -1,0 +1,70 @@
+"""Steps 1 to 3 of the contract's §2.1, which every request that carries `{epoch, writer_id, seq}` passes."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sessions_app.models import Caller
+from sessions_app.queries.store import incarnation
+from sessions_app.services import receipts
+from sessions_app.services.locking import LockedSession, lock_session
+from sessions_app.services.receipts import Answer, Request
+from sessions_app.services.writing import write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Who writes, and which of their requests this is. `body_sha256` tells a repeated request from another one."""
+
+    epoch: int
+    writer_id: str
+    seq: int
+    body_sha256: str
+
+
+def once(
+    *,
+    caller: Caller,
+    session_id: uuid.UUID,
+    step: Step,
+    act: Callable[[LockedSession], Answer],
+    refuse_stale: Callable[[LockedSession], int] = lambda session: 0,
+) -> Answer:
+    """Run `act` on the locked session and keep its answer; the same request again gets the kept answer.
+
+    For another epoch nothing is done: 409 `stale_epoch`. `refuse_stale` may keep the request's words and answers how
+    many copies that made. Raises NotFound, Gone, SeqReused, and what `act` raises.
+    """
+    request = Request(session_id, step.writer_id, step.seq, step.body_sha256)
+
+    def work() -> Answer:
+        session = lock_session(caller=caller, session_id=session_id)
+        if (answered := receipts.find(request)) is not None:
+            return answered
+        if step.epoch != session.epoch:
+            return receipts.keep(request, _stale(session, refuse_stale(session)))
+        return receipts.keep(request, act(session))
+
+    return write(work)
+
+
+def answer(session: LockedSession, **body: Any) -> Answer:
+    """200 with the session's numbers as they are now."""
+    content = {"session": str(session.id), "epoch": session.epoch, "rev": session.rev, **body}
+    return Answer(200, orjson.dumps(content), etag(session))
+
+
+def etag(session: LockedSession) -> str:
+    return f'"{incarnation()}.{session.epoch}.{session.rev}"'
+
+
+def _stale(session: LockedSession, kept_copies: int) -> Answer:
+    error = {
+        "code": "stale_epoch",
+        "message": "The session was started over since. Read it anew; do not send this again: its words are kept.",
+        "details": {"epoch": session.epoch, "rev": session.rev, "kept_copies": kept_copies},
+    }
+    return Answer(409, orjson.dumps({"error": error}), etag(session))

@@ -1,0 +1,129 @@
+"""Forgetting what is kept only for a while: looked for without a lock, erased in batches so small that saves go on.
+
+A message that was taken out of the present epoch loses its content, never its row: a late save must still find it removed.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.sessions.models import Session as BrowserSession
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from sessions_app.models import ChatSession, Clearing, ConflictCopy, Event, FlushToken, Message, Project, SaveReceipt
+from sessions_app.models.key import SignInLink, SocketTicket
+from sessions_app.models.sql import now
+from sessions_app.queries.removed import RESTORABLE_FOR
+from sessions_app.services.deletion import erase_sessions
+from sessions_app.services.writing import write
+
+EVENTS_FOR, RECEIPTS_FOR = timedelta(days=7), timedelta(hours=24)
+# Rows of one kind in one transaction.
+AT_ONCE = 200
+_LOCK = 0x5711
+_EMPTY = Q(text="", parts=None, metadata=None, raw=None)
+
+
+def prune() -> dict[str, int]:
+    """Everything that is due, batch by batch; answers how many of each kind."""
+    total: dict[str, int] = {}
+    while any((some := prune_some()).values()):
+        for kind, count in some.items():
+            total[kind] = total.get(kind, 0) + count
+    return total or some
+
+
+def prune_some() -> dict[str, int]:
+    """One batch of each kind. Zeros: nothing is due, or another process is at it."""
+    counts = {kind: _erase(rows) for kind, rows in _due_rows().items()}
+    counts["removed messages"] = _empty_some()
+    counts["clearings"] = _end_clearings()
+    counts["sessions"], counts["projects"] = _erase_trash()
+    return counts
+
+
+def _due_rows() -> dict[str, QuerySet[Any]]:
+    """What goes row by row. The contents of expired trash and of cleared epochs go before what they hang on."""
+    at = now()
+    kept_since = at - RESTORABLE_FOR
+    cleared = Clearing.objects.filter(
+        session=OuterRef("session"), epoch=OuterRef("epoch"), cleared_at__lt=kept_since, purged_at=None
+    )
+    return {
+        "cleared messages": Message.objects.filter(Exists(cleared), epoch__lt=F("session__epoch")),
+        "deleted messages": Message.objects.filter(session__in=_expired_sessions()),
+        "conflict copies": ConflictCopy.objects.filter(created_at__lt=kept_since),
+        "receipts": SaveReceipt.objects.filter(created_at__lt=at - RECEIPTS_FOR),
+        "events": Event.objects.filter(at__lt=at - EVENTS_FOR),
+        "sign-in links": SignInLink.objects.filter(expires_at__lt=at),
+        "socket tickets": SocketTicket.objects.filter(expires_at__lt=at),
+        "flush tokens": FlushToken.objects.filter(expires_at__lt=at),
+        "browser sessions": BrowserSession.objects.filter(expire_date__lt=at),
+    }
+
+
+def _erase(rows: QuerySet[Any]) -> int:
+    """The condition is asked again where the rows go: one that was brought back meanwhile stays."""
+    found = list(rows.values_list("pk", flat=True)[:AT_ONCE])
+    return _alone(lambda: rows.filter(pk__in=found).delete()[0]) if found else 0
+
+
+def _empty_some() -> int:
+    """Content of what was deleted, truncated or replaced in the present epoch; the row remembers that it was."""
+    due = Message.objects.exclude(removed="").filter(updated_at__lt=now() - RESTORABLE_FOR).exclude(_EMPTY)
+    found = list(due.values_list("pk", flat=True)[:AT_ONCE])
+    nothing: dict[str, Any] = {"text": "", "parts": None, "metadata": None, "raw": None, "size_bytes": 0}
+    return _alone(lambda: due.filter(pk__in=found).update(**nothing)) if found else 0
+
+
+def _end_clearings() -> int:
+    """A cleared epoch of which nothing is left can no longer be brought back, and says so."""
+    left = Message.objects.filter(session=OuterRef("session"), epoch=OuterRef("epoch"))
+    due = Clearing.objects.filter(~Exists(left), cleared_at__lt=now() - RESTORABLE_FOR, purged_at=None)
+    found = list(due.values_list("pk", flat=True)[:AT_ONCE])
+    return _alone(lambda: due.filter(pk__in=found).update(purged_at=now())) if found else 0
+
+
+def _expired_sessions() -> QuerySet[ChatSession]:
+    kept_since = now() - RESTORABLE_FOR
+    return ChatSession.objects.filter(Q(deleted_at__lt=kept_since) | Q(project__deleted_at__lt=kept_since))
+
+
+def _erase_trash() -> tuple[int, int]:
+    """Sessions and projects whose messages are gone by now."""
+    empty = _expired_sessions().exclude(Exists(Message.objects.filter(session=OuterRef("pk"))))
+    sessions = list(empty.values_list("pk", flat=True)[:AT_ONCE])
+    projects = Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, sessions=None)
+    found = list(projects.values_list("pk", flat=True)[:AT_ONCE])
+
+    def erase() -> int:
+        erase_sessions(sessions)
+        return len(sessions)
+
+    erased = _alone(erase) if sessions else 0
+    return erased, _alone(lambda: sum(_erase_project(project) for project in projects.filter(pk__in=found))) if found else 0
+
+
+def _erase_project(project: Project) -> int:
+    project.delete()
+    return 1
+
+
+def _alone(work: Any) -> int:
+    """In one transaction, and on PostgreSQL by one process at a time."""
+
+    def guarded() -> int:
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+                if not cursor.fetchone()[0]:
+                    return 0
+        return int(work())
+
+    return write(guarded)
+
+
+def counted(counts: dict[str, int]) -> Iterator[str]:
+    """For people: `12 receipts`."""
+    return (f"{count} {kind}" for kind, count in counts.items() if count)

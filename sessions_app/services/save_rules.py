@@ -1,0 +1,180 @@
+"""The rules of a save for one op each (the contract's §2.1, step 4), on messages in memory.
+
+They come from a model that was run through tens of thousands of random histories: no acknowledged text is lost and
+nothing that was taken out comes back. Change one only together with the histories in the tests.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sessions_app.models.message import ConflictCopy, Removal, Role, Status
+from sessions_app.services.copies import Copies
+from sessions_app.services.message_page import MessagePage, StoredMessage
+from sessions_app.services.sent import Content, Rejected, Upsert, read_id, read_if_ver, read_upsert
+
+COMPLETE, STREAMING = Status.COMPLETE.value, Status.STREAMING.value
+Reason = ConflictCopy.Reason
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of each op; the lists of the answer."""
+
+    applied: list[dict[str, Any]] = field(default_factory=list)
+    ignored: list[dict[str, Any]] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    spared: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class OpRules:
+    """One save at work: who writes, what they have seen, and the page they change."""
+
+    page: MessagePage
+    copies: Copies
+    writer_id: str
+    seq: int
+    base_rev: int
+    next_rev: int
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def apply(self, index: int, op: Any) -> None:
+        """One op; what cannot be read is named by its index and left out."""
+        try:
+            if not isinstance(op, dict):
+                raise Rejected("not_an_object")
+            match op.get("op"):
+                case "upsert":
+                    self.upsert(read_upsert(op))
+                case "delete":
+                    self.delete(read_id(op.get("id")), read_if_ver(op))
+                case "truncate":
+                    self.truncate(_read_after(op))
+                case _:
+                    raise Rejected("unknown_op")
+        except Rejected as refusal:
+            named = op.get("after" if op.get("op") == "truncate" else "id") if isinstance(op, dict) else None
+            message_id = named[:64] if isinstance(named, str) else None
+            self.outcome.rejected.append({"id": message_id, "index": index, "reason": refusal.reason})
+
+    def upsert(self, sent: Upsert) -> None:
+        stored = self.page.messages.get(sent.message_id)
+        if stored is None:
+            self._append(sent)
+        elif stored.removed:
+            self._after_removal(stored, sent.content)
+        elif _says_the_same(stored.content, sent.content):
+            self._ignore(stored, "same")
+        elif stored.writer_id == self.writer_id:
+            # Equal seq: an earlier op of this very request. Ops count in their order.
+            self._write(stored, sent.content) if self.seq >= stored.writer_seq else self._ignore(stored, "stale")
+        elif self._has_seen(stored, sent.if_ver):
+            self._write(stored, sent.content)
+        else:
+            self._settle(stored, sent.content)
+
+    def delete(self, message_id: str, if_ver: int | None) -> None:
+        stored = self.page.messages.get(message_id)
+        if stored is None:
+            # Remembered, so that an upsert that was overtaken by its own delete does not bring the message to life.
+            nothing = Content(Role.ASSISTANT.value, "", COMPLETE)
+            self.page.add(
+                message_id=message_id, content=nothing, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq,
+                removed=Removal.DELETED.value,
+            )  # fmt: skip
+            self.outcome.ignored.append({"id": message_id, "reason": "unknown"})
+        elif stored.removed:
+            self._ignore(stored, "removed")
+        elif self._wrote_before(stored) or self._has_seen(stored, if_ver):
+            self._take_out(stored, Removal.DELETED.value)
+        else:
+            self.outcome.conflicts.append({"id": message_id, "server": stored.as_json(), "copy_id": None})
+
+    def truncate(self, after: str | None) -> None:
+        position = 0
+        if after is not None:
+            stored = self.page.messages.get(after)
+            if stored is None or stored.removed:
+                raise Rejected("unknown_message")
+            position = stored.position
+        self.take_out_all(self.page.load_live_after(position), Removal.TRUNCATED.value)
+
+    def take_out_all(self, messages: list[StoredMessage], removal: str) -> None:
+        """All but what others changed since this writer last looked."""
+        for message in messages:
+            if message.rev > self.base_rev and message.writer_id != self.writer_id:
+                self.outcome.spared.append(message.message_id)
+            else:
+                self._take_out(message, removal)
+
+    def _append(self, sent: Upsert) -> None:
+        added = self.page.add(
+            message_id=sent.message_id, content=sent.content, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq
+        )
+        self.outcome.applied.append({"id": added.message_id, "ver": added.ver})
+
+    def _after_removal(self, stored: StoredMessage, sent: Content) -> None:
+        """A save never brings a message back; its text is kept all the same."""
+        if sent.holds(stored.content):
+            self.page.grow_removed(stored, sent)
+        elif not stored.content.holds(sent) and not self._superseded(stored):
+            self.copies.keep(stored.message_id, sent, Reason.REMOVED)
+        self._ignore(stored, "removed")
+
+    def _settle(self, stored: StoredMessage, sent: Content) -> None:
+        """Two writers who did not know of each other. Watchers of one stream agree: the longer text stays."""
+        if stored.content.role == Role.ASSISTANT:
+            winner = _longer(stored.content, sent)
+            if winner is sent:
+                return self._write(stored, sent)
+            if winner is stored.content:
+                return self._ignore(stored, "stale")
+        copy_id = self.copies.keep(stored.message_id, sent, Reason.CONFLICT)
+        self.outcome.conflicts.append({"id": stored.message_id, "server": stored.as_json(), "copy_id": copy_id})
+        return None
+
+    def _write(self, stored: StoredMessage, content: Content) -> None:
+        self.page.change(stored, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq, content=content)
+        self.outcome.applied.append({"id": stored.message_id, "ver": stored.ver})
+
+    def _take_out(self, stored: StoredMessage, removal: str) -> None:
+        self.page.change(stored, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq, removed=removal)
+        self.outcome.applied.append({"id": stored.message_id, "ver": stored.ver, "removed": removal})
+
+    def _ignore(self, stored: StoredMessage, reason: str) -> None:
+        self.outcome.ignored.append({"id": stored.message_id, "reason": reason, "server": stored.as_json()})
+
+    def _has_seen(self, stored: StoredMessage, if_ver: int | None) -> bool:
+        return stored.rev <= self.base_rev if if_ver is None else stored.ver == if_ver
+
+    def _wrote_before(self, stored: StoredMessage) -> bool:
+        return stored.writer_id == self.writer_id and self.seq >= stored.writer_seq
+
+    def _superseded(self, stored: StoredMessage) -> bool:
+        return stored.writer_id == self.writer_id and self.seq < stored.writer_seq
+
+
+def _read_after(op: dict[str, Any]) -> str | None:
+    """`null` takes out everything, so it has to be said: a field that a client forgot must not empty a chat."""
+    if "after" not in op:
+        raise Rejected("bad_after")
+    return None if op["after"] is None else read_id(op["after"])
+
+
+def _says_the_same(stored: Content, sent: Content) -> bool:
+    """Equal, or the streaming form of what already stands complete."""
+    if not stored.same_beside_status(sent):
+        return False
+    return stored.status == sent.status or (stored.status == COMPLETE and sent.status == STREAMING)
+
+
+def _longer(stored: Content, sent: Content) -> Content | None:
+    """The one that contains the other; None where each says something of its own. Where both do, complete wins, then size."""
+    if not stored.holds(sent):
+        return sent if sent.holds(stored) else None
+    if not sent.holds(stored):
+        return stored
+    if (sent.status == COMPLETE) != (stored.status == COMPLETE):
+        return sent if sent.status == COMPLETE else stored
+    return sent if sent.size_bytes > stored.size_bytes else stored

@@ -1,0 +1,133 @@
+"""What a save may carry: each message is checked by itself, so that a bad one never spoils the rest."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sessions_app.models.message import EXTRA_BYTES, FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, Role, Status
+from sessions_app.queries.messages import read_json
+from sessions_app.services.json_text import json_text
+
+ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
+
+
+class Rejected(Exception):
+    """This message is left out; the others are saved."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(slots=True)
+class Content:
+    """A message's content as it is stored: JSON as text, None = was absent."""
+
+    role: str
+    text: str
+    status: str
+    parts: str | None = None
+    metadata: str | None = None
+    format: str | None = None
+    raw: str | None = None
+    parent_id: str | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """UTF-8 bytes of text and extras: what the window's and the session's sizes count."""
+        extras = sum(len(extra.encode()) for extra in (self.parts, self.metadata, self.raw) if extra is not None)
+        return len(self.text.encode()) + extras
+
+    def same_beside_status(self, other: "Content") -> bool:
+        return self._beside_status() == other._beside_status()
+
+    def _beside_status(self) -> tuple[str | None, ...]:
+        return (self.role, self.text, self.parts, self.metadata, self.format, self.raw, self.parent_id)
+
+    def holds(self, sent: "Content") -> bool:
+        """Is all that was sent kept here already?
+
+        Its text must be a beginning of ours. Parts that are more than text (tools, files) must be ours too; only in an
+        answer that has text, which its watchers see grow, does the text decide alone.
+        """
+        if not self.text.startswith(sent.text):
+            return False
+        if sent.parts in {None, self.parts} or sent.parts_are_text:
+            return True
+        return self.role == Role.ASSISTANT and sent.text != ""
+
+    @property
+    def parts_are_text(self) -> bool:
+        """Do the parts say nothing beyond the text?"""
+        return self.parts is None or all(set(part) <= {"type", "text"} for part in read_json(self.parts))
+
+
+@dataclass(slots=True)
+class Upsert:
+    message_id: str
+    content: Content
+    if_ver: int | None
+
+
+def read_upsert(op: dict[str, Any]) -> Upsert:
+    """The op as checked, or `Rejected` with the reason that the answer names."""
+    message_id = read_id(op.get("id"))
+    role, status = op.get("role"), op.get("status", Status.COMPLETE.value)
+    if not isinstance(role, str) or role not in ROLES:
+        raise Rejected("bad_role")
+    if not isinstance(status, str) or status not in STATUSES:
+        raise Rejected("bad_status")
+    parts = op.get("parts")
+    if parts is not None and not (isinstance(parts, list) and all(isinstance(part, dict) for part in parts)):
+        raise Rejected("bad_parts")
+    text = op.get("text")
+    if text is None:
+        text = "".join(_texts(parts))
+    if not isinstance(text, str):
+        raise Rejected("bad_text")
+    if len(text) > TEXT_LENGTH:
+        raise Rejected("text_too_long")
+    content = Content(
+        role, text, status, format=_short(op, "format", FORMAT_LENGTH), parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH)
+    )
+    _read_extras(op, content)
+    return Upsert(message_id, content, read_if_ver(op))
+
+
+def read_id(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise Rejected("bad_id")
+    if len(value) > MESSAGE_ID_LENGTH:
+        raise Rejected("id_too_long")
+    return value
+
+
+def read_if_ver(op: dict[str, Any]) -> int | None:
+    value = op.get("if_ver")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise Rejected("bad_if_ver")
+    return value
+
+
+def _read_extras(op: dict[str, Any], content: Content) -> None:
+    total = 0
+    for name in ("parts", "metadata", "raw"):
+        # An explicit null is a value of `raw`, and no value of the others.
+        if name in op and (op[name] is not None or name == "raw"):
+            stored = json_text(op[name])
+            total += len(stored.encode())
+            setattr(content, name, stored)
+    if total > EXTRA_BYTES:
+        raise Rejected("too_large")
+
+
+def _texts(parts: list[dict[str, Any]] | None) -> list[str]:
+    return [part["text"] for part in parts or [] if part.get("type") == "text" and isinstance(part.get("text"), str)]
+
+
+def _short(op: dict[str, Any], name: str, length: int) -> str | None:
+    value = op.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > length:
+        raise Rejected(f"bad_{name}")
+    return value

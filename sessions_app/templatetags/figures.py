@@ -1,0 +1,31 @@
+"""Numbers and times as people read them."""
+
+from datetime import datetime
+
+from django import template
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+UNITS = ("KB", "MB", "GB", "TB")
+
+
+@register.filter
+def size(count: int) -> str:
+    """Bytes in thousands, as the limits count them."""
+    if count < 1_000:
+        return f"{count} B"
+    value, step = count / 1_000, 0
+    while value >= 999.5 and step < len(UNITS) - 1:
+        value, step = value / 1_000, step + 1
+    unit = UNITS[step]
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+
+
+@register.filter
+def when(at: datetime | str) -> SafeString:
+    """How long ago, with the exact time in the title."""
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    exact = moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, naturaltime(moment))

@@ -1,0 +1,68 @@
+"""API keys: made, shown once, revoked."""
+
+import uuid
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from sessions_app.models.key import READ, WRITE
+from sessions_app.queries.keys import list_keys
+from sessions_app.queries.projects import list_projects
+from sessions_app.services.keys import NewKey, create_key, revoke_key
+from sessions_app.views.frame import caller_of
+
+PROJECTS_OFFERED = 200
+
+
+class KeyForm(forms.Form):
+    """`project`: a path of the caller's, or all."""
+
+    name = forms.CharField(max_length=100, required=False, help_text="What it is for, such as “laptop” or “web shop”.")
+    scopes = forms.MultipleChoiceField(
+        choices=[(READ, "Read"), (WRITE, "Write")], initial=[READ, WRITE], widget=forms.CheckboxSelectMultiple
+    )
+    project = forms.ChoiceField(required=False)
+    days = forms.IntegerField(min_value=1, max_value=3650, required=False, label="Expires after days")
+
+    def __init__(self, paths: list[str], *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        field = cast(forms.ChoiceField, self.fields["project"])
+        field.choices = [("", "All projects"), *((path, path) for path in paths)]
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def keys_page(request: HttpRequest) -> HttpResponse:
+    """A fresh key is in the answer to the form itself and nowhere else: no address leads to it."""
+    caller = caller_of(request)
+    paths = [project.path for project in list_projects(caller=caller, limit=PROJECTS_OFFERED)]
+    form = KeyForm(paths, request.POST or None)
+    made: NewKey | None = None
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        made = create_key(
+            caller=caller,
+            name=chosen["name"],
+            scopes=tuple(chosen["scopes"]),
+            project_path=chosen["project"] or None,
+            days=chosen["days"],
+        )
+        form = KeyForm(paths)
+    context = {"form": form, "made": made, "keys": list_keys(caller=caller), "base_url": settings.PUBLIC_URL}
+    return render(request, "sessions_app/keys.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
+    revoke_key(caller=caller_of(request), key_id=key_id)
+    messages.success(request, "Revoked. Its next request is refused, its sockets are closed.")
+    return redirect("keys")

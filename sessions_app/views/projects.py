@@ -1,0 +1,112 @@
+"""One project's pages: its sessions, what happened, its settings."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from sessions_app.models import Project
+from sessions_app.models.project import NAME_LENGTH
+from sessions_app.queries.previews import last_words, list_newest_events, list_trash
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.sessions import list_sessions
+from sessions_app.schemas.common import make_cursor, read_cursor
+from sessions_app.services.deletion import delete_project, undelete_project
+from sessions_app.services.projects import update_project
+from sessions_app.services.sessions import NewSession, create_session
+from sessions_app.views.frame import caller_of
+
+A_PAGE = 50
+EVENTS_A_PAGE = 100
+STATES = {"archived": True, "open": False}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """POST: a new session, which becomes the current one."""
+    caller = caller_of(request)
+    project = get_project(caller=caller, project_id=project_id)
+    if request.method == "POST":
+        made = create_session(caller=caller, project_id=project_id, new=NewSession())
+        messages.success(request, "A new session. It is the one that resumes now.")
+        return redirect("session", made.id)
+    if request.GET.get("state") == "deleted":
+        trash = list_trash(caller=caller, project_id=project_id)
+        return _page(request, project, "sessions", state="deleted", trash=trash)
+    text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
+    after = read_cursor(request.GET.get("cursor"))
+    rows = list_sessions(caller=caller, project_id=project_id, text=text, archived=STATES.get(state), after=after, limit=A_PAGE)
+    words = last_words(session_ids=[row.id for row in rows])
+    following = make_cursor(rows[A_PAGE - 1].updated_at, rows[A_PAGE - 1].id) if len(rows) > A_PAGE else None
+    shown = [{"session": row, "words": words.get(row.id, "")} for row in rows[:A_PAGE]]
+    return _page(request, project, "sessions", rows=shown, next=following, text=text, state=state)
+
+
+@login_required
+@require_safe
+def project_activity(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    project = get_project(caller=caller_of(request), project_id=project_id)
+    asked = request.GET.get("before", "")
+    before = int(asked) if asked.isdecimal() and len(asked) < 19 else None
+    events = list_newest_events(project_id=project.id, before=before, limit=EVENTS_A_PAGE)
+    following = events[EVENTS_A_PAGE - 1]["event_seq"] if len(events) > EVENTS_A_PAGE else None
+    return _page(request, project, "activity", events=events[:EVENTS_A_PAGE], next=following)
+
+
+class SettingsForm(forms.Form):
+    name = forms.CharField(max_length=NAME_LENGTH, required=False, help_text="How it is shown. The path, if left empty.")
+    redaction = forms.ChoiceField(
+        label="Secrets in messages",
+        choices=[("flag", "Point them out"), ("redact", "Replace them before they are stored"), ("off", "Leave them alone")],
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def project_settings(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    caller = caller_of(request)
+    project = get_project(caller=caller, project_id=project_id)
+    stored = {"name": project.name, "redaction": project.settings.get("redaction", "flag")}
+    form = SettingsForm(request.POST or None, initial=stored)
+    if request.method == "POST" and form.is_valid():
+        chosen = {**project.settings, "redaction": form.cleaned_data["redaction"]}
+        fields = {"name": form.cleaned_data["name"], "settings": chosen}
+        update_project(caller=caller, project_id=project_id, fields=fields)
+        messages.success(request, "Saved.")
+        return redirect("project_settings", project_id)
+    return _page(request, project, "settings", form=form, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def remove_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """To the trash, for who typed the name."""
+    caller = caller_of(request)
+    project = get_project(caller=caller, project_id=project_id)
+    if request.POST.get("typed", "").strip() != str(project):
+        messages.error(request, f"Nothing is deleted: type “{project}” to delete it.")
+        return redirect("project_settings", project_id)
+    delete_project(caller=caller, project_id=project_id)
+    undo = reverse("restore_project", args=[project_id])
+    messages.success(request, f"{project} is in the trash for 30 days.", extra_tags=undo)
+    return redirect("home")
+
+
+@login_required
+@require_POST
+def restore_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    project = undelete_project(caller=caller_of(request), project_id=project_id)
+    messages.success(request, f"{project} is back.")
+    return redirect("project", project_id)
+
+
+def _page(request: HttpRequest, project: Project, tab: str, *, status: int = 200, **context: Any) -> HttpResponse:
+    shown = {"project": project, "here": project.id, "tab": tab, **context}
+    return render(request, f"sessions_app/project_{tab}.html", shown, status=status)

@@ -1,0 +1,28 @@
+"""`/search/`: words, over everything that one has."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from sessions_app.queries.search import TRIGRAM
+from sessions_app.services.searching import Found, search
+from sessions_app.views.frame import caller_of
+
+A_PAGE = 30
+MOST_CHARACTERS = 200
+
+
+@login_required
+@require_safe
+def search_page(request: HttpRequest) -> HttpResponse:
+    """The page, or for htmx only the rows that follow."""
+    words = request.GET.get("q", "").strip()[:MOST_CHARACTERS]
+    cursor = request.GET.get("cursor", "")
+    before = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
+    found = search(caller=caller_of(request), text=words, before=before, limit=A_PAGE) if words else Found([], None)
+    context = {"words": words, "hits": found.hits, "next": found.next, "titles_only": 0 < len(words) < TRIGRAM}
+    template = "sessions_app/search.html"
+    reply = render(request, f"{template}#rows" if getattr(request, "htmx", False) and before is not None else template, context)
+    reply["Vary"] = "HX-Request"
+    return reply

@@ -1,0 +1,153 @@
+"""What the buttons beside a session do: one form, one act, one line about it, with Undo where it can be undone."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from sessions_app.errors import Conflict, Invalid, NotFound
+from sessions_app.models import Caller
+from sessions_app.models.session import TITLE_LENGTH
+from sessions_app.queries.sessions import get_session
+from sessions_app.services import deletion, forking, sessions
+from sessions_app.services.clearing import Undo, clear_session, undo_clear
+from sessions_app.services.json_text import fingerprint
+from sessions_app.services.protocol import Step
+from sessions_app.services.receipts import Answer
+from sessions_app.services.removed import Keep, settle_conflict
+from sessions_app.views.frame import caller_of
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """`undo`: the act that takes it back. `page`: where one is afterwards; else where one was."""
+
+    message: str
+    undo: str = ""
+    page: str = ""
+
+
+def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    title = form.get("title", "").replace("\0", "\ufffd").strip()
+    if len(title) > TITLE_LENGTH:
+        raise Invalid(f"A title has at most {TITLE_LENGTH} characters.", details={"field": "title"})
+    sessions.update_session(caller=caller, session_id=session_id, fields={"title": title})
+    return Done("Renamed.")
+
+
+def _archive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    was_current = get_session(caller=caller, session_id=session_id).is_current
+    sessions.update_session(caller=caller, session_id=session_id, fields={"archived": True})
+    return Done("Archived. It no longer resumes.", undo="current" if was_current else "unarchive")
+
+
+def _unarchive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    sessions.update_session(caller=caller, session_id=session_id, fields={"archived": False})
+    return Done("Out of the archive.")
+
+
+def _current(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    sessions.update_session(caller=caller, session_id=session_id, fields={"current": True})
+    return Done("This is the session that resumes now.")
+
+
+def _clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """Of the epoch that the page shows: who pressed twice, or late, clears nothing else."""
+    answer = orjson.loads(_done(clear_session(caller=caller, session_id=session_id, step=_step(form))).body)
+    return Done(f"Cleared: {answer['cleared']:,} messages are out of the way.", undo=f"undo-clear?epoch={answer['epoch']}")
+
+
+def _undo_clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    answer = orjson.loads(_done(undo_clear(caller=caller, session_id=session_id, undo=_undo(form))).body)
+    return Done(f"{answer['restored']:,} messages are back.")
+
+
+def _delete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    row = get_session(caller=caller, session_id=session_id)
+    deletion.delete_session(caller=caller, session_id=session_id)
+    page = reverse("project", args=[row.project_id])
+    return Done("In the trash for 30 days. Saves to it are refused.", undo="undelete", page=page)
+
+
+def _undelete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    deletion.undelete_session(caller=caller, session_id=session_id)
+    return Done("It is back.", page=reverse("session", args=[session_id]))
+
+
+def _purge(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    deletion.purge_session(caller=caller, session_id=session_id)
+    return Done("Erased for good.")
+
+
+def _fork(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    made = forking.fork_session(caller=caller, session_id=session_id, fork=forking.Fork(form.get("up_to") or None))
+    page = reverse("session", args=[orjson.loads(made.body)["id"]])
+    return Done("Forked: this copy is the session that resumes now.", page=page)
+
+
+def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    try:
+        copy_id, keep = uuid.UUID(form.get("copy", "")), Keep(form.get("keep", ""))
+    except ValueError:
+        raise NotFound from None
+    settle_conflict(caller=caller, session_id=session_id, copy_id=copy_id, keep=keep)
+    return Done("Settled.")
+
+
+ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
+    "rename": _rename,
+    "archive": _archive,
+    "unarchive": _unarchive,
+    "current": _current,
+    "clear": _clear,
+    "undo-clear": _undo_clear,
+    "delete": _delete,
+    "undelete": _undelete,
+    "purge": _purge,
+    "fork": _fork,
+    "settle": _settle,
+}
+
+
+@login_required
+@require_POST
+def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
+    if name not in ACTS:
+        raise NotFound
+    form = request.GET.copy()
+    form.update(request.POST)
+    done = ACTS[name](caller_of(request), session_id, form)
+    undo, _, query = done.undo.partition("?")
+    address = reverse("session_act", args=[session_id, undo]) + (f"?{query}" if query else "") if undo else ""
+    messages.success(request, done.message, extra_tags=address)
+    if done.page:
+        return redirect(done.page)
+    back = request.POST.get("back", "")
+    known = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/")
+    return redirect(back if known else reverse("session", args=[session_id]))
+
+
+def _step(form: QueryDict) -> Step:
+    epoch = form.get("epoch", "")
+    if not epoch.isdecimal() or len(epoch) > 18:
+        raise Invalid("This form was incomplete. Load the page anew.", details={"field": "epoch"})
+    return Step(epoch=int(epoch), writer_id=str(uuid.uuid4()), seq=1, body_sha256=fingerprint({"epoch": epoch}))
+
+
+def _undo(form: QueryDict) -> Undo:
+    step = _step(form)
+    return Undo(epoch=step.epoch, writer_id=step.writer_id, seq=step.seq, body_sha256=step.body_sha256)
+
+
+def _done(answer: Answer) -> Answer:
+    if answer.status == Conflict.status:
+        raise Conflict("The session was started over since this page was loaded. Load it anew.", code="stale_epoch")
+    return answer

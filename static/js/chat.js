@@ -1,0 +1,181 @@
+/**
+ * The chat page. It uses the browser module and the public API like any other frontend: read it as an example.
+ * The list of messages is the page's own; every change of it is handed to `save()`, and that is all there is to saving.
+ */
+import { connect, uuid } from "./stillhere.js";
+import { streamAnswer } from "./chat/answer.js";
+import { View } from "./chat/view.js";
+
+const UNFINISHED_MS = 6000;
+const root = document.getElementById("chat");
+const view = new View(root);
+const { project, user, csrf } = root.dataset;
+const chat = connect({ project, client: "chat", auth: { cookie: true, user, csrf }, debug: localStorage.stillhereDebug === "1" });
+const page = { messages: [], step: "question", answering: null };
+
+function show(messages, openingStep) {
+  page.messages = messages;
+  page.step = openingStep || "question";
+  view.show({ ...page, streaming: Boolean(page.answering) });
+  view.linkTo(chat.session);
+}
+
+function save({ streaming = false } = {}) {
+  const openingStep = page.step === "question" ? "" : page.step;
+  chat.save(page.messages, { streaming, openingStep });
+  view.show({ ...page, streaming: Boolean(page.answering) });
+}
+
+function put(message) {
+  const known = page.messages.some(({ id }) => id === message.id);
+  page.messages = known ? page.messages.map((one) => (one.id === message.id ? message : one)) : [...page.messages, message];
+}
+
+async function say(text) {
+  view.alert("");
+  view.toast("");
+  if (page.step === "question") page.step = "brainstorm";
+  put({ id: uuid(), role: "user", text, status: "complete" });
+  save();
+  await answer();
+}
+
+async function answer() {
+  const answering = { id: uuid(), abort: new AbortController(), text: "" };
+  page.answering = answering;
+  const grow = (status) => put({ id: answering.id, role: "assistant", text: answering.text, status });
+  const history = page.messages.map(({ role, text }) => ({ role, text }));
+  let status = "complete";
+  try {
+    const pieces = streamAnswer({ messages: history, openingStep: page.step, csrf, signal: answering.abort.signal });
+    for await (const piece of pieces) {
+      if (page.answering !== answering) return; // Cleared, or another project, meanwhile.
+      answering.text += piece;
+      grow("streaming");
+      save({ streaming: true });
+    }
+  } catch (error) {
+    status = "interrupted";
+    if (error.name !== "AbortError") view.alert(error.message);
+  }
+  if (page.answering !== answering) return;
+  page.answering = null;
+  if (answering.text) grow(status);
+  save();
+}
+
+function stop() {
+  page.answering?.abort.abort();
+}
+
+/** The chat goes on elsewhere: what still streams in has no place any more. */
+function leave() {
+  stop();
+  page.answering = null;
+}
+
+/** Clear session, Back to question and Finish planning: each starts over, and each can be undone. */
+async function startOver(words) {
+  leave();
+  view.alert("");
+  const clearing = chat.clear();
+  show([], "question");
+  view.toast(words, async () => {
+    const cleared = await clearing;
+    view.toast("");
+    await chat.undoClear(cleared?.of);
+  });
+  view.focus();
+  await clearing;
+}
+
+async function open(path) {
+  leave();
+  view.toast("");
+  const state = await chat.switchProject(path);
+  restored(state);
+  remember(path);
+}
+
+function restored(state) {
+  show(state.messages, state.openingStep);
+  view.restored(state);
+  watchUnfinished();
+}
+
+/** An answer that nobody's page goes on with: after a while without a word it counts as cut off here too. */
+function watchUnfinished() {
+  const last = page.messages.at(-1);
+  if (last?.status !== "streaming" || page.answering) return;
+  setTimeout(() => {
+    const now = page.messages.at(-1);
+    if (page.answering || now?.id !== last.id || now.text !== last.text || now.status !== "streaming") return;
+    page.messages = [...page.messages.slice(0, -1), { ...now, status: "interrupted" }];
+    view.show({ ...page, streaming: false });
+  }, UNFINISHED_MS);
+}
+
+/** Which project was open last, for the next visit without an address. */
+function remember(path) {
+  const headers = { "Content-Type": "application/json", "X-CSRFToken": csrf };
+  const body = JSON.stringify({ selected_project: path });
+  fetch("/api/v1/app-state?client=chat", { method: "PUT", headers, body }).catch(() => {});
+}
+
+view.on({
+  say,
+  stop,
+  open: (path) => {
+    history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
+    return open(path);
+  },
+  clear: () => startOver("Session cleared."),
+  back: () => startOver("Back to the question."),
+  finish: () => startOver("Planning is finished."),
+  plan: () => {
+    page.step = "plan";
+    save();
+    return answer();
+  },
+  fresh: async () => {
+    leave();
+    const state = await chat.newSession();
+    view.toast("A new session. The former one is archived.");
+    view.alert("");
+    show(state.messages, "question");
+  },
+});
+
+chat.on("saved", ({ savedAt }) => {
+  view.saved(savedAt);
+  view.linkTo(chat.session);
+});
+chat.on("restored", (state) => page.answering || restored(state));
+chat.on("changed", ({ messages }) => {
+  if (page.answering && !messages.some(({ id }) => id === page.answering.id) && page.answering.text) leave();
+  show(messages, chat.openingStep);
+});
+chat.on("cleared", ({ by, messages }) => {
+  if (by === "this") return;
+  leave();
+  show(messages, chat.openingStep);
+  view.quiet("The chat was started over elsewhere.");
+});
+chat.on("SESSION_CREATED", async ({ session }) => {
+  if (session === chat.session?.id || page.answering) return;
+  restored(await chat.resume());
+});
+chat.on("SESSION_DELETED", ({ session }) => {
+  if (session === chat.session?.id) view.alert("This session was moved to the trash. Bring it back there, or begin a new one.");
+});
+chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
+chat.on("refused", ({ message }) => view.alert(`Not saved: ${message} Your words stay on this page.`));
+chat.on("offline", () => view.quiet("No connection. What you write is kept here and saved when it is back."));
+chat.on("warning", () => view.quiet("This browser's storage is full: what is not saved yet lives in this tab alone."));
+addEventListener("popstate", () => open(new URLSearchParams(location.search).get("project") || project));
+
+const peeked = chat.peek();
+if (peeked) restored(peeked);
+restored(await chat.resume());
+remember(project);
+root.dataset.ready = "1";

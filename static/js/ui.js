@@ -1,0 +1,61 @@
+/** What every page has: the theme switch, the menu on small screens, toasts, copying, keys. */
+
+import { toast } from "./toasts.js";
+import "./keyboard.js";
+
+const THEMES = ["system", "light", "dark"];
+
+function setUpTheme(button) {
+  const root = document.documentElement;
+  const show = () => {
+    const chosen = root.dataset.theme ?? "system";
+    button.querySelector("span").textContent = `Theme: ${chosen}`;
+  };
+  button.hidden = false;
+  show();
+  button.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "system") + 1) % THEMES.length];
+    if (next === "system") delete root.dataset.theme;
+    else root.dataset.theme = next;
+    try {
+      if (next === "system") localStorage.removeItem("stillhere.theme");
+      else localStorage.setItem("stillhere.theme", next);
+    } catch {
+      /* It holds for this page then. */
+    }
+    show();
+  });
+}
+
+function setUpMenu(button) {
+  const more = document.getElementById(button.getAttribute("aria-controls"));
+  button.addEventListener("click", () => {
+    const open = more.classList.toggle("open");
+    button.setAttribute("aria-expanded", String(open));
+  });
+}
+
+async function copy(button) {
+  const source = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.textContent.trim());
+    toast("Copied.");
+  } catch {
+    getSelection().selectAllChildren(source);
+    toast("Selected. Copy it with your keyboard.");
+  }
+}
+
+document.querySelectorAll("[data-theme-switch]").forEach(setUpTheme);
+document.querySelectorAll(".menu-button").forEach(setUpMenu);
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button) copy(button);
+});
+document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
+document.body.addEventListener("htmx:responseError", (event) => {
+  const told = event.detail.xhr.getResponseHeader("Stillhere-Message");
+  toast(told ? decodeURIComponent(told) : "That did not work. Load the page anew and try again.", { error: true });
+});
+document.body.addEventListener("htmx:sendError", () => toast("The server does not answer. Is it running?", { error: true }));
+document.body.addEventListener("toast", (event) => toast(event.detail.message, event.detail));

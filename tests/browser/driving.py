@@ -1,0 +1,144 @@
+"""What tests do with a browser: sign in, open tabs, cut the network, look at what was sent and logged."""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+PATIENCE_SECONDS = 15.0
+CSRF_SECRET = "c" * 32
+
+
+class Browser:
+    def __init__(self, driver: webdriver.Chrome) -> None:
+        self.driver = driver
+
+    def forget(self) -> None:
+        """As new."""
+        self.online()
+        first, *others = self.driver.window_handles
+        for other in others:
+            self.driver.switch_to.window(other)
+            self.driver.close()
+        self.driver.switch_to.window(first)
+        self.driver.get("about:blank")
+        self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        for log in ("browser", "performance"):
+            self.driver.get_log(log)  # type: ignore[no-untyped-call]
+
+    def sign_in(self, url: str, session_key: str) -> None:
+        """With the login cookie that the server knows, and a CSRF cookie as a page of ours would have set it."""
+        for name, value in (("sessionid", session_key), ("csrftoken", CSRF_SECRET)):
+            self.driver.execute_cdp_cmd("Network.setCookie", {"name": name, "value": value, "url": url})
+
+    def open(self, url: str) -> None:
+        self.driver.get(url)
+
+    def new_tab(self, url: str) -> str:
+        self.driver.switch_to.new_window("tab")
+        self.driver.get(url)
+        return self.driver.current_window_handle
+
+    def go_to(self, tab: str) -> None:
+        self.driver.switch_to.window(tab)
+
+    def close_tab(self, *, then: str) -> None:
+        self.driver.close()
+        self.driver.switch_to.window(then)
+
+    def crash_tab(self, *, then: str) -> None:
+        """The tab's process dies: no event fires, nothing is said."""
+        handle = self.driver.current_window_handle
+        with contextlib.suppress(WebDriverException):
+            self.driver.execute_cdp_cmd("Page.crash", {})
+        self.driver.switch_to.window(then)
+        self.driver.execute_cdp_cmd("Target.closeTarget", {"targetId": handle})
+
+    def offline(self) -> None:
+        conditions = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
+    def online(self) -> None:
+        conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
+    def pause(self, seconds: float) -> None:
+        """Let the page live for so long."""
+        time.sleep(seconds)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """The value of an async function's body in the page; an exception there fails the test."""
+        wrapped = (
+            "const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);"
+            f"(async (...args) => {{ {script} }})(...given).then((value) => done({{ value }}),"
+            " (error) => done({ error: `${error.name}: ${error.message} ${error.stack}` }));"
+        )
+        answer = self.driver.execute_async_script(wrapped, *arguments)
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer.get("value")
+
+    def until(self, script: str, *arguments: Any, seconds: float = PATIENCE_SECONDS) -> Any:
+        """Run it until it answers something true."""
+        return wait_for(lambda: self.run(script, *arguments), seconds, script)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What was sent since the last look, by any tab: `{tab, method, url, body}`."""
+        sent = []
+        for line in self.driver.get_log("performance"):  # type: ignore[no-untyped-call]
+            entry = json.loads(line["message"])
+            if entry["message"]["method"] == "Network.requestWillBeSent":
+                request = entry["message"]["params"]["request"]
+                sent.append({"tab": entry["webview"], "body": request.get("postData", ""), **request})
+        return sent
+
+    def complaints(self) -> list[str]:
+        """What the console shows as errors."""
+        lines = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [line["message"] for line in lines if line["level"] == "SEVERE"]
+
+    def button(self, name: str) -> WebElement:
+        return self._named("button", name)
+
+    def textbox(self, name: str) -> WebElement:
+        return self._named("input, textarea", name)
+
+    def click(self, name: str) -> None:
+        wait_for(lambda: self._try_click(name), PATIENCE_SECONDS, f"button {name}")
+
+    def _try_click(self, name: str) -> bool:
+        try:
+            self.button(name).click()
+        except Exception:
+            return False
+        return True
+
+    def _named(self, kind: str, name: str) -> WebElement:
+        """By its accessible name, as people and screen readers find it."""
+
+        def find() -> WebElement | None:
+            for element in self.driver.find_elements(By.CSS_SELECTOR, kind):
+                if element.accessible_name == name and element.is_displayed():
+                    return element
+            return None
+
+        found: WebElement = wait_for(find, PATIENCE_SECONDS, f"{kind} {name!r}")
+        return found
+
+
+def wait_for(ask: Callable[[], Any], seconds: float = PATIENCE_SECONDS, what: str = "") -> Any:
+    deadline = time.monotonic() + seconds
+    while True:
+        if found := ask():
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"It did not come within {seconds} s: {what}")
+        time.sleep(0.05)

@@ -1,0 +1,80 @@
+"""The pages in a real browser: accessible in both schemes, nothing on the console, no other host, live."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_selenium_python import Axe
+from django.contrib.auth.models import User
+from django.test import Client
+from selenium.webdriver.common.by import By
+
+from sessions_app.models import Project
+from tests.browser.driving import Browser
+from tests.chat import Chat
+from tests.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+SHOWN = "return [...document.querySelectorAll('[role=log] article')].map((article) => article.dataset.id);"
+
+
+@pytest.fixture
+def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Browser]:
+    client = Client()
+    client.force_login(alice)
+    browser.sign_in(server.url, client.cookies["sessionid"].value)
+    yield browser
+    browser.forget()  # Before the server: it answers to the end.
+
+
+@pytest.fixture
+def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice))
+    answer = "## Why\n\n`Decimal`:\n\n```python\nprint(1)  # one\n```\n\n| a |\n|---|\n| 1 |"
+    chat.say("m1", "Why?")
+    chat.say("m2", answer, role="assistant")
+    Chat(chat.api, session_id=chat.id).ops({"op": "upsert", "id": "m1", "role": "user", "text": "Another text"})
+    return chat
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible_quiet_and_stays_at_home(
+    signed_in: Browser, server: LiveServer, chat: Chat, scheme: str
+) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    signed_in.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    project = f"/projects/{Project.objects.get().id}/"
+    pages = ("/", "/keys/", "/account/", project, f"{project}activity/", f"{project}settings/", f"/sessions/{chat.id}/")
+    for page in pages:
+        signed_in.open(server.url + page)
+        axe = Axe(signed_in.driver)
+        axe.inject()
+        violations = axe.run()["violations"]
+        assert violations == [], (page, axe.report(violations))
+    assert signed_in.complaints() == []
+    assert {request["url"] for request in signed_in.requests() if not request["url"].startswith(server.url)} <= {"about:blank"}
+
+
+def test_a_transcript_grows_by_itself_and_keeps_what_is_unfolded(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [{"type": "reasoning", "text": "One."}]})
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.driver.find_element(By.CSS_SELECTOR, "details.part summary").click()
+    chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [{"type": "reasoning", "text": "One. Two."}]})
+    chat.say("m4", "New here")
+    signed_in.until(f"{SHOWN[:-1]}.includes('m4');")
+    signed_in.until("return document.querySelector('details.part')?.textContent.includes('Two.');")
+    assert signed_in.run("return document.querySelector('details.part').open;")
+    chat.clear()
+    signed_in.until(f"{SHOWN[:-1]}.length === 0;")
+    assert signed_in.complaints() == []
+
+
+def test_older_messages_load_upwards_and_what_is_read_stays_in_place(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops(*({"op": "upsert", "id": f"n{number}", "role": "user", "text": f"line {number}"} for number in range(100)))
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(f"{SHOWN[:-1]}.length === 40;")
+    signed_in.until("return scrollY > 0;")
+    signed_in.run("scrollTo(0, 0);")
+    signed_in.until(f"{SHOWN[:-1]}.length >= 80;")
+    assert signed_in.run("return document.querySelector('[data-id=n60]').getBoundingClientRect().top > 0 || scrollY > 0;")

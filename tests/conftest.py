@@ -1,0 +1,123 @@
+"""The cast: alice owns, bob is another user, carol is disabled."""
+
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+
+from sessions_app.auth import caller_of_user
+from sessions_app.services import keys
+from tests.databases import own_database
+from tests.live_server import LiveServer
+from tests.server import ServerProcess
+from tests.sockets import House
+
+# Every request of theirs as a line would bury what failed.
+logging.getLogger("httpx").setLevel(logging.WARNING)
+SLOW = ("browser", "scale", "prove")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What drives a browser, measures or proves takes the time it takes; full-size proofs are for `make prove`."""
+    if "STILLHERE_PROVE" not in os.environ:
+        proofs = [item for item in items if item.get_closest_marker("prove")]
+        config.hook.pytest_deselected(items=proofs)
+        items[:] = [item for item in items if item not in proofs]
+    for item in items:
+        if any(item.get_closest_marker(name) for name in SLOW) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("prove") else 300))
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: Any) -> None:
+    """Hashing is slow on purpose; tests have nothing to hide."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    return keys.create_user(username="alice")
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    return keys.create_user(username="bob")
+
+
+@pytest.fixture
+def carol(db: None) -> User:
+    return keys.create_user(username="carol", is_active=False)
+
+
+class Api:
+    """The JSON API as a client with one key sees it. `headers` go by their real names."""
+
+    def __init__(self, secret: str) -> None:
+        self.client = Client(headers={"Authorization": f"Bearer {secret}"})
+
+    def _do(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        sent: dict[str, Any] = {} if body is None else {"data": body, "content_type": "application/json"}
+        return getattr(self.client, method)(f"/api/v1{path}", headers=headers, **sent)
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self._do("get", path, **headers)
+
+    def head(self, path: str, **headers: str) -> Any:
+        return self._do("head", path, **headers)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self._do("post", path, {} if body is None else body, **headers)
+
+    def put(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self._do("put", path, body, **headers)
+
+    def patch(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self._do("patch", path, body, **headers)
+
+    def delete(self, path: str, **headers: str) -> Any:
+        return self._do("delete", path, **headers)
+
+
+@pytest.fixture
+def api() -> Callable[..., Api]:
+    """`api(alice, scopes=["read"])`: a client with a fresh key of hers."""
+    return lambda user, **key: Api(keys.create_key(caller=caller_of_user(user), **key).secret)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """SQLite in a file, as users have it: in memory, several threads would share locks that a file does not have."""
+    database: dict[str, Any] = settings.DATABASES["default"]
+    if "sqlite" in database["ENGINE"]:
+        database.setdefault("TEST", {})["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture
+def server(transactional_db: None) -> Iterator[LiveServer]:
+    """The server on a port of its own, in this process and on this test's database."""
+    with LiveServer() as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """The server as a process, on a database of its own, for the tests of one file."""
+    folder = tmp_path_factory.mktemp("house")
+    with own_database() as own, ServerProcess(folder, own=own, HEARTBEAT_SECONDS="1") as process:
+        house = House(process)
+        yield house
+        house.api.close()
+
+
+@pytest.fixture
+def path() -> str:
+    """The path of a project that is nobody else's."""
+    return f"/home/ana/{uuid.uuid4()}"

@@ -1,0 +1,84 @@
+"""Redis carries news, not chats: with it stopped or dead, saves go on at their speed and the news arrive after.
+
+On PostgreSQL two servers share the store, one is saved to and the other is listened to.
+"""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import quantiles
+
+import pytest
+
+from tests.databases import ON_POSTGRESQL, own_database
+from tests.redis_server import AVAILABLE, RedisServer
+from tests.server import ServerProcess
+from tests.sockets import House
+
+pytestmark = [pytest.mark.scale, pytest.mark.skipif(not AVAILABLE, reason="no redis-server to start")]
+SAVES = 60
+SLOWER_SECONDS = 0.3
+HEALED_SECONDS = 30
+
+
+class Pair:
+    """Where is saved, and where is listened."""
+
+    def __init__(self, saving: ServerProcess, listening: ServerProcess, redis: RedisServer) -> None:
+        self.redis = redis
+        self.saving = House(saving)
+        self.listening = House(listening) if listening is not saving else self.saving
+        self.listening.key = self.saving.key
+        _, self.session = self.saving.api.session("/outage")
+        self.saves = 0
+
+    def save(self, number: int) -> list[float]:
+        """The seconds of each."""
+        took = []
+        for _ in range(number):
+            self.saves += 1
+            began = time.monotonic()
+            self.saving.api.save(self.session, f"m{self.saves}", writer="w", seq=self.saves)
+            took.append(time.monotonic() - began)
+        return took
+
+    @property
+    def newest(self) -> int:
+        return self.saves + 1
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    with ExitStack() as stack:
+        own = stack.enter_context(own_database())
+        redis = stack.enter_context(RedisServer(tmp_path))
+        ours = {**own, "REDIS_URL": redis.url, "HEARTBEAT_SECONDS": "2"}
+        saving = stack.enter_context(ServerProcess(tmp_path / "one", own=ours))
+        listening = stack.enter_context(ServerProcess(tmp_path / "other", own=ours)) if ON_POSTGRESQL else saving
+        pair = Pair(saving, listening, redis)
+        yield pair
+        for house in {pair.saving, pair.listening}:
+            house.api.close()
+
+
+@pytest.mark.parametrize("fault", ["stopped", "killed"])
+def test_saves_go_on_at_their_speed_and_the_events_arrive_after(pair: Pair, fault: str) -> None:
+    usual = quantiles(pair.save(SAVES), n=100)[98]
+    with pair.listening.listen("/outage", since=0) as socket:
+        socket.until_number(pair.newest)
+        if fault == "stopped":
+            pair.redis.signal(signal.SIGSTOP)
+        else:
+            pair.redis.stop()
+        during = quantiles(pair.save(SAVES), n=100)[98]
+        assert during <= usual + SLOWER_SECONDS
+        socket.until_number(pair.newest, HEALED_SECONDS)
+        if fault == "stopped":
+            pair.redis.signal(signal.SIGCONT)
+        else:
+            pair.redis.start()
+        pair.save(5)
+        socket.until_number(pair.newest, HEALED_SECONDS)
+        assert socket.numbers == list(range(1, pair.newest + 1))

@@ -1,0 +1,116 @@
+"""Many clients for a while, and then all at once: nobody hears "locked", nobody gets an error of ours."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import quantiles
+
+import httpx
+import pytest
+
+from tests.databases import ON_POSTGRESQL, own_database
+from tests.server import ServerProcess
+
+pytestmark = pytest.mark.scale
+CLIENTS, READERS, EVERY_SECONDS = 50, 10, 2.0
+BURST = 200
+P99_SECONDS = 0.5
+WAL_BYTES = 64 * 1024**2
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    with own_database() as own, ServerProcess(tmp_path, own=own) as process:
+        yield process
+
+
+class Crowd:
+    """Clients with a session each, and readers of these sessions. Keeps what was answered, and how fast saves were."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        key = server.key("ana")
+        api = server.api(key)
+        self.sessions = [api.session(f"/crowd/{number}")[1] for number in range(CLIENTS)]
+        api.close()
+        self.http = httpx.Client(
+            base_url=f"{server.url}/api/v1/sessions",
+            headers={"Authorization": f"Bearer {key}"},
+            limits=httpx.Limits(max_connections=BURST, max_keepalive_connections=BURST),
+            timeout=20,
+        )
+        self.answers: Counter[int] = Counter()
+        self.faults: list[str] = []
+        self.took: list[float] = []
+
+    def save(self, client: int, number: int) -> httpx.Response:
+        ops = [{"op": "upsert", "id": f"m{number}", "role": "user", "text": f"said {number} " * 50}]
+        body = {"epoch": 1, "writer_id": f"c{client}", "seq": number, "ops": ops}
+        began = time.monotonic()
+        answer = self.http.post(f"/{self.sessions[client % CLIENTS]}/changes", json=body)
+        self.took.append(time.monotonic() - began)
+        return self.note(answer)
+
+    def read(self, client: int) -> httpx.Response:
+        return self.note(self.http.get(f"/{self.sessions[client]}"))
+
+    def note(self, answer: httpx.Response) -> httpx.Response:
+        self.answers[answer.status_code] += 1
+        if answer.status_code != 200 or "locked" in answer.text:
+            self.faults.append(f"{answer.status_code} {answer.text[:200]}")
+        return answer
+
+    def run(self, seconds: float) -> None:
+        """Everybody at their own beat until the time is over."""
+        stop = threading.Event()
+
+        def writer(client: int) -> None:
+            stop.wait(EVERY_SECONDS * client / CLIENTS)
+            number = 0
+            while not stop.is_set():
+                number += 1
+                self.save(client, number)
+                stop.wait(EVERY_SECONDS)
+
+        def reader(client: int) -> None:
+            while not stop.wait(0.2):
+                self.read(client)
+
+        with ThreadPoolExecutor(CLIENTS + READERS) as pool:
+            done = [pool.submit(writer, client) for client in range(CLIENTS)]
+            done += [pool.submit(reader, client) for client in range(READERS)]
+            time.sleep(seconds)
+            stop.set()
+            for one in done:
+                one.result()
+
+    def burst(self) -> list[httpx.Response]:
+        with ThreadPoolExecutor(BURST) as pool:
+            return list(pool.map(lambda number: self.save(number, 1_000_000 + number), range(BURST)))
+
+
+def keep_on(server: ServerProcess, folder: Path, *, seconds: float) -> None:
+    crowd = Crowd(server)
+    crowd.run(seconds)
+    assert crowd.faults == []
+    assert crowd.answers[200] >= CLIENTS * seconds / EVERY_SECONDS * 0.8
+    assert quantiles(crowd.took, n=100)[98] <= P99_SECONDS
+    turned_away = [answer for answer in crowd.burst() if answer.status_code != 200]
+    assert all(answer.status_code == 503 and int(answer.headers["Retry-After"]) >= 1 for answer in turned_away)
+    assert len(turned_away) <= BURST // 100
+    crowd.http.close()
+    if not ON_POSTGRESQL:
+        assert (folder / "stillhere.sqlite3-wal").stat().st_size <= WAL_BYTES
+    assert "is locked" not in server.whole_log()
+
+
+def test_fifty_clients_and_ten_readers_get_no_error(server: ServerProcess, tmp_path: Path) -> None:
+    keep_on(server, tmp_path, seconds=8)
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(1800)
+def test_fifty_clients_and_ten_readers_get_no_error_for_ten_minutes(server: ServerProcess, tmp_path: Path) -> None:
+    keep_on(server, tmp_path, seconds=600)

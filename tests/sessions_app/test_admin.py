@@ -1,0 +1,84 @@
+"""The admin shows every table to operators, reads no message bodies in lists, and writes nothing past the services."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from sessions_app.models import ApiKey, Message
+from tests.chat import Chat
+
+MODELS = [*apps.get_app_config("sessions_app").get_models(), *apps.get_app_config("memory_app").get_models()]
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+@pytest.fixture
+def chat(api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice))
+    for number in range(5):
+        chat.say(f"m{number}", "words of hers " * 500)
+    return chat
+
+
+def address(model: type[Model], page: str, *arguments: object) -> str:
+    return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}", args=arguments)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_model_has_a_list_and_a_page_that_cannot_be_written(operator: Client, chat: Chat, model: type[Model]) -> None:
+    assert model in admin.site._registry
+    assert operator.get(address(model, "changelist"), {"q": "shop"}).status_code == 200
+    assert operator.get(address(model, "add")).status_code == 403
+    row = model._default_manager.first()
+    if row is not None:
+        assert operator.get(address(model, "change", row.pk)).status_code == 200
+        assert operator.post(address(model, "change", row.pk), {"title": "x"}).status_code == 403
+        assert operator.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+
+
+def test_a_list_of_messages_reads_no_bodies_and_costs_the_same_however_long(operator: Client, chat: Chat) -> None:
+    def look() -> list[str]:
+        with CaptureQueriesContext(
+            connection,
+        ) as seen:
+            assert b"words of hers" not in operator.get(address(Message, "changelist")).content
+        return [query["sql"] for query in seen]
+
+    first = look()
+    assert not any('"sessions_app_message"."text"' in sql for sql in first)
+    for number in range(5, 30):
+        chat.say(f"m{number}", "more")
+    assert len(look()) == len(first)
+
+
+def test_a_message_s_own_page_shows_its_text(operator: Client, chat: Chat) -> None:
+    page = operator.get(address(Message, "change", Message.objects.order_by("pk")[0].pk))
+    assert b"words of hers" in page.content
+
+
+def test_keys_are_revoked_here_and_their_hashes_are_shown_nowhere(operator: Client, chat: Chat) -> None:
+    key = ApiKey.objects.get()
+    for page in (operator.get(address(ApiKey, "changelist")), operator.get(address(ApiKey, "change", key.pk))):
+        assert key.key_sha256.encode() not in page.content
+    operator.post(address(ApiKey, "changelist"), {"action": "revoke", "_selected_action": [str(key.pk)]})
+    assert chat.api.get("/projects").status_code == 401
+
+
+def test_whoever_is_no_operator_is_sent_to_the_login(alice: User) -> None:
+    client = Client()
+    client.force_login(alice)
+    assert client.get(address(Message, "changelist")).status_code == 302

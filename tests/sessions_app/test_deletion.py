@@ -1,0 +1,130 @@
+"""The trash, erasing for good, forks and settled conflicts."""
+
+from typing import Any
+
+import pytest
+
+from sessions_app.models import ChatSession, ConflictCopy, Message, Project, SaveReceipt
+from tests.chat import Chat
+
+pytestmark = pytest.mark.django_db
+GONE = (410, "session_deleted")
+
+
+def refusal(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_a_deleted_session_refuses_saves_and_does_not_resume(chat: Chat) -> None:
+    chat.say("m1", "hello")
+    assert chat.api.delete(f"/sessions/{chat.id}").status_code == 204
+    assert refusal(chat.post("changes", ops=[])) == GONE
+    assert refusal(chat.post("clear")) == GONE
+    assert refusal(chat.api.get(f"/sessions/{chat.id}")) == GONE
+    assert refusal(chat.api.get(f"/resume?project={chat.project}")) == (404, "nothing_saved")
+
+
+def test_undelete_brings_it_back_whole_and_current(chat: Chat) -> None:
+    chat.say("m1", "hello")
+    chat.api.delete(f"/sessions/{chat.id}")
+    assert chat.post("undelete").status_code == 200
+    assert chat.texts() == ["hello"]
+    assert chat.api.get(f"/resume?project={chat.project}").json()["session"]["id"] == chat.id
+
+
+def test_undelete_takes_the_place_of_no_other(chat: Chat) -> None:
+    chat.api.delete(f"/sessions/{chat.id}")
+    other = Chat(chat.api, project=chat.project)
+    chat.post("undelete")
+    assert chat.api.get(f"/resume?project={chat.project}").json()["session"]["id"] == other.id
+
+
+def test_purge_erases_copies_and_stored_answers_too(chat: Chat) -> None:
+    chat.say("m1", "mine")
+    chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "theirs"}, writer_id="another")
+    assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
+    assert [model.objects.count() for model in (ChatSession, Message, ConflictCopy, SaveReceipt)] == [0, 0, 0, 0]
+    assert refusal(chat.post("changes", ops=[])) == (404, "not_found")
+
+
+def test_a_session_in_the_trash_can_be_purged(chat: Chat) -> None:
+    chat.api.delete(f"/sessions/{chat.id}")
+    assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
+    assert not ChatSession.objects.exists()
+
+
+def test_a_deleted_project_takes_its_sessions_along_and_frees_its_path(chat: Chat) -> None:
+    project = chat.read()["session"]["project_id"]
+    assert chat.api.delete(f"/projects/{project}").status_code == 204
+    assert refusal(chat.post("changes", ops=[])) == GONE
+    assert refusal(chat.api.get(f"/projects/{project}")) == (410, "project_deleted")
+    fresh = chat.api.post("/projects", {"path": chat.project})
+    assert (fresh.status_code, fresh.json()["id"] != project) == (201, True)
+    assert refusal(chat.api.post(f"/projects/{project}/undelete")) == (409, "path_taken")
+
+
+def test_a_project_comes_back_and_goes_for_good(chat: Chat) -> None:
+    chat.say("m1", "hello")
+    project = chat.read()["session"]["project_id"]
+    chat.api.delete(f"/projects/{project}")
+    assert chat.api.post(f"/projects/{project}/undelete").status_code == 200
+    assert chat.texts() == ["hello"]
+    assert chat.api.delete(f"/projects/{project}?purge=1").status_code == 204
+    assert not Project.objects.exists()
+    assert not Message.objects.exists()
+
+
+def test_fork_copies_up_to_a_message_into_a_new_current_session(chat: Chat) -> None:
+    chat.say("m1", "one", opening_step="brainstorm")
+    chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "text": "tw", "status": "streaming"})
+    chat.say("m3", "three")
+    made = chat.post("fork", up_to="m2")
+    assert made.status_code == 201
+    fork = Chat(chat.api, session_id=made.json()["id"])
+    messages = fork.read()["messages"]
+    assert [(m["id"], m["text"], m["status"]) for m in messages] == [("m1", "one", "complete"), ("m2", "tw", "interrupted")]
+    session = fork.read()["session"]
+    assert (session["message_count"], session["size_bytes"]) == (2, 5)
+    assert (session["opening_step"], session["current"]) == ("brainstorm", True)
+    fork.say("m4", "goes on")
+    assert chat.texts() == ["one", "tw", "three"]
+
+
+def test_fork_into_another_project_and_from_an_unknown_message(chat: Chat) -> None:
+    chat.say("m1", "one")
+    made = chat.post("fork", project="/elsewhere")
+    assert made.json()["project"] == "/elsewhere"
+    assert chat.read()["session"]["current"] is True
+    assert refusal(chat.post("fork", up_to="never")) == (422, "unknown_message")
+
+
+@pytest.mark.parametrize(("keep", "texts"), [("theirs", ["standing"]), ("ours", ["sent"]), ("both", ["standing", "sent"])])
+def test_settling_a_conflict(chat: Chat, keep: str, texts: list[str]) -> None:
+    chat.say("m1", "standing")
+    chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "sent"}, writer_id="another")
+    (copy,) = chat.conflicts()
+    assert (copy["id"], copy["text"], copy["reason"]) == ("m1", "sent", "conflict")
+    settled = chat.post(f"conflicts/{copy['copy_id']}/settle", keep=keep)
+    assert settled.status_code == 200, settled.content
+    assert chat.texts() == texts
+    assert chat.conflicts() == []
+    session = chat.read()["session"]
+    assert (session["message_count"], session["size_bytes"]) == (len(texts), sum(map(len, texts)))
+    assert chat.post(f"conflicts/{copy['copy_id']}/settle", keep=keep).status_code == 404
+
+
+def test_settling_needs_a_known_side(chat: Chat) -> None:
+    chat.say("m1", "standing")
+    chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "sent"}, writer_id="another")
+    (copy,) = chat.conflicts()
+    assert refusal(chat.post(f"conflicts/{copy['copy_id']}/settle", keep="mine")) == (422, "invalid")
+
+
+def test_a_fork_asked_for_again_is_the_same_one(chat: Chat) -> None:
+    chat.say("m1", "one")
+    first = chat.post("fork", seq=5)
+    again = chat.post("fork", seq=5)
+    assert (first.status_code, again.status_code, again["Idempotent-Replayed"]) == (201, 201, "true")
+    assert again.json() == first.json()
+    assert chat.post("fork", seq=5, up_to="m1").json()["error"]["code"] == "seq_reused"
+    assert chat.post("fork", seq=6).json()["id"] != first.json()["id"]

@@ -1,0 +1,376 @@
+"""Out as a file and back in: everything, exactly, once, or nothing."""
+
+import hashlib
+import io
+import itertools
+import json
+import tracemalloc
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from sessions_app.auth import caller_of_user
+from sessions_app.models import Message
+from sessions_app.queries.exports import export_account
+from sessions_app.services.imports import import_file
+from tests.chat import Chat
+
+pytestmark = pytest.mark.django_db
+PARTS = [{"type": "text", "text": "see"}, {"type": "tool-look", "input": {"b": 1, "a": 2.50}}]
+
+
+def fill(api: Any, sessions: int) -> None:
+    """Projects with sessions that hold every kind of content, in every state."""
+    for number in range(sessions):
+        chat = Chat(api, project=f"/home/alice/{number % 3}")
+        api.patch(f"/sessions/{chat.id}", {"title": f"No. {number} 中文 🦊"})
+        for index in range(3 + number % 4):
+            chat.say(f"m{index}", f"text {index} of {number}\n```\ncode", role=("user", "assistant")[index % 2])
+        whole = {"op": "upsert", "id": "rich", "role": "assistant", "parts": PARTS, "metadata": {"z": 1, "a": None}}
+        chat.ops({**whole, "format": "x", "raw": [1, {"k": 10**30}], "parent_id": "m0"}, opening_step="plan")
+        chat.ops({"op": "delete", "id": "m1"}, {"op": "delete", "id": "never seen"})
+        other = Chat(api, project=chat.project, session_id=chat.id)
+        other.ops({"op": "upsert", "id": "m0", "role": "user", "text": f"another {number}"})
+        epoch = 1
+        if number % 2:
+            epoch = chat.clear()["epoch"]
+            chat.say("m0", "after the clear", epoch=epoch)
+        if number % 4 == 1:
+            chat.undo(of=1, epoch=epoch)
+        if number % 5 == 4:
+            api.delete(f"/sessions/{chat.id}")
+    api.put("/app-state", {"selected_project": "/home/alice/1"})
+    api.put("/app-state?client=other", {"selected_project": "/home/alice/2", "active_phase": "work"})
+    project = api.get("/projects").json()["items"][0]
+    api.patch(f"/projects/{project['id']}", {"settings": {"redaction": "off", "n": 1.5}, "name": "Named"})
+
+
+def projects(api: Any) -> list[str]:
+    return [item["id"] for item in api.get("/projects?limit=500").json()["items"]]
+
+
+def everything(api: Any) -> dict[str, tuple[int, bytes, str]]:
+    """What every reading call answers."""
+    answers: dict[str, tuple[int, bytes, str]] = {}
+
+    def read(address: str) -> Any:
+        answer = api.get(address)
+        answers[address] = (answer.status_code, answer.content, answer.headers.get("ETag", ""))
+        return answer.json()
+
+    for address in ("/app-state", "/app-state?client=other"):
+        read(address)
+    for project in read("/projects?limit=500")["items"]:
+        read(f"/resume?quiet=1&project={project['path']}")
+        for session in read(f"/projects/{project['id']}/sessions?limit=500")["items"]:
+            for path in ("", "/messages?since_rev=0", "/messages?limit=2", "/removed", "/conflicts"):
+                read(f"/sessions/{session['id']}{path}")
+        read(f"/projects/{project['id']}/sessions?deleted=1&limit=500")
+    return answers
+
+
+def download(api: Any, path: str = "/export") -> bytes:
+    answer = api.get(path)
+    assert answer.status_code == 200, answer.content
+    content: bytes = answer.getvalue()
+    assert int(answer.headers["Content-Length"]) == len(content)
+    return content
+
+
+def upload(api: Any, content: bytes) -> Any:
+    return api.client.generic("POST", "/api/v1/import", content, content_type="application/x-ndjson")
+
+
+def purge(api: Any) -> None:
+    for project in projects(api):
+        assert api.delete(f"/projects/{project}?purge=1").status_code == 204
+    assert projects(api) == []
+
+
+def round_trip(api: Any, user: User, sessions: int) -> None:
+    fill(api, sessions)
+    before = everything(api)
+    file = io.BytesIO()
+    export_account(caller=caller_of_user(user), to=file)
+    purge(api)
+    assert call_import(user, file.getvalue())["session"] == sessions
+    assert everything(api) == before
+    again = io.BytesIO()
+    export_account(caller=caller_of_user(user), to=again)
+    assert rows(again.getvalue()) == rows(file.getvalue())
+
+
+def call_import(user: User, content: bytes) -> dict[str, int]:
+    return import_file(caller=caller_of_user(user), file=io.BytesIO(content)).added
+
+
+def rows(content: bytes) -> list[bytes]:
+    return content.splitlines()[1:-1]
+
+
+def resealed(lines: list[bytes]) -> bytes:
+    """A file of these lines with a last line that fits."""
+    content = b"".join(line + b"\n" for line in lines)
+    counts: dict[str, int] = {}
+    for line in lines[1:]:
+        kind = next(iter(json.loads(line)))
+        counts[kind] = counts.get(kind, 0) + 1
+    end = {"end": True, "counts": counts, "sha256": hashlib.sha256(content).hexdigest()}
+    return content + json.dumps(end).encode() + b"\n"
+
+
+def test_an_account_comes_back_byte_for_byte(api: Callable[..., Any], alice: User) -> None:
+    round_trip(api(alice), alice, sessions=12)
+
+
+@pytest.mark.prove
+def test_an_account_of_200_sessions_comes_back_byte_for_byte(api: Callable[..., Any], alice: User) -> None:
+    round_trip(api(alice), alice, sessions=200)
+
+
+def test_importing_twice_is_importing_once(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    fill(mine, 5)
+    content = download(mine)
+    purge(mine)
+    first = upload(mine, content).json()
+    before = everything(mine)
+    second = upload(mine, content).json()
+    assert second["added"] == {}
+    assert sum(second["present"].values()) == sum(first["added"].values()) + sum(first["present"].values())
+    assert everything(mine) == before
+
+
+def test_the_first_and_the_last_line_tell_what_is_between(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    fill(mine, 3)
+    lines = download(mine).splitlines()
+    first, last = json.loads(lines[0]), json.loads(lines[-1])
+    assert (first["format"], first["version"], first["of"]) == ("stillhere-export", 1, "account")
+    assert first["counts"] == last["counts"]
+    assert sum(last["counts"].values()) == len(lines) - 2
+    assert last["sha256"] == hashlib.sha256(b"".join(line + b"\n" for line in lines[:-1])).hexdigest()
+
+
+def test_a_session_alone_comes_back_into_its_project(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    fill(mine, 3)
+    session = Chat(mine, project="/home/alice/0")
+    session.say("a", "kept")
+    addresses = [f"/sessions/{session.id}{path}" for path in ("", "/messages?since_rev=0", "/removed", "/conflicts")]
+    before = [mine.get(address).content for address in addresses]
+    content = download(mine, f"/sessions/{session.id}/export")
+    mine.delete(f"/sessions/{session.id}?purge=1")
+    done = upload(mine, content).json()
+    assert (done["added"]["session"], done["present"]) == (1, {"project": 1})
+    assert [mine.get(address).content for address in addresses] == before
+    project = json.loads(before[0])["session"]["project_id"]
+    events = mine.get(f"/projects/{project}/events?since=0&limit=500").json()["items"]
+    assert [event["type"] for event in events if event.get("session") == session.id][-1] == "SESSION_CREATED"
+
+
+def test_an_old_file_undoes_nothing(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    chat = Chat(mine)
+    chat.say("a", "first")
+    content = download(mine)
+    chat.say("a", "second")
+    mine.patch(f"/sessions/{chat.id}", {"archived": True})
+    assert upload(mine, content).json()["added"] == {}
+    assert chat.texts() == ["second"]
+    assert mine.get(f"/resume?project={chat.project}").status_code == 404
+
+
+def test_another_account_takes_it_where_the_ids_are_free(api: Callable[..., Any], alice: User, bob: User) -> None:
+    hers, his = api(alice), api(bob)
+    fill(hers, 4)
+    content = download(hers)
+    refused = upload(his, content)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "id_taken")
+    assert refused.json()["error"]["details"]["kind"] == "project"
+    assert projects(his) == []
+    purge(hers)
+    assert upload(his, content).status_code == 200
+    assert len(projects(his)) == 3
+    assert rows(download(his)) == rows(content)
+
+
+def test_somebody_elses_session_or_copy_is_never_taken_over(api: Callable[..., Any], alice: User, bob: User) -> None:
+    hers, his = api(alice), api(bob)
+    fill(hers, 1)
+    lines = download(hers).splitlines()[:-1]
+    kept = everything(hers)
+    for kinds in (["project"], ["project", "session"]):
+        changed = [with_fresh_ids(line, kinds) for line in lines]
+        answer = upload(his, resealed(changed))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "id_taken")
+        assert projects(his) == []
+    assert everything(hers) == kept
+
+
+def with_fresh_ids(line: bytes, kinds: list[str]) -> bytes:
+    value = json.loads(line)
+    for kind in kinds:
+        if kind in value:
+            value[kind]["id"] = str(uuid.uuid4())
+    return json.dumps(value).encode()
+
+
+def test_a_path_that_is_taken_takes_the_sessions_in(api: Callable[..., Any], alice: User, bob: User) -> None:
+    hers, his = api(alice), api(bob)
+    chat = Chat(hers, project="/shared")
+    chat.say("a", "hers")
+    own = Chat(his, project="/shared")
+    content = download(hers)
+    purge(hers)
+    assert upload(his, content).json()["added"]["session"] == 1
+    assert len(projects(his)) == 1
+    assert his.get(f"/sessions/{chat.id}").json()["messages"][0]["text"] == "hers"
+    assert his.get("/resume?project=/shared").json()["session"]["id"] == own.id
+
+
+def test_a_damaged_file_changes_nothing_and_its_line_is_named(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    fill(mine, 2)
+    content = download(mine)
+    purge(mine)
+    lines = content.splitlines(keepends=True)
+    middle = len(lines) // 2
+    damages = {
+        "changed": (content.replace(b"text 1 of 0", b"text 1 of 7"), len(lines)),
+        "cut between lines": (b"".join(lines[:middle]), middle + 1),
+        "cut in a line": (b"".join(lines[:middle]) + lines[middle][:-5], middle + 1),
+        "without its end": (b"".join(lines[:-1]), len(lines)),
+        "a line lost": (b"".join(lines[:middle] + lines[middle + 1 :]), len(lines) - 1),
+        "more after it": (content + b"{}\n", len(lines) + 1),
+        "no JSON": (b"".join([*lines[:middle], b"nonsense\n", *lines[middle:]]), middle + 1),
+        "nothing": (b"", 1),
+        "something else": (b'{"hello": 1}\n', 1),
+        "newer": (content.replace(b'"version":1', b'"version":2'), 1),
+    }
+    for name, (damaged, line) in damages.items():
+        answer = upload(mine, damaged)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["details"]) == (422, "bad_export", {"line": line}), name
+        assert projects(mine) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("message", "text", 5),
+        ("message", "text", "\x00"),
+        ("message", "message_id", "x" * 65),
+        ("message", "position", -1),
+        ("message", "rev", 2**63),
+        ("message", "epoch", True),
+        ("message", "created_at", "yesterday"),
+        ("message", "created_at", "2026-01-01T00:00:00"),
+        ("message", "owner_id", 1),
+        ("session", "id", "no uuid"),
+        ("session", "project_id", "00000000-0000-4000-8000-000000000000"),
+        ("project", "owner_id", 1),
+        ("project", "settings", json.loads("[" * 70 + "]" * 70)),
+        ("project", "path", None),
+    ],
+)
+def test_a_value_that_cannot_be_stored_is_refused(
+    api: Callable[..., Any], alice: User, kind: str, field: str, value: Any
+) -> None:
+    mine = api(alice)
+    Chat(mine).say("a", "text")
+    lines = download(mine).splitlines()[:-1]
+    purge(mine)
+    number = next(index for index, line in enumerate(lines) if kind in json.loads(line))
+    row = json.loads(lines[number])
+    row[kind][field] = value
+    lines[number] = json.dumps(row).encode()
+    answer = upload(mine, resealed(lines))
+    assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"line": number + 1})
+    assert projects(mine) == []
+
+
+def test_rows_that_contradict_each_other_are_refused_whole(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    Chat(mine).say("a", "text")
+    lines = download(mine).splitlines()[:-1]
+    purge(mine)
+    lines.append(next(line for line in lines if b'{"message"' in line))
+    answer = upload(mine, resealed(lines))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "import_conflict")
+    assert projects(mine) == []
+
+
+def test_a_key_for_one_project_exports_and_imports_that_project_alone(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    fill(mine, 6)
+    limited = api(alice, project_path="/home/alice/1")
+    content = download(limited)
+    kinds = [next(iter(json.loads(line))) for line in rows(content)]
+    assert kinds.count("project") == 1
+    assert "app_state" not in kinds
+    assert json.loads(content.splitlines()[0])["counts"] == json.loads(content.splitlines()[-1])["counts"]
+    assert upload(limited, content).json()["added"] == {}
+    other = upload(limited, download(mine))
+    assert (other.status_code, other.json()["error"]["code"]) == (403, "other_project")
+
+
+def test_no_secret_is_exported(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    alice.set_password("correct horse battery")
+    alice.save()
+    fill(mine, 2)
+    content = download(mine)
+    assert alice.password.encode() not in content
+    for key in alice.api_keys.all():
+        assert key.key_sha256.encode() not in content
+        assert key.prefix.encode() not in content
+    assert b"body_sha256" not in content
+
+
+@pytest.mark.scale
+def test_an_account_of_30_megabytes_passes_through_little_memory(api: Callable[..., Any], alice: User, tmp_path: Path) -> None:
+    chat = Chat(api(alice))
+    texts = ("x" * 100_000 for _ in itertools.count())
+    some = Message(session_id=chat.id, epoch=1, role="user", status="complete", rev=1)
+    for number in range(300):
+        some.pk, some.message_id, some.position, some.text = None, f"m{number}", number + 1, next(texts)
+        some.save(force_insert=True)
+    path = tmp_path / "out"
+    tracemalloc.start()
+    try:
+        with path.open("wb") as file:
+            export_account(caller=caller_of_user(alice), to=file)
+        purge(api(alice))
+        with path.open("rb") as file:
+            import_file(caller=caller_of_user(alice), file=file)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert path.stat().st_size > 30_000_000
+
+
+def test_the_commands_do_the_same(api: Callable[..., Any], alice: User, tmp_path: Path) -> None:
+    mine = api(alice)
+    fill(mine, 2)
+    before = everything(mine)
+    file = tmp_path / "alice.ndjson"
+    call_command("export", "--user", "alice", "--to", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert rows(file.read_bytes()) == rows(download(mine))
+    purge(mine)
+    said = io.StringIO()
+    call_command("import", "--user", "alice", str(file), stdout=said)
+    assert "session: 2 added, 0 there before" in said.getvalue()
+    assert everything(mine) == before
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        call_command("import", "--user", "alice", str(file))
+    with pytest.raises(CommandError, match="no user"):
+        call_command("export", "--user", "nobody")
+    assert list(tmp_path.iterdir()) == [file]

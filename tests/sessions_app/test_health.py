@@ -1,0 +1,49 @@
+"""What probes and operators are told."""
+
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from sessions_app.queries import health
+
+
+def test_health_tells_version_and_what_a_save_rests_on(client: Client, db: None) -> None:
+    body = client.get("/healthz").json()
+    assert (body["status"], body["version"], body["database"]) == ("ok", health.version(), connection.vendor)
+    if connection.vendor == "sqlite":
+        assert body["durability"]["synchronous"] == "FULL"
+        assert body["durability"]["sqlite_version"].startswith("3.")
+    else:
+        assert body["durability"] == {"synchronous_commit": "on"}
+
+
+def test_health_answers_while_the_database_does_not(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any, **options: Any) -> None:
+        raise DatabaseError("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(connection, "cursor", fail)
+        answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["durability"]) == (200, None)
+
+
+def test_ready_when_tables_and_channel_layer_are_there(client: Client, db: None) -> None:
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+
+
+def test_not_ready_before_the_tables_are_those_of_this_version(client: Client, db: None) -> None:
+    MigrationRecorder.Migration.objects.filter(app="sessions_app").latest("pk").delete()
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_not_ready")
+    assert answer["Retry-After"] == "2"
+
+
+def test_not_ready_without_its_redis(client: Client, db: None, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "channel_layer_unreachable")
+    assert "127.0.0.1" not in answer.content.decode()

@@ -1,0 +1,60 @@
+"""Frontends on another origin: only listed ones, with a key, never with a cookie."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.chat import Chat
+
+LISTED, OTHER = "https://chat.example.org", "https://evil.example"
+
+
+@pytest.fixture(autouse=True)
+def one_is_listed(settings: Any) -> None:
+    settings.CORS_ALLOWED_ORIGINS = [LISTED]
+
+
+def preflight(origin: str, method: str = "POST", path: str = "/api/v1/projects") -> Any:
+    asked = "authorization, content-type, if-match, if-none-match, stillhere-run"
+    wanted = {"Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": asked}
+    return Client(headers=wanted).options(path)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_a_listed_origin_may_send_what_the_api_takes(method: str) -> None:
+    answer = preflight(LISTED, method)
+    assert answer.status_code == 200
+    assert answer["Access-Control-Allow-Origin"] == LISTED
+    assert method in answer["Access-Control-Allow-Methods"]
+    allowed = {name.strip() for name in answer["Access-Control-Allow-Headers"].split(",")}
+    assert {"authorization", "content-type", "if-match", "if-none-match", "stillhere-run"} <= allowed
+    assert "Access-Control-Allow-Credentials" not in answer
+
+
+@pytest.mark.parametrize("origin", [OTHER, "null", "http://chat.example.org", "https://chat.example.org.evil.example"])
+def test_no_other_origin_is_let_in(origin: str) -> None:
+    assert "Access-Control-Allow-Origin" not in preflight(origin)
+
+
+def test_pages_are_for_no_other_origin(db: None) -> None:
+    assert "Access-Control-Allow-Origin" not in preflight(LISTED, "GET", "/login/")
+
+
+def test_with_a_key_it_reads_what_it_needs_to_go_on(api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    answer = chat.api.get(f"/sessions/{chat.id}", Origin=LISTED)
+    assert (answer.status_code, answer["Access-Control-Allow-Origin"]) == (200, LISTED)
+    exposed = {name.strip() for name in answer["Access-Control-Expose-Headers"].split(",")}
+    assert {"ETag", "Idempotent-Replayed", "Retry-After"} <= exposed
+    assert "origin" in answer["Vary"].lower()
+
+
+def test_a_cookie_from_there_changes_nothing(alice: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    answer = client.post("/api/v1/projects", {"path": "x"}, content_type="application/json", headers={"Origin": LISTED})
+    assert answer.status_code == 403
+    assert "Access-Control-Allow-Credentials" not in answer
