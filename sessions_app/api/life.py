@@ -51,7 +51,7 @@ def undo(request: HttpRequest, session_id: str, payload: UndoClearIn) -> HttpRes
 
 @router.get("/{session_id}/removed", response={200: RemovedList, **refusals(404, 410)}, operation_id="list_removed")
 def removed(request: HttpRequest, session_id: str, cursor: str | None = None, limit: int = LIMIT) -> HttpResponse:
-    """What was cleared, truncated, replaced or deleted in the last 30 days, the newest first."""
+    """What was cleared, truncated, replaced, dropped or deleted in the last 30 days, the newest first."""
     row = get_session(caller=caller_of(request), session_id=parse_id(session_id))
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise Invalid("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"})
@@ -60,7 +60,9 @@ def removed(request: HttpRequest, session_id: str, cursor: str | None = None, li
 
 
 @router.post(
-    "/{session_id}/removed/{message}/restore", response={200: RestoredOut, **refusals(404, 410)}, operation_id="restore_message"
+    "/{session_id}/removed/{message}/restore",
+    response={200: RestoredOut, **refusals(404, 409, 410)},
+    operation_id="restore_message",
 )
 def restore(request: HttpRequest, session_id: str, message: str, epoch: int | None = None) -> HttpResponse:
     """Bring one message back to where it stood. Of several under one id the newest, or the one of `?epoch=`."""

@@ -33,6 +33,7 @@ class Removal(models.TextChoices):
     DELETED = "deleted"
     TRUNCATED = "truncated"
     REPLACED = "replaced"
+    DROPPED = "dropped"
 
 
 class Content(models.Model):

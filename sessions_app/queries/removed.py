@@ -1,4 +1,4 @@
-"""What was cleared, truncated, replaced or deleted, and can still be brought back."""
+"""What was cleared, truncated, replaced, dropped or deleted, and can still be brought back."""
 
 import uuid
 from dataclasses import dataclass

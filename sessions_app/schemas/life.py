@@ -40,6 +40,7 @@ class UndoClearOut(Schema):
     of: int
     restored: int
     renamed: list[dict[str, str]] = Field(description="`{from, to}` for each message whose id was taken by now.")
+    dropped: list[str] = Field(description="The oldest, taken out because the session has reached its hard cap.")
 
 
 class RemovedOut(Schema):
@@ -50,7 +51,7 @@ class RemovedOut(Schema):
     status: str
     epoch: int
     position: int
-    reason: str = Field(description="cleared, truncated, replaced or deleted.")
+    reason: str = Field(description="cleared, truncated, replaced, dropped or deleted.")
     removed_at: str
 
 

@@ -123,4 +123,5 @@ class SaveOut(Schema):
     conflicts: list[ConflictOut]
     rejected: list[RejectedOut]
     spared: list[str]
+    dropped: list[str] = Field(description="The oldest, taken out because the session has reached its hard cap.")
     normalized: list[str]

@@ -10,6 +10,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.message import Removal
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.removed import RESTORABLE_FOR
+from sessions_app.services.capping import drop_oldest
 from sessions_app.services.locking import LockedSession
 from sessions_app.services.protocol import Step, answer, once
 from sessions_app.services.receipts import Answer
@@ -68,12 +69,13 @@ def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:
         messages = Message.objects.filter(session_id=session.id, epoch=clearing.epoch, removed=Removal.NONE)
         session.rev += 1
         revived = revive(session, list(messages.order_by("position")), at)
+        dropped = drop_oldest(session)
         session.opening_step = session.opening_step or clearing.opening_step
         session.write()
         clearing.undone_at = at
         clearing.save(update_fields=["undone_at"])
         _tell(caller, EventType.SESSION_UPDATED, session, undo, {"undone": clearing.epoch})
-        body = {"of": clearing.epoch, "restored": revived.count, "renamed": revived.renamed}
+        body = {"of": clearing.epoch, "restored": revived.count, "renamed": revived.renamed, "dropped": dropped}
         return answer(session, prev_rev=prev_rev, saved_at=rfc3339(at), **body)
 
     return once(caller=caller, session_id=session_id, step=undo, act=act)

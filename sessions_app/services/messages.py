@@ -12,6 +12,7 @@ from sessions_app.models.message import Removal
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.messages import live_window
 from sessions_app.queries.resume import marked
+from sessions_app.services.capping import drop_oldest
 from sessions_app.services.copies import Copies
 from sessions_app.services.locking import LockedSession
 from sessions_app.services.message_page import MessagePage
@@ -82,7 +83,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         _take_out_what_is_left_out(rules, changes.ops)
     page.write()
     prev_rev = session.rev
-    _bump(caller, session, changes, rules)
+    dropped = _bump(caller, session, changes, rules)
     outcome = rules.outcome
     return answer(
         session,
@@ -93,21 +94,26 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         conflicts=outcome.conflicts,
         rejected=outcome.rejected,
         spared=outcome.spared,
+        dropped=dropped,
         normalized=changes.normalized,
     )
 
 
-def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules) -> None:
-    """Something applied: the next rev, the counters, the event. A remembered delete alone takes only its position."""
-    page = rules.page
+def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules) -> list[str]:
+    """Something applied: the next rev, the counters, the event. A remembered delete alone takes only its position.
+
+    Answers the ids that the hard cap dropped.
+    """
+    page, dropped = rules.page, list[str]()
     step_changed = changes.opening_step is not None and changes.opening_step != session.opening_step
     if rules.outcome.applied or step_changed:
         session.rev = rules.next_rev
         session.opening_step = changes.opening_step if changes.opening_step is not None else session.opening_step
         session.message_count += page.added
         session.size_bytes += page.added_bytes
+        dropped = drop_oldest(session)
     elif page.last_position == session.last_position:
-        return
+        return dropped
     session.last_position = page.last_position
     session.write()
     if session.rev == rules.next_rev:
@@ -120,6 +126,7 @@ def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRul
             rev=session.rev,
             writer_id=changes.writer_id,
         )
+    return dropped
 
 
 def _keep_words(session: LockedSession, changes: Changes) -> int:

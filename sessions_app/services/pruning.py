@@ -70,7 +70,7 @@ def _erase(rows: QuerySet[Any]) -> int:
 
 
 def _empty_some() -> int:
-    """Content of what was deleted, truncated or replaced in the present epoch; the row remembers that it was."""
+    """Content of what was deleted, truncated, replaced or dropped in the present epoch; the row remembers that it was."""
     due = Message.objects.exclude(removed="").filter(updated_at__lt=now() - RESTORABLE_FOR).exclude(_EMPTY)
     found = list(due.values_list("pk", flat=True)[:AT_ONCE])
     nothing: dict[str, Any] = {"text": "", "parts": None, "metadata": None, "raw": None, "size_bytes": 0}

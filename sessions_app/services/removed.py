@@ -11,6 +11,7 @@ from sessions_app.models import Caller, ConflictCopy, Message
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.queries.removed import restorable
+from sessions_app.services.capping import drop_oldest, refuse_where_full
 from sessions_app.services.copies import content_of
 from sessions_app.services.locking import LockedSession, lock_session
 from sessions_app.services.reviving import free_id, revive
@@ -36,7 +37,10 @@ class Restored:
 
 
 def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, epoch: int | None = None) -> Restored:
-    """Bring one message back to where it stood. Of several under one id the newest, or the one of `epoch`."""
+    """Bring one message back to where it stood. Of several under one id the newest, or the one of `epoch`.
+
+    Raises NotFound, and SessionFull at the hard cap.
+    """
 
     def work() -> Restored:
         session = lock_session(caller=caller, session_id=session_id)
@@ -44,6 +48,7 @@ def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, e
         message = (found if epoch is None else found.filter(epoch=epoch)).order_by("-pk").first()
         if message is None:
             raise NotFound
+        refuse_where_full(session)
         prev_rev, session.rev = session.rev, session.rev + 1
         revived = revive(session, [message], now())
         session.write()
@@ -67,6 +72,7 @@ def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID
         if keep is not Keep.THEIRS:
             session.rev += 1
             message_id = _put(session, copy, replace=keep is Keep.OURS)
+            drop_oldest(session)
         session.write()
         _tell(caller, session)
         return Restored(session.epoch, prev_rev, session.rev, message_id, [])

@@ -66,7 +66,7 @@ def test_wrong_types_are_named_and_nothing_is_saved(chat: Chat, wrong: dict[str,
 
 def test_the_answer_holds_every_list(chat: Chat, tab: Writer) -> None:
     response = tab.send()
-    lists = {name: list[Any]() for name in ("applied", "ignored", "conflicts", "rejected", "spared", "normalized")}
+    lists = {name: list[Any]() for name in ("applied", "ignored", "conflicts", "rejected", "spared", "dropped", "normalized")}
     answer = response.json()
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", answer.pop("saved_at"))
     assert answer == {"session": chat.id, "epoch": 1, "prev_rev": 0, "rev": 0, **lists}
