@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion, Run
+from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion, Run
 from sessions_app.admin import ReadOnlyAdmin
 
 
@@ -20,6 +20,14 @@ class MemoryEntryAdmin(ReadOnlyAdmin):
     list_filter = ("namespace", "updated_at")
     search_fields = ("key", "project__path")
     deferred = ("value",)
+
+
+@admin.register(DeletedEntry)
+class DeletedEntryAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "project", "deleted_at", "by")
+    list_select_related = ("project",)
+    list_filter = ("deleted_at",)
+    search_fields = ("key", "project__path")
 
 
 @admin.register(MemoryVersion)

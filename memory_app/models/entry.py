@@ -1,3 +1,5 @@
+import uuid
+
 from django.db import models
 
 from sessions_app.queries.shared import now
@@ -24,10 +26,29 @@ class MemoryEntry(models.Model):
         return f"{self.namespace}/{self.key}"
 
 
-class MemoryVersion(models.Model):
-    """What an entry was, and is: its last ten values. They go with the entry."""
+class DeletedEntry(models.Model):
+    """An entry that was deleted and can still be brought back, with its versions."""
 
-    entry = models.ForeignKey(MemoryEntry, on_delete=models.CASCADE, related_name="versions")
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="deleted_memory_entries")
+    namespace = models.CharField(max_length=NAME_LENGTH)
+    key = models.CharField(max_length=NAME_LENGTH)
+    deleted_at = models.DateTimeField(default=now, db_index=True, editable=False)
+    by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        verbose_name_plural = "deleted entries"
+        ordering = ("-deleted_at", "id")
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.key}"
+
+
+class MemoryVersion(models.Model):
+    """What an entry was, and is: its last ten values. They go with the entry, and stay with it while it is `deleted`."""
+
+    entry = models.ForeignKey(MemoryEntry, null=True, blank=True, on_delete=models.CASCADE, related_name="versions")
+    deleted = models.ForeignKey(DeletedEntry, null=True, blank=True, on_delete=models.CASCADE, related_name="versions")
     value = models.TextField()
     rev = models.PositiveBigIntegerField()
     size_bytes = models.PositiveIntegerField()

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.conf import settings
 
-from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion
+from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
 from memory_app.models.entry import NAME_LENGTH
-from memory_app.services.lease import lock_for_writing
+from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.shapes import check_shape
 from sessions_app import events
-from sessions_app.errors import InsufficientStorage, Invalid, NotFound, PreconditionFailed, TooLarge
+from sessions_app.errors import Conflict, InsufficientStorage, Invalid, NotFound, PreconditionFailed, TooLarge
 from sessions_app.queries.shared import Caller, EventType, now
 from sessions_app.redaction import redact
 from sessions_app.services.json_text import json_text
@@ -20,11 +20,17 @@ from sessions_app.services.writing import write
 
 ENTRY_BYTES = 1_000_000
 VERSIONS = 10
+# Deleted entries a project: the ones deleted last can be brought back.
+DELETED = 100
 _NAME = re.compile(rf"(?!\.)[A-Za-z0-9._-]{{1,{NAME_LENGTH}}}")
 
 
 class EntryTooLarge(TooLarge):
     message = f"An entry has at most {ENTRY_BYTES} bytes of JSON. Split it into several keys."
+
+
+class KeyTaken(Conflict):
+    code, message = "key_taken", "There is an entry under this key again. Delete or rename that one first."
 
 
 class MemoryFull(InsufficientStorage):
@@ -71,9 +77,7 @@ class Stored:
     redacted: dict[str, int]
 
 
-def put_entry(
-    *, caller: Caller, project_id: uuid.UUID, entry: NewEntry, conditions: Conditions, run_id: uuid.UUID | None
-) -> Stored:
+def put_entry(*, caller: Caller, project_id: uuid.UUID, entry: NewEntry, conditions: Conditions, run_id: Writer) -> Stored:
     """Store a value; the same value again changes nothing. 413 over 1 MB, 507 over the project's quota."""
     checked = check_entry(entry)
 
@@ -85,12 +89,12 @@ def put_entry(
 
 
 def delete_entry(
-    *, caller: Caller, project_id: uuid.UUID, namespace: str, key: str, conditions: Conditions, run_id: uuid.UUID | None
-) -> None:
-    """Delete it with its versions."""
+    *, caller: Caller, project_id: uuid.UUID, namespace: str, key: str, conditions: Conditions, run_id: Writer
+) -> DeletedEntry:
+    """Delete it. With its versions it can be brought back for a while."""
     check_shape(namespace, key, {"rules": [], "endpoints": []})
 
-    def work() -> None:
+    def work() -> DeletedEntry:
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         entry = _find(store, namespace, key)
         conditions.check(entry)
@@ -99,15 +103,39 @@ def delete_entry(
         store.rev += 1
         store.size_bytes -= entry.size_bytes
         store.save(update_fields=["rev", "size_bytes"])
+        deleted = DeletedEntry.objects.create(project_id=project_id, namespace=namespace, key=key, by=_name(caller))
+        entry.versions.update(entry=None, deleted=deleted)
         entry.delete()
+        too_many = DeletedEntry.objects.filter(project_id=project_id).values_list("id", flat=True)[DELETED:]
+        DeletedEntry.objects.filter(id__in=list(too_many)).delete()
         _tell(caller, store, namespace, key, deleted=True)
+        return deleted
 
-    write(work)
+    return write(work)
 
 
-def restore_version(
-    *, caller: Caller, project_id: uuid.UUID, namespace: str, key: str, rev: int, run_id: uuid.UUID | None
-) -> Stored:
+def undelete_entry(*, caller: Caller, project_id: uuid.UUID, deleted_id: uuid.UUID, run_id: Writer) -> Stored:
+    """Bring back a deleted entry, under a new rev; 409 where its key is taken."""
+
+    def work() -> Stored:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        deleted = DeletedEntry.objects.filter(project_id=project_id, id=deleted_id).first()
+        newest = None if deleted is None else deleted.versions.first()
+        if deleted is None or newest is None:
+            raise NotFound
+        if _find(store, deleted.namespace, deleted.key) is not None:
+            raise KeyTaken
+        entry = CheckedEntry(deleted.namespace, deleted.key, newest.value, newest.size_bytes, {})
+        stored = store_entry(caller=caller, store=store, entry=entry)
+        deleted.versions.update(entry=stored.entry, deleted=None)
+        _forget_old_versions(stored.entry)
+        deleted.delete()
+        return stored
+
+    return write(work)
+
+
+def restore_version(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str, rev: int, run_id: Writer) -> Stored:
     """Make an earlier value the present one, as a new rev."""
 
     def work() -> Stored:
@@ -166,11 +194,18 @@ def _reserve(store: MemoryStore, growth: int) -> None:
 
 
 def _keep_version(caller: Caller, row: MemoryEntry) -> None:
-    by = caller.key_name or caller.username
-    row.versions.create(value=row.value, rev=row.rev, size_bytes=row.size_bytes, saved_at=row.updated_at, by=by[:150])
+    row.versions.create(value=row.value, rev=row.rev, size_bytes=row.size_bytes, saved_at=row.updated_at, by=_name(caller))
+    _forget_old_versions(row)
+
+
+def _forget_old_versions(row: MemoryEntry) -> None:
     oldest_kept = row.versions.order_by("-rev").values_list("rev", flat=True)[VERSIONS - 1 : VERSIONS].first()
     if oldest_kept is not None:
         row.versions.filter(rev__lt=oldest_kept).delete()
+
+
+def _name(caller: Caller) -> str:
+    return (caller.key_name or caller.username)[:150]
 
 
 def _find(store: MemoryStore, namespace: str, key: str) -> MemoryEntry | None:

@@ -5,6 +5,7 @@ The clock is the server's alone (`now`): what a client believes about the time d
 
 import uuid
 from datetime import timedelta
+from enum import Enum
 from typing import Any
 
 from memory_app.models import MemoryStore, Run
@@ -13,6 +14,16 @@ from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, now
 
 LEASE = timedelta(seconds=30)
+
+
+class By(Enum):
+    """A person edits on a page, which shows whose lease that overrides: no lease holds a person off."""
+
+    PERSON = "person"
+
+
+# Whom a write of memory is from: a run, a person, or neither.
+type Writer = uuid.UUID | By | None
 
 
 class LeaseHeld(Locked):
@@ -46,10 +57,10 @@ def lock_store(*, caller: Caller, project_id: uuid.UUID) -> MemoryStore:
     return found
 
 
-def lock_for_writing(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID | None) -> MemoryStore:
+def lock_for_writing(*, caller: Caller, project_id: uuid.UUID, run_id: Writer) -> MemoryStore:
     """The same, for a write of memory: 423 while another run holds the lease, or if this one has lost it."""
     store = lock_store(caller=caller, project_id=project_id)
-    if run_id is not None and run_id == store.holder_id:
+    if run_id is By.PERSON or (run_id is not None and run_id == store.holder_id):
         return store
     run = None if run_id is None else get_run(project_id=project_id, run_id=run_id)
     if run is not None and (run.ended_at is not None or run.fence is not None):
@@ -72,6 +83,12 @@ def grant(store: MemoryStore, run: Run) -> None:
     store.holder, store.lease_expires_at = run, now() + LEASE
     run.fence = store.fence
     store.save(update_fields=["fence", "holder", "lease_expires_at"])
+
+
+def free(store: MemoryStore) -> None:
+    """Nobody is the writer. The fence stays: who held the lease under it holds it no more."""
+    store.holder, store.lease_expires_at = None, None
+    store.save(update_fields=["holder", "lease_expires_at"])
 
 
 def holder_json(store: MemoryStore) -> dict[str, Any] | None:

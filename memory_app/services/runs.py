@@ -7,7 +7,7 @@ from typing import Any
 from memory_app.models import MemoryStore, Run
 from memory_app.models.run import AGENT_LENGTH
 from memory_app.services.entries import NewEntry, check_entry, store_entry
-from memory_app.services.lease import LEASE, get_run, grant, holder_json, lock_for_writing, lock_store
+from memory_app.services.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
 from sessions_app import events
 from sessions_app.errors import Gone, Invalid
 from sessions_app.queries.shared import Caller, EventType, now
@@ -84,6 +84,20 @@ def take_over(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID) -> Ru
     return write(work)
 
 
+def free_lease(*, caller: Caller, project_id: uuid.UUID) -> Run | None:
+    """Take the lease from whoever holds it, so that the next run gets it; answers who that was. That run goes on, reading."""
+
+    def work() -> Run | None:
+        store = lock_store(caller=caller, project_id=project_id)
+        holder = store.holder_at(now())
+        if holder is not None:
+            free(store)
+            _tell(caller, store, holder)
+        return holder
+
+    return write(work)
+
+
 def end_run(
     *, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, entries: list[NewEntry]
 ) -> tuple[RunState, dict[str, int]]:
@@ -102,8 +116,7 @@ def end_run(
         run.ended_at = run.last_seen_at = now()
         run.save(update_fields=["ended_at", "last_seen_at"])
         if store.holder_id == run.id:
-            store.holder, store.lease_expires_at = None, None
-            store.save(update_fields=["holder", "lease_expires_at"])
+            free(store)
             _tell(caller, store, run)
         return RunState(run, store), _counted([entry.redacted for entry in checked])
 

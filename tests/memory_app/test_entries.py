@@ -51,7 +51,9 @@ def test_a_deleted_key_is_gone_with_its_versions_and_its_bytes(memory: Memory) -
     assert memory.delete("notes/n").status_code == 204
     assert memory.get("notes/n").status_code == 404
     assert MemoryStore.objects.get().size_bytes == 0
-    assert not MemoryVersion.objects.exists()
+    assert memory.get("notes/n/versions").status_code == 404
+    memory.put("notes/n", {"b": 2})
+    assert [version["value"] for version in memory.get("notes/n/versions").json()["items"]] == [{"b": 2}]
 
 
 def test_compare_and_set(memory: Memory) -> None:

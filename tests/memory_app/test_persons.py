@@ -1,0 +1,108 @@
+"""What a person may do with a project's memory: past the lease, and back again."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from memory_app.models import DeletedEntry
+from memory_app.services import entries, runs
+from memory_app.services.entries import DELETED, Conditions, KeyTaken, MemoryFull, NewEntry
+from memory_app.services.lease import By, LeaseHeld
+from sessions_app.auth import caller_of_user
+from sessions_app.errors import NotFound
+from tests.memory_app.conftest import Memory
+
+
+class Person:
+    """Alice in front of a page of this project."""
+
+    def __init__(self, user: User, memory: Memory) -> None:
+        self.known: dict[str, Any] = {"caller": caller_of_user(user), "project_id": memory.project}
+
+    def put(self, key: str, value: Any) -> entries.Stored:
+        return entries.put_entry(**self.known, entry=NewEntry("notes", key, value), conditions=Conditions(), run_id=By.PERSON)
+
+    def delete(self, key: str) -> DeletedEntry:
+        return entries.delete_entry(**self.known, namespace="notes", key=key, conditions=Conditions(), run_id=By.PERSON)
+
+    def undelete(self, deleted: DeletedEntry) -> entries.Stored:
+        return entries.undelete_entry(**self.known, deleted_id=deleted.id, run_id=By.PERSON)
+
+
+@pytest.fixture
+def person(alice: User, memory: Memory) -> Person:
+    return Person(alice, memory)
+
+
+def test_no_lease_holds_a_person_off_and_the_holder_goes_on(person: Person, memory: Memory) -> None:
+    run = memory.start("claude")
+    with pytest.raises(LeaseHeld):
+        entries.put_entry(**person.known, entry=NewEntry("notes", "a", 1), conditions=Conditions(), run_id=None)
+    person.put("a", 1)
+    assert memory.get("notes/a").json()["value"] == 1
+    assert memory.put("notes/a", 2, **{"Stillhere-Run": run["run_id"]}).status_code == 200
+
+
+def test_a_freed_lease_goes_to_the_next_run_and_never_back_by_itself(person: Person, memory: Memory) -> None:
+    first = memory.start("claude")
+    freed = runs.free_lease(**person.known)
+    assert freed is not None
+    assert str(freed.id) == first["run_id"]
+    assert memory.run(first["run_id"], "heartbeat").json()["mode"] == "reader"
+    assert memory.put("notes/a", 1, **{"Stillhere-Run": first["run_id"]}).json()["error"]["code"] == "lease_lost"
+    assert memory.start("next")["mode"] == "writer"
+
+
+def test_a_lease_that_nobody_holds_is_freed_without_a_word(person: Person, memory: Memory) -> None:
+    assert runs.free_lease(**person.known) is None
+    assert memory.api.get(memory.address("events?since=0")).json()["items"] == []
+
+
+def test_a_deleted_entry_comes_back_with_its_versions(person: Person, memory: Memory) -> None:
+    for value in (1, 2, 3):
+        memory.put("notes/a", value)
+    deleted = person.delete("a")
+    assert memory.get("notes/a").status_code == 404
+    assert memory.api.get(memory.address("memory-stats")).json()["size_bytes"] == 0
+    stored = person.undelete(deleted)
+    assert (memory.get("notes/a").json()["value"], memory.get("notes/a").json()["rev"]) == (3, 5)
+    values = [version["value"] for version in memory.get("notes/a/versions").json()["items"]]
+    assert (stored.made, values) == (True, [3, 3, 2, 1])
+    with pytest.raises(NotFound):
+        person.undelete(deleted)
+
+
+def test_versions_stay_ten_when_an_entry_comes_back(person: Person, memory: Memory) -> None:
+    for value in range(12):
+        memory.put("notes/a", value)
+    person.undelete(person.delete("a"))
+    values = [version["value"] for version in memory.get("notes/a/versions").json()["items"]]
+    assert values == [11, 11, 10, 9, 8, 7, 6, 5, 4, 3]
+
+
+def test_a_taken_key_and_a_full_memory_keep_a_deleted_entry_where_it_is(person: Person, memory: Memory, settings: Any) -> None:
+    person.put("a", "x" * 50)
+    deleted = person.delete("a")
+    person.put("a", "new")
+    with pytest.raises(KeyTaken):
+        person.undelete(deleted)
+    person.delete("a")
+    settings.PROJECT_BYTES = 40
+    with pytest.raises(MemoryFull):
+        person.undelete(deleted)
+    settings.PROJECT_BYTES = 60
+    assert person.undelete(deleted).entry.value == '"' + "x" * 50 + '"'
+
+
+def test_only_so_many_deleted_entries_are_kept(person: Person, memory: Memory) -> None:
+    person.put("first", 1)
+    first = person.delete("first")
+    DeletedEntry.objects.bulk_create(
+        DeletedEntry(project_id=memory.project, namespace="notes", key=f"k{number}") for number in range(DELETED)
+    )
+    person.put("last", 1)
+    person.delete("last")
+    assert DeletedEntry.objects.count() == DELETED
+    with pytest.raises(NotFound):
+        person.undelete(first)
