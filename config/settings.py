@@ -169,6 +169,7 @@ WINDOW_MESSAGES = env.integer("WINDOW_MESSAGES", 200, least=1)
 WINDOW_BYTES = env.integer("WINDOW_BYTES", 2_000_000, least=1)
 # Messages; 0: none. Above it the oldest are dropped.
 SESSION_CAP = env.integer("SESSION_CAP", 0)
+WINDOW_CACHE_BYTES = env.integer("WINDOW_CACHE_BYTES", 32_000_000, least=0)
 PROJECT_BYTES = env.integer("PROJECT_BYTES", 10_000_000, least=1)
 WORKERS = env.integer("WORKERS", 1, least=1)
 THREADS = env.integer("THREADS", 16, least=1)

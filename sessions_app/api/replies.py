@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 from django.http import HttpRequest, HttpResponse
 
-from sessions_app.queries.resume import STREAMING_MARK
+from sessions_app.queries.windows import STREAMING_MARK
 from sessions_app.schemas.common import Error
 
 REFUSALS = frozenset({400, 401, 403, 404, 409, 410, 412, 413, 422, 423, 428, 429, 503, 507})

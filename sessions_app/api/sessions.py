@@ -6,10 +6,9 @@ from ninja import Router
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals, unchanged
 from sessions_app.errors import PreconditionRequired
-from sessions_app.queries.messages import live_window
 from sessions_app.queries.projects import get_project
-from sessions_app.queries.resume import marked
 from sessions_app.queries.sessions import get_session, list_sessions, parse_id
+from sessions_app.queries.windows import window_of
 from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
 from sessions_app.schemas.sessions import SessionIn, SessionList, SessionOut, SessionPatch, SessionPut, SessionWithMessages
 from sessions_app.services import sessions
@@ -86,9 +85,8 @@ def read(request: HttpRequest, session_id: str, messages: bool = True) -> HttpRe
         return reply
     if not messages:
         return json_reply({"session": row.as_json(), "messages": [], "skipped": [], "more": row.message_count > 0}, etag=row.etag)
-    page = live_window(session_id=row.id, epoch=row.epoch)
-    body = {"session": row.as_json(), "messages": page.items, "skipped": page.skipped, "more": page.more}
-    return json_reply(body, etag=marked(row.etag, page))
+    window = window_of(row)
+    return json_reply({"session": row.as_json(), **window.as_json()}, etag=window.mark(row.etag))
 
 
 @router.patch("/sessions/{session_id}", response={200: SessionOut, **refusals(404, 410)}, operation_id="update_session")

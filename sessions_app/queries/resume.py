@@ -12,13 +12,9 @@ from sessions_app.models import Caller
 from sessions_app.models.sql import json_value, rfc3339_sql
 from sessions_app.queries.app_state import AppStateRow, get_app_state
 from sessions_app.queries.handoff import handoff_of
-from sessions_app.queries.messages import Page, live_window
 from sessions_app.queries.sessions import SessionRow, as_uuid, session_columns, session_row
 from sessions_app.queries.states import states_of
-
-# An ETag that ends so belongs to an answer in which a message was still streaming. Such a message turns into an
-# interrupted one by the clock alone, so the answer is never "unchanged" for it.
-STREAMING_MARK = ".s"
+from sessions_app.queries.windows import window_of
 
 
 class NothingSaved(NotFound):
@@ -48,26 +44,19 @@ class Resume:
         return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}"'
 
     def body(self) -> "Body":
-        page = live_window(session_id=self.session.id, epoch=self.session.epoch)
+        window = window_of(self.session)
         states = states_of(self.session.id)
         bundle = {
             "project": self.project,
             "session": self.session.as_json(),
-            "messages": page.items,
-            "skipped": page.skipped,
-            "more": page.more,
+            **window.as_json(),
             "agent_state": states.agent,
             "ai_states": states.ais,
             "handoff": handoff_of(self.project_id),
             "app_state": self.app_state.as_json(),
             "event_cursor": self.event_cursor,
         }
-        return Body(orjson.dumps(bundle), marked(self.etag, page), states.has_plan)
-
-
-def marked(etag: str, page: Page) -> str:
-    """The ETag of an answer that carries this page."""
-    return f'{etag[:-1]}{STREAMING_MARK}"' if page.streaming else etag
+        return Body(orjson.dumps(bundle), window.mark(self.etag), states.has_plan)
 
 
 def find_resume(*, caller: Caller, path: str, client: str) -> Resume:

@@ -11,7 +11,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.message import Removal
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.messages import live_window
-from sessions_app.queries.resume import marked
+from sessions_app.queries.windows import marked
 from sessions_app.services.capping import drop_oldest
 from sessions_app.services.copies import Copies
 from sessions_app.services.locking import LockedSession
@@ -150,8 +150,8 @@ def _seen_by_match(session: LockedSession, if_match: str | None) -> int:
         return 0
     present = etag(session)
     page = live_window(session_id=session.id, epoch=session.epoch)
-    if not {present, marked(present, page)} & {tag.strip() for tag in if_match.split(",")}:
-        raise WindowChanged(details={"etag": marked(present, page), "messages": page.items})
+    if not {present, marked(present, streaming=page.streaming)} & {tag.strip() for tag in if_match.split(",")}:
+        raise WindowChanged(details={"etag": marked(present, streaming=page.streaming), "messages": page.items})
     return session.rev
 
 
