@@ -4,11 +4,13 @@ import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 
 from sessions_app.auth import caller_of_user
@@ -53,6 +55,22 @@ def bob(db: None) -> User:
 @pytest.fixture
 def carol(db: None) -> User:
     return keys.create_user(username="carol", is_active=False)
+
+
+type Alone = Callable[[str], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def alone(db: None, subtests: pytest.Subtests) -> Alone:
+    """For tests that go over a table: `with alone("a row"):` fails by itself, and what was done in it is undone."""
+
+    @contextmanager
+    def row(name: str) -> Iterator[None]:
+        with subtests.test(row=name), transaction.atomic():
+            yield
+            transaction.set_rollback(True)
+
+    return row
 
 
 class Api:

@@ -11,9 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.conftest import Alone
 from tests.routes import API, FORMS, Row, World, world_of
 
-MUTATIONS = [pytest.param(row, id=name) for name, row in API.items() if row.writes and not row.credentials_inside]
+MUTATIONS = {name: row for name, row in API.items() if row.writes and not row.credentials_inside}
 OWN = "http://127.0.0.1:8000"
 FOREIGN = [
     "https://evil.example",
@@ -48,31 +49,35 @@ def token_of(client: Client) -> str:
     return str(client.cookies["csrftoken"].value)
 
 
-@pytest.mark.parametrize("row", MUTATIONS)
-def test_a_cookie_without_its_token_changes_nothing(browser: Client, hers: World, row: Row) -> None:
-    answer = send(browser, row, hers, Origin=OWN)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "csrf_failed")
-    wrong = send(browser, row, hers, Origin=OWN, **{"X-CSRFToken": "x" * 64})
-    assert wrong.status_code == 403
+def test_a_cookie_without_its_token_changes_nothing(browser: Client, hers: World, alone: Alone) -> None:
+    for name, row in MUTATIONS.items():
+        with alone(name):
+            answer = send(browser, row, hers, Origin=OWN)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "csrf_failed")
+            wrong = send(browser, row, hers, Origin=OWN, **{"X-CSRFToken": "x" * 64})
+            assert wrong.status_code == 403
 
 
-@pytest.mark.parametrize("row", MUTATIONS)
-def test_a_token_sent_from_elsewhere_changes_nothing(browser: Client, hers: World, row: Row) -> None:
-    for origin in FOREIGN:
-        answer = send(browser, row, hers, Origin=origin, **{"X-CSRFToken": token_of(browser)})
-        assert answer.status_code == 403, origin
+def test_a_token_sent_from_elsewhere_changes_nothing(browser: Client, hers: World, alone: Alone) -> None:
+    for name, row in MUTATIONS.items():
+        with alone(name):
+            for origin in FOREIGN:
+                answer = send(browser, row, hers, Origin=origin, **{"X-CSRFToken": token_of(browser)})
+                assert answer.status_code == 403, origin
 
 
-@pytest.mark.parametrize("row", MUTATIONS)
-def test_a_form_or_beacon_of_another_site_changes_nothing(browser: Client, hers: World, row: Row) -> None:
-    for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
-        assert send(browser, row, hers, content_type=content_type, Origin="https://evil.example").status_code == 403
+def test_a_form_or_beacon_of_another_site_changes_nothing(browser: Client, hers: World, alone: Alone) -> None:
+    for name, row in MUTATIONS.items():
+        with alone(name):
+            for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+                assert send(browser, row, hers, content_type=content_type, Origin="https://evil.example").status_code == 403
 
 
-@pytest.mark.parametrize("row", MUTATIONS)
-def test_the_same_with_token_and_origin_is_let_in(browser: Client, hers: World, row: Row) -> None:
-    answer = send(browser, row, hers, Origin=OWN, **{"X-CSRFToken": token_of(browser)})
-    assert answer.status_code != 403
+def test_the_same_with_token_and_origin_is_let_in(browser: Client, hers: World, alone: Alone) -> None:
+    for name, row in MUTATIONS.items():
+        with alone(name):
+            answer = send(browser, row, hers, Origin=OWN, **{"X-CSRFToken": token_of(browser)})
+            assert answer.status_code != 403
 
 
 @pytest.mark.parametrize("inside", [{}, {"csrf": "x" * 64}, {"flush_token": "invented"}])
