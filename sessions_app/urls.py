@@ -17,6 +17,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/restore/", projects.restore_project, name="restore_project"),
     path("sessions/<uuid:session_id>/", sessions.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", sessions.session_changes, name="session_changes"),
+    path("sessions/<uuid:session_id>/rail/", sessions.session_rail, name="session_rail"),
     path("sessions/<uuid:session_id>/<slug:name>/", session_acts.act, name="session_act"),
     path("search/", search.search_page, name="search"),
     path("chat/", chat.chat, name="chat"),

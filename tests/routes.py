@@ -141,6 +141,7 @@ PAGES: dict[str, Row | None] = {
     "restore_project": Row("POST", "/projects/{project}/restore/"),
     "session": Row("GET", "/sessions/{session}/"),
     "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
+    "session_rail": Row("GET", "/sessions/{session}/rail/"),
     "session_act": Row("POST", "/sessions/{session}/archive/"),
     "chat": Row("GET", "/chat/?project={path}", named=False),
     "answer": None,

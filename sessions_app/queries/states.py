@@ -9,7 +9,7 @@ import orjson
 from django.db import connection
 
 from sessions_app.errors import NotFound
-from sessions_app.models import AgentState, AiState, AiStateVersion, Caller, PendingAction
+from sessions_app.models import AgentState, AiState, AiStateVersion, Caller, ChatSession, PendingAction
 from sessions_app.models.sql import as_rfc3339, db_uuid, raw_time_sql, rfc3339
 from sessions_app.queries.sessions import get_session
 from sessions_app.queries.store import incarnation
@@ -76,6 +76,18 @@ def ai_history(*, caller: Caller, session_id: uuid.UUID, ai_id: str) -> list[AiS
     return list(AiStateVersion.objects.filter(state=state).order_by("-rev"))
 
 
+def held_in(session_id: uuid.UUID, limit: int = 50) -> tuple[AgentState | None, list[AiState]]:
+    """What a page shows of a session. Its id is the caller's: the session was read before."""
+    state = AgentState.objects.filter(session_id=session_id, content__isnull=False).first()
+    return state, list(AiState.objects.filter(session_id=session_id, content__isnull=False).order_by("ai_id")[:limit])
+
+
+def titles_of(*, caller: Caller, session_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """By id; those in the trash, erased or somebody else's are not among them."""
+    rows = ChatSession.objects.visible_to(caller).alive().filter(id__in=session_ids)
+    return dict(rows.values_list("id", "title").order_by())
+
+
 @dataclass(slots=True)
 class States:
     agent: orjson.Fragment | None = None
@@ -95,7 +107,7 @@ def states_of(session_id: uuid.UUID) -> States:
     with connection.cursor() as cursor:
         cursor.execute(sql, [db_uuid(session_id), db_uuid(session_id)])
         for ai_id, content, rev, at in cursor.fetchall():
-            value = _object(content)
+            value = read_object(content)
             if value is None:
                 continue
             if ai_id:
@@ -106,8 +118,8 @@ def states_of(session_id: uuid.UUID) -> States:
     return states
 
 
-def _object(content: str) -> dict[str, Any] | None:
-    """Read once more only to see that it still is JSON."""
+def read_object(content: str) -> dict[str, Any] | None:
+    """None where it is no JSON object any more: a damaged row never spoils a page or a bundle."""
     try:
         value = orjson.loads(content)
     except ValueError:

@@ -1,6 +1,7 @@
 """The pages' translator of refusals, and the pages for what nobody expected."""
 
 import logging
+from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -28,6 +29,8 @@ def error_page(request: HttpRequest, error: AppError) -> HttpResponse:
     reply = render(request, "shared/error.html", {"error": error}, status=error.status)
     if error.retry_after is not None:
         reply["Retry-After"] = str(error.retry_after)
+    # What a script shows as a toast, of a form that it sent.
+    reply["Stillhere-Message"] = quote(error.message)
     return reply
 
 

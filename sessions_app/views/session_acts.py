@@ -5,10 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import orjson
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
@@ -20,19 +18,25 @@ from sessions_app.queries.sessions import get_session
 from sessions_app.services import deletion, forking, sessions
 from sessions_app.services.clearing import Undo, clear_session, undo_clear
 from sessions_app.services.json_text import fingerprint
+from sessions_app.services.pending_actions import AlreadyResolved, Expired, resolve_action
 from sessions_app.services.protocol import Step
 from sessions_app.services.receipts import Answer
 from sessions_app.services.removed import Keep, settle_conflict
 from sessions_app.views.frame import caller_of
+from sessions_app.views.telling import told
+
+DECIDED = {"approve": "Approved", "reject": "Rejected"}
+NOTE_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """`undo`: the act that takes it back. `page`: where one is afterwards; else where one was."""
+    """`undo`: the act that takes it back. `page`: where one is afterwards; else where one was. `failed`: it was too late."""
 
     message: str
     undo: str = ""
     page: str = ""
+    failed: bool = False
 
 
 def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -102,6 +106,21 @@ def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     return Done("Settled.")
 
 
+def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    decision, note = form.get("decision", ""), form.get("note", "").replace("\0", "\ufffd").strip()
+    if decision not in DECIDED or len(note) > NOTE_LENGTH:
+        raise Invalid(f"Approve or reject, with a note of at most {NOTE_LENGTH:,} characters.", details={"field": "decision"})
+    action_id = form.get("action", "")
+    try:
+        resolve_action(caller=caller, session_id=session_id, action_id=action_id, decision=decision, note=note)
+    except AlreadyResolved as error:
+        first = error.details["resolution"]
+        return Done(f"{first['by']} answered before: {DECIDED[first['decision']].lower()}. That answer counts.", failed=True)
+    except Expired as error:
+        return Done(error.message, failed=True)
+    return Done(f"{DECIDED[decision]}. The agent can read your answer.")
+
+
 ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "rename": _rename,
     "archive": _archive,
@@ -114,6 +133,7 @@ ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "purge": _purge,
     "fork": _fork,
     "settle": _settle,
+    "resolve": _resolve,
 }
 
 
@@ -127,12 +147,10 @@ def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
     done = ACTS[name](caller_of(request), session_id, form)
     undo, _, query = done.undo.partition("?")
     address = reverse("session_act", args=[session_id, undo]) + (f"?{query}" if query else "") if undo else ""
-    messages.success(request, done.message, extra_tags=address)
-    if done.page:
-        return redirect(done.page)
     back = request.POST.get("back", "")
     known = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/")
-    return redirect(back if known else reverse("session", args=[session_id]))
+    page = done.page or (back if known else reverse("session", args=[session_id]))
+    return told(request, done.message, page=page, undo=address, failed=done.failed)
 
 
 def _step(form: QueryDict) -> Step:

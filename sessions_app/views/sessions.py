@@ -12,12 +12,14 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.errors import Invalid, NotFound
+from sessions_app.models import Caller
 from sessions_app.queries.messages import changed_since, page_before, position_of
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.removed import list_conflicts
 from sessions_app.queries.sessions import SessionRow, get_session
 from sessions_app.views.frame import caller_of
 from sessions_app.views.markdown import render as render_text
+from sessions_app.views.states import held
 from sessions_app.views.transcript import shown
 
 A_PAGE = 40
@@ -40,10 +42,18 @@ def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     context: dict[str, Any] = {"session": session, "messages_shown": shown(page), "more": page.more, "before": before}
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "sessions_app/session.html#messages", context)
-    conflicts = [{**copy, "html": render_text(copy["text"])} for copy in list_conflicts(session_id=session.id)]
-    project = get_project(caller=caller, project_id=session.project_id)
-    context |= {"project": project, "here": project.id, "conflicts": conflicts, "skipped": page.skipped}
+    context |= _rail(caller, session) | {"here": session.project_id, "skipped": page.skipped}
     return render(request, "sessions_app/session.html", context)
+
+
+@login_required
+@never_cache
+@require_safe
+def session_rail(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    """What stands beside the transcript, as it is now."""
+    caller = caller_of(request)
+    session = get_session(caller=caller, session_id=session_id)
+    return render(request, "sessions_app/_session_rail.html", {"session": session, **_rail(caller, session)})
 
 
 @login_required
@@ -62,6 +72,12 @@ def session_changes(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse
     reply["Stillhere-More"] = "1" if last is not None else ""
     reply["Stillhere-Removed"] = orjson.dumps(removed).decode().encode("ascii", "backslashreplace").decode()
     return reply
+
+
+def _rail(caller: Caller, session: SessionRow) -> dict[str, Any]:
+    conflicts = [{**copy, "html": render_text(copy["text"])} for copy in list_conflicts(session_id=session.id)]
+    project = get_project(caller=caller, project_id=session.project_id)
+    return {"project": project, "conflicts": conflicts, "held": held(caller=caller, session_id=session.id)}
 
 
 def _position(session: SessionRow, message_id: str) -> int:

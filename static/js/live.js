@@ -1,16 +1,14 @@
 /** A session's page follows its project's events: it puts in what changed and nothing else, so scroll, selection and open folds stay. */
 
+import { follow } from "./follow.js";
+import { rail } from "./rail.js";
 import { toast } from "./toasts.js";
 
 const log = document.getElementById("transcript");
 const state = document.getElementById("live-state");
-const LONGEST_WAIT_MS = 30_000;
 const NEAR_THE_END = 160;
+const STATES = new Set(["AGENT_STATE_SAVED", "PENDING_ACTION_RESOLVED", "PLAN_RESTORED", "AI_STATE_SAVED", "AI_STATE_TRANSFERRED"]);
 let rev = Number(log.dataset.rev);
-let seen = Number(log.dataset.events);
-let socket = null;
-let waited = 0;
-let timer = 0;
 let working = null;
 let again = false;
 
@@ -96,42 +94,11 @@ async function refresh() {
 }
 
 function heard(event) {
-  waited = 0;
-  say("Live");
-  if (event.event_seq) seen = Math.max(seen, event.event_seq);
   const ours = event.session === log.dataset.session;
-  if (event.type === "SESSION_DELETED" && ours) toast("This session was deleted elsewhere.", { error: true });
-  else if (event.type === "RESYNC" || (ours && !(event.rev <= rev))) refresh();
-}
-
-function connect() {
-  clearTimeout(timer);
-  if (socket || document.hidden) return;
-  const scheme = location.protocol === "https:" ? "wss" : "ws";
-  socket = new WebSocket(`${scheme}://${location.host}/ws/events/?project=${encodeURIComponent(log.dataset.project)}`);
-  const own = socket;
-  own.addEventListener("open", () => {
-    own.send(JSON.stringify({ type: "subscribe", since: seen }));
-    say("Live");
-    refresh();
-  });
-  own.addEventListener("message", (message) => heard(JSON.parse(message.data)));
-  own.addEventListener("close", () => {
-    if (socket !== own) return;
-    socket = null;
-    if (document.hidden) return;
-    waited = Math.min(LONGEST_WAIT_MS, (waited || 500) * 2);
-    say("Cut off. Trying again…");
-    timer = setTimeout(connect, waited * (0.5 + Math.random() / 2));
-  });
-}
-
-/* A hidden tab listens to nothing; what it missed is read when it is looked at. */
-function rest() {
-  clearTimeout(timer);
-  const own = socket;
-  socket = null;
-  own?.close();
+  if (event.type === "SESSION_DELETED" && ours) return toast("This session was deleted elsewhere.", { error: true });
+  if (event.type === "RESYNC" || (ours && !(event.rev <= rev))) refresh();
+  if (event.type === "RESYNC" || (ours && STATES.has(event.type))) rail.refresh();
+  else if (ours) rail.refreshSoon();
 }
 
 async function older(link) {
@@ -170,10 +137,7 @@ log.addEventListener("click", (event) => {
 
 if (log.dataset.follow) {
   toTheEnd();
-  document.addEventListener("visibilitychange", () => (document.hidden ? rest() : connect()));
-  addEventListener("online", connect);
-  addEventListener("pagehide", rest);
-  addEventListener("pageshow", connect);
-  connect();
+  const opened = () => [refresh(), rail.refresh()];
+  follow({ project: log.dataset.project, since: Number(log.dataset.events), say, heard, opened });
 }
 requestAnimationFrame(() => requestAnimationFrame(watch));

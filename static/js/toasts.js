@@ -1,4 +1,5 @@
 const SHOWN_MS = 8000;
+const toasts = document.getElementById("toasts");
 
 /**
  * Say something for a while. Errors stay until they are closed.
@@ -6,6 +7,7 @@ const SHOWN_MS = 8000;
  * @param {{error?: boolean, undo?: {action: string, label?: string}}} [options] `undo.action` is posted to when chosen
  */
 export function toast(message, { error = false, undo } = {}) {
+  raise();
   const region = document.getElementById(error ? "toasts-alert" : "toasts-status");
   const box = document.createElement("div");
   box.className = error ? "toast error" : "toast";
@@ -16,6 +18,13 @@ export function toast(message, { error = false, undo } = {}) {
   if (error) box.append(closeButton(box));
   region.append(box);
   if (!error) forget(box);
+}
+
+/* Above a dialog or a drawer, which stands above everything that is not raised after it. */
+function raise() {
+  if (!toasts.popover) toasts.popover = "manual";
+  if (toasts.matches(":popover-open")) toasts.hidePopover();
+  toasts.showPopover();
 }
 
 function undoForm({ action, label = "Undo" }) {

@@ -53,8 +53,10 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
 });
 document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
-document.body.addEventListener("htmx:responseError", (event) => {
-  const told = event.detail.xhr.getResponseHeader("Stillhere-Message");
+document.body.addEventListener("htmx:afterRequest", (event) => {
+  const { xhr } = event.detail;
+  if (xhr.status < 400) return;
+  const told = xhr.getResponseHeader("Stillhere-Message");
   toast(told ? decodeURIComponent(told) : "That did not work. Load the page anew and try again.", { error: true });
 });
 document.body.addEventListener("htmx:sendError", () => toast("The server does not answer. Is it running?", { error: true }));

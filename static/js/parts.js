@@ -1,0 +1,113 @@
+/**
+ * Parts of a page that change by themselves. `data-parts` on the element around them is the address that answers them as
+ * they are now; each part has `data-part` and an id. What did not change is not touched; open folds, focus, scroll and
+ * what somebody is writing stay.
+ */
+
+const SECRET = /name="csrfmiddlewaretoken" value="[^"]*"/g;
+const FIELDS = "input:not([type=hidden]), textarea, select";
+const GENTLE_MS = 4000;
+const shown = new WeakMap();
+
+const written = (field) => field.matches("[type=checkbox], [type=radio], select") ? false : field.value !== field.defaultValue;
+
+export class Parts {
+  /** @param {HTMLElement} root @param {{failed?: () => void, placed?: () => void}} [options] */
+  constructor(root, { failed, placed } = {}) {
+    Object.assign(this, { root, failed, placed });
+    this.busy = 0;
+    document.body.addEventListener("changed", () => this.refresh());
+    // A form that was sent stays until its answer was heard.
+    root.addEventListener("htmx:beforeRequest", () => (this.busy += 1));
+    root.addEventListener("htmx:afterRequest", () => this._free());
+    placed?.();
+  }
+
+  /** One read at a time; what is asked meanwhile is read after it. */
+  async refresh() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.again = this.busy > 0;
+    if (this.again) return;
+    this.busy += 1;
+    await this._fetch();
+    this._free();
+  }
+
+  _free() {
+    this.busy -= 1;
+    if (this.busy === 0 && this.again) this.refresh();
+  }
+
+  /** For what changes with every word of a stream: not at each of them. */
+  refreshSoon() {
+    this.timer ||= setTimeout(() => this.refresh(), GENTLE_MS);
+  }
+
+  async _fetch() {
+    try {
+      const reply = await fetch(this.root.dataset.parts, { headers: { "HX-Request": "true" } });
+      if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
+      const html = await reply.text();
+      if (this.busy > 1) return void (this.again = true);
+      this._put(html);
+      this.placed?.();
+    } catch {
+      this.failed?.();
+    }
+  }
+
+  _put(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    template.content.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
+    const fresh = [...template.content.querySelectorAll("[data-part]")];
+    const wanted = new Set(fresh.map(({ id }) => id));
+    for (const part of [...this.root.querySelectorAll("[data-part]")]) if (!wanted.has(part.id)) this._remove(part);
+    let before = null;
+    for (const part of fresh) before = this._place(part, before);
+  }
+
+  _remove(part) {
+    const focused = part.contains(document.activeElement);
+    part.remove();
+    if (focused) this.root.focus({ preventScroll: true });
+  }
+
+  /** Answers what stands there afterwards. `before`: the part that stands before it. */
+  _place(part, before) {
+    const source = part.outerHTML.replace(SECRET, "");
+    const standing = document.getElementById(part.id);
+    if (standing && (shown.get(standing) === source || (part.dataset.part === "kept" && writing(standing)))) return standing;
+    shown.set(part, source);
+    if (standing) replace(standing, part);
+    else if (before) before.after(part);
+    else (this.root.querySelector("[data-part]") ?? this.root.lastChild).before(part);
+    globalThis.htmx?.process(part);
+    return part;
+  }
+}
+
+const writing = (part) => [...part.querySelectorAll("textarea, input")].some(written);
+
+function replace(standing, fresh) {
+  const find = ({ id }) => id && fresh.querySelector(`#${CSS.escape(id)}`);
+  for (const fold of standing.querySelectorAll("details[id]")) {
+    const own = find(fold);
+    if (own) own.open = fold.open;
+  }
+  for (const field of standing.querySelectorAll(FIELDS)) {
+    const own = find(field);
+    if (own && written(field)) own.value = field.value;
+  }
+  const scrolled = [...standing.querySelectorAll("[id]")].filter(({ scrollTop }) => scrollTop > 0);
+  const heights = scrolled.map((part) => [part, part.scrollTop]);
+  const focused = standing.contains(document.activeElement) ? document.activeElement : null;
+  const selection = focused && "selectionStart" in focused ? [focused.selectionStart, focused.selectionEnd] : null;
+  standing.replaceWith(fresh);
+  for (const [part, height] of heights) if (find(part)) find(part).scrollTop = height;
+  if (!focused) return;
+  const heir = find(focused) || fresh;
+  heir.focus({ preventScroll: true });
+  if (selection && heir !== fresh && heir.type !== "email") heir.setSelectionRange?.(...selection);
+}
