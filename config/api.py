@@ -27,6 +27,7 @@ from sessions_app.api import (
     resume,
     search,
     sessions,
+    transfer,
 )
 from sessions_app.auth import ApiAuth
 from sessions_app.errors import AppError, BadRequest, Invalid, NotFound, TooLarge, Unauthorized
@@ -68,6 +69,7 @@ api.add_router("/sessions", messages.router)
 api.add_router("/sessions", life.router)
 api.add_router("/sessions", agent_state.router)
 api.add_router("/sessions", ai_states.router)
+api.add_router("/sessions", transfer.router)
 api.add_router("/projects", handoff.router)
 api.add_router("/sessions", flush.router)
 api.add_router("", keys.router)

@@ -85,6 +85,7 @@ API: dict[str, Row] = {
     "delete_ai_state": Row("DELETE", "/sessions/{session}/ai-states/claude"),
     "list_ai_state_history": Row("GET", "/sessions/{session}/ai-states/claude/history"),
     "restore_ai_state": Row("POST", "/sessions/{session}/ai-states/claude/history/1/restore", {}),
+    "transfer_session": Row("POST", "/sessions/{session}/transfer", {"to_project": "{path}"}),
     "get_handoff": Row("GET", "/projects/{project}/handoff"),
     "update_handoff": Row("PATCH", "/projects/{project}/handoff", {"summary": "taken over"}),
     "add_decision": Row("POST", "/projects/{project}/handoff/decisions", {"text": "taken over"}),

@@ -13,12 +13,12 @@ from sessions_app.models.sql import rfc3339
 from sessions_app.queries.sessions import parse_id
 from sessions_app.queries.states import ai_history, ai_json, get_ai_state, joined, list_ai_states, state_etag
 from sessions_app.schemas.common import LIMIT
-from sessions_app.schemas.states import AiStateIn, AiStateList, AiStateOut
+from sessions_app.schemas.states import AI_ID, AiStateIn, AiStateList, AiStateOut
 from sessions_app.services.ai_states import delete_ai_state, restore_ai_state, save_ai_state
 
 router = Router(tags=["AI state"])
 STATES, STATE = "/{session_id}/ai-states", "/{session_id}/ai-states/{ai_id}"
-AiId = Annotated[str, Path(..., pattern=r"^[a-z0-9._-]{1,64}$", description="The AI's name, such as `claude`.")]
+AiId = Annotated[str, Path(..., pattern=AI_ID, description="The AI's name, such as `claude`.")]
 
 
 @router.get(STATES, response={200: AiStateList, **refusals(404, 410)}, operation_id="list_ai_states")

@@ -6,6 +6,8 @@ from sessions_app.models.sql import now
 
 STATE_ID_LENGTH = 64
 HISTORY_LENGTH = 50
+NOTES_LENGTH = 100_000
+MOST_TODOS = 5_000
 
 
 class AgentState(models.Model):

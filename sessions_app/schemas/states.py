@@ -7,11 +7,12 @@ from ninja import Schema
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from sessions_app.errors import Invalid
-from sessions_app.models.state import STATE_ID_LENGTH
+from sessions_app.models.state import MOST_TODOS, NOTES_LENGTH, STATE_ID_LENGTH
 from sessions_app.schemas.common import In
 
 StateId = Annotated[str, Field(min_length=1, max_length=STATE_ID_LENGTH, pattern=r"^[^/]+$")]
-LongText = Annotated[str, Field(max_length=100_000)]
+AI_ID = r"^[a-z0-9._-]{1,64}$"
+LongText = Annotated[str, Field(max_length=NOTES_LENGTH)]
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
 
 
@@ -109,7 +110,7 @@ class Todo(Kept):
 
 
 class AiStateIn(Exact):
-    todos: Annotated[list[Todo], Field(max_length=5_000)] | None = None
+    todos: Annotated[list[Todo], Field(max_length=MOST_TODOS)] | None = None
     working_notes: LongText | None = None
     context_summary: LongText | None = None
 
@@ -122,6 +123,7 @@ class AiStateOut(Schema):
     updated_at: str
     transferred_from: str | None = Field(None, description="The session that it was carried over from.")
     transferred_at: str | None = None
+    transferred_through: list[dict[str, str]] | None = Field(None, description="`{from, at}` of each station before that.")
     rev: int
 
 

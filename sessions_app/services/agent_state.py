@@ -23,14 +23,14 @@ def save_agent_state(
 
     def work() -> tuple[AgentState, bool]:
         session = lock_session(caller=caller, session_id=session_id)
-        state = _find(session_id)
+        state = find_agent_state(session_id)
         made = state.content is None
         conditions.check(None if made else state.rev)
         kept = read_json(state.content) if keep and state.content is not None else {}
         content = {name: value for name, value in {**kept, **fields}.items() if value is not None}
         if fields.get("pending_action") is not None:
             content["pending_action"] = ask(session_id=session_id, action=fields["pending_action"])
-        return store(caller, session, state, content), made
+        return _store(caller, session, state, content), made
 
     return write(work)
 
@@ -38,11 +38,11 @@ def save_agent_state(
 def delete_agent_state(*, caller: Caller, session_id: uuid.UUID, conditions: Conditions = ANY) -> None:
     def work() -> None:
         session = lock_session(caller=caller, session_id=session_id)
-        state = _find(session_id)
+        state = find_agent_state(session_id)
         if state.content is None:
             raise NotFound
         conditions.check(state.rev)
-        store(caller, session, state, None)
+        _store(caller, session, state, None)
 
     write(work)
 
@@ -54,7 +54,7 @@ def patch_step(
 
     def work() -> AgentState:
         session = lock_session(caller=caller, session_id=session_id)
-        state = _find(session_id)
+        state = find_agent_state(session_id)
         content = {} if state.content is None else read_json(state.content)
         steps = content.get("plan", {}).get("steps", [])
         step = next((step for step in steps if step["id"] == step_id), None)
@@ -62,17 +62,26 @@ def patch_step(
             raise NotFound
         conditions.check(state.rev)
         step.update(fields)
-        return store(caller, session, state, content)
+        return _store(caller, session, state, content)
 
     return write(work)
 
 
-def store(caller: Caller, session: LockedSession, state: AgentState, content: dict[str, Any] | None) -> AgentState:
-    """Write it under the next rev and tell of it, last in the transaction."""
+def store_agent_state(state: AgentState, content: dict[str, Any] | None) -> None:
+    """Under the next rev; the session is locked. `None` deletes."""
     state.content = None if content is None else json_text(content)
     state.rev += 1
     state.saved_at = now()
     state.save()
+
+
+def find_agent_state(session_id: uuid.UUID) -> AgentState:
+    return AgentState.objects.filter(session_id=session_id).first() or AgentState(session_id=session_id)
+
+
+def _store(caller: Caller, session: LockedSession, state: AgentState, content: dict[str, Any] | None) -> AgentState:
+    """And tell of it, last in the transaction."""
+    store_agent_state(state, content)
     events.publish(
         project_id=session.project_id,
         type=EventType.AGENT_STATE_SAVED,
@@ -83,7 +92,3 @@ def store(caller: Caller, session: LockedSession, state: AgentState, content: di
         data={"state_rev": state.rev, "deleted": content is None},
     )
     return state
-
-
-def _find(session_id: uuid.UUID) -> AgentState:
-    return AgentState.objects.filter(session_id=session_id).first() or AgentState(session_id=session_id)

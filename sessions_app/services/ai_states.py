@@ -13,9 +13,8 @@ from sessions_app.queries.states import read_json
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import LockedSession, lock_session
+from sessions_app.services.state_merging import PROVENANCE
 from sessions_app.services.writing import write
-
-PROVENANCE = ("transferred_from", "transferred_at", "transferred_through")
 
 
 def save_ai_state(

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 
 from sessions_app import events
 from sessions_app.errors import Conflict, Gone
@@ -36,25 +37,29 @@ def clear_session(*, caller: Caller, session_id: uuid.UUID, step: Step) -> Answe
     """Begin a new epoch: the window and the opening step are empty, what was there can be brought back for 30 days."""
 
     def act(session: LockedSession) -> Answer:
-        at, cleared, prev_rev = now(), session.epoch, session.rev
-        Clearing.objects.create(
-            session_id=session.id,
-            epoch=session.epoch,
-            opening_step=session.opening_step,
-            message_count=session.message_count,
-            size_bytes=session.size_bytes,
-            cleared_at=at,
-        )
-        count = session.message_count
-        session.epoch += 1
-        session.rev += 1
-        session.message_count = session.size_bytes = 0
-        session.opening_step = ""
-        session.write()
+        at, cleared, prev_rev, count = now(), session.epoch, session.rev, session.message_count
+        begin_epoch(session, at)
         _tell(caller, EventType.SESSION_CLEARED, session, step, {"of": cleared})
         return answer(session, prev_rev=prev_rev, saved_at=rfc3339(at), of=cleared, cleared=count)
 
     return once(caller=caller, session_id=session_id, step=step, act=act)
+
+
+def begin_epoch(session: LockedSession, at: datetime) -> None:
+    """The next epoch, empty; what an undo needs of the former is kept."""
+    Clearing.objects.create(
+        session_id=session.id,
+        epoch=session.epoch,
+        opening_step=session.opening_step,
+        message_count=session.message_count,
+        size_bytes=session.size_bytes,
+        cleared_at=at,
+    )
+    session.epoch += 1
+    session.rev += 1
+    session.message_count = session.size_bytes = 0
+    session.opening_step = ""
+    session.write()
 
 
 def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:

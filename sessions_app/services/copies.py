@@ -12,7 +12,7 @@ _CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "par
 class Copies:
     """The copies of one session, seen by one writer."""
 
-    def __init__(self, *, session_id: uuid.UUID, epoch: int, writer_id: str) -> None:
+    def __init__(self, *, session_id: uuid.UUID, epoch: int, writer_id: str | None) -> None:
         self.session_id, self.epoch, self.writer_id = session_id, epoch, writer_id
         self.kept = 0
 
@@ -40,8 +40,8 @@ class Copies:
             self.keep(message_id, sent, ConflictCopy.Reason.STALE_EPOCH)
 
 
-def content_of(copy: ConflictCopy) -> Content:
-    return Content(*(getattr(copy, name) for name in _CONTENT))
+def content_of(row: ConflictCopy | Message) -> Content:
+    return Content(*(getattr(row, name) for name in _CONTENT))
 
 
 def _fill(copy: ConflictCopy, sent: Content) -> None:

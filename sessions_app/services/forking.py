@@ -7,19 +7,17 @@ import orjson
 
 from sessions_app.errors import Invalid
 from sessions_app.models import Caller, ChatSession, Message
-from sessions_app.models.message import Removal, Status
+from sessions_app.models.message import Removal
 from sessions_app.models.session import TITLE_LENGTH
-from sessions_app.models.sql import now
 from sessions_app.queries.sessions import SessionRow, get_session
 from sessions_app.services import receipts
 from sessions_app.services.locking import LockedSession, lock_session
+from sessions_app.services.message_copies import copy_messages
 from sessions_app.services.projects import ensure_project
 from sessions_app.services.receipts import Answer, Request
 from sessions_app.services.sessions import NewSession, create_in
 from sessions_app.services.state_copies import copy_states
 from sessions_app.services.writing import write
-
-BATCH = 500
 
 
 class UnknownMessage(Invalid):
@@ -66,26 +64,8 @@ def _fork(caller: Caller, source: LockedSession, fork: Fork) -> SessionRow:
     title = f"{original.title} (fork)"[:TITLE_LENGTH] if original.title else ""
     new = NewSession(title, original.opening_step)
     made = create_in(caller=caller, project_id=project_id, session_id=uuid.uuid4(), new=new)
-    count, size = _copy(rows.order_by("position").values(), made.id)
+    target = lock_session(caller=caller, session_id=made.id)
+    copy_messages(rows, target)
+    target.write()
     copy_states(source.id, made.id)
-    counters = {"message_count": count, "size_bytes": size, "last_position": count, "rev": 1 if count else 0}
-    ChatSession.objects.filter(id=made.id).update(**counters)
     return get_session(caller=caller, session_id=made.id)
-
-
-def _copy(rows: object, session_id: uuid.UUID) -> tuple[int, int]:
-    """How many, and how many bytes."""
-    at, copies, count, size = now(), [], 0, 0
-    for values in rows.iterator(chunk_size=BATCH):  # type: ignore[attr-defined]
-        count += 1
-        size += values["size_bytes"]
-        values |= {"id": None, "session_id": session_id, "epoch": 1, "position": count, "ver": 1, "rev": 1}
-        values |= {"writer_id": None, "writer_seq": 0, "updated_at": at}
-        if values["status"] == Status.STREAMING:
-            values["status"] = Status.INTERRUPTED.value
-        copies.append(Message(**values))
-        if len(copies) == BATCH:
-            Message.objects.bulk_create(copies)
-            copies = []
-    Message.objects.bulk_create(copies)
-    return count, size

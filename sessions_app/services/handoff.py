@@ -14,6 +14,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.queries.handoff import LISTS, content_of, get_snapshot
 from sessions_app.services.conditions import ANY, Conditions
+from sessions_app.services.folding import folded
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import lock_project_and_current
 from sessions_app.services.writing import write
@@ -45,7 +46,7 @@ def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str
 
     def change(content: dict[str, Any]) -> None:
         field = LISTS[kind]
-        same = next((other for other in content[kind] if _folded(other[field]) == _folded(item[field])), None)
+        same = next((other for other in content[kind] if folded(other[field]) == folded(item[field])), None)
         if same is None:
             if len(content[kind]) >= MOST_ITEMS:
                 raise Invalid(f"A handoff has at most {MOST_ITEMS} {kind}.", details={"field": kind})
@@ -144,7 +145,3 @@ def _item(content: dict[str, Any], kind: str, item_id: str) -> dict[str, Any]:
 def _with_id(item: dict[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in item.items() if value is not None}
     return {"id": str(uuid.uuid4()), **given}
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())

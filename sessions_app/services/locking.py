@@ -1,4 +1,4 @@
-"""The locks that changes take, always in this order: sessions by id, then their project.
+"""The locks that changes take, always in this order: sessions by id, then their projects by id.
 
 A save locks its session, and its project's row at the end, for the event's number. Whoever needs both takes them in
 the same order, or two of them could wait for each other.
@@ -72,8 +72,10 @@ class _Moved(Exception):
     """Another session became current between the look and the lock."""
 
 
-def lock_project_and_current(*, caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None = None) -> Project:
-    """The project and its current session (and one more session), locked, so that "who is current" has one answer.
+def lock_project_and_current(
+    *, caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None = None, also_project: uuid.UUID | None = None
+) -> Project:
+    """The project and its current session (and one more session, one more project), locked: "who is current" has one answer.
 
     Unknown or not yours → 404; in the trash → 410. Has no effect on SQLite, whose transaction is the lock.
     """
@@ -81,18 +83,21 @@ def lock_project_and_current(*, caller: Caller, project_id: uuid.UUID, also: uui
         try:
             # A savepoint that is rolled back gives back the locks taken in it.
             with transaction.atomic():
-                return _try_to_lock(caller, project_id, also)
+                return _try_to_lock(caller, project_id, also, also_project)
         except _Moved:
             continue
     raise Unavailable(retry_after=1)
 
 
-def _try_to_lock(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None) -> Project:
+def _try_to_lock(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None, also_project: uuid.UUID | None) -> Project:
     former = get_project(caller=caller, project_id=project_id).current_session_id
     wanted = sorted({session_id for session_id in (former, also) if session_id is not None})
     sessions = ChatSession.objects.select_for_update(no_key=True).filter(id__in=wanted).order_by("id")
     list(sessions.values_list("id"))
-    project = Project.objects.select_for_update(no_key=True).get(id=project_id)
+    projects = (
+        Project.objects.select_for_update(no_key=True).filter(id__in={project_id, also_project or project_id}).order_by("id")
+    )
+    project = next(found for found in projects if found.id == project_id)
     if project.current_session_id != former:
         raise _Moved
     return project

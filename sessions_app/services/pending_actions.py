@@ -37,6 +37,25 @@ def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
+def ask_there(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
+    """Ask in this session what was asked in another; an answer that was given there counts here too."""
+    asked = ask(session_id=session_id, action=action)
+    if "resolution" in action and "resolution" not in asked:
+        asked["resolution"] = action["resolution"]
+        row = PendingAction.objects.filter(session_id=session_id, action_id=asked["id"])
+        row.update(resolution=json_text(action["resolution"]))
+    return asked
+
+
+def withdraw(*, session_id: uuid.UUID, action: dict[str, Any], moved_to: uuid.UUID) -> None:
+    """An open question that moved on is over here: who waits for its answer reads where it went."""
+    row = PendingAction.objects.filter(session_id=session_id, action_id=action["id"], resolution=None).first()
+    if row is not None:
+        row.content = json_text({**read_json(row.content), "moved_to": str(moved_to)})
+        row.expires_at = now()
+        row.save(update_fields=["content", "expires_at"])
+
+
 def resolve_action(*, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = "") -> PendingAction:
     """Approve or reject. Answered before → 409 with the first answer; too late → 410."""
 

@@ -45,7 +45,7 @@ def once(
         if (answered := receipts.find(request)) is not None:
             return answered
         if step.epoch != session.epoch:
-            return receipts.keep(request, _stale(session, refuse_stale(session)))
+            return receipts.keep(request, stale(session, refuse_stale(session)))
         return receipts.keep(request, act(session))
 
     return write(work)
@@ -61,7 +61,8 @@ def etag(session: LockedSession) -> str:
     return f'"{incarnation()}.{session.epoch}.{session.rev}"'
 
 
-def _stale(session: LockedSession, kept_copies: int) -> Answer:
+def stale(session: LockedSession, kept_copies: int = 0) -> Answer:
+    """409: the request is of an epoch that is over."""
     error = {
         "code": "stale_epoch",
         "message": "The session was started over since. Read it anew; do not send this again: its words are kept.",

@@ -7,16 +7,16 @@ from sessions_app.models.sql import now
 from sessions_app.queries.states import read_json
 from sessions_app.services.ai_states import find_ai_state, store_ai_state
 from sessions_app.services.json_text import json_text
-from sessions_app.services.pending_actions import ask
+from sessions_app.services.pending_actions import ask_there
 
 
 def copy_states(source_id: uuid.UUID, target_id: uuid.UUID) -> None:
-    """Into a new session, inside the caller's transaction. An open question is asked there too."""
+    """Into a new session, inside the caller's transaction. What it asks is asked there too."""
     state = AgentState.objects.filter(session_id=source_id, content__isnull=False).first()
     if state is not None and state.content is not None:
         content = read_json(state.content)
-        if "pending_action" in content and "resolution" not in content["pending_action"]:
-            content["pending_action"] = ask(session_id=target_id, action=content["pending_action"])
+        if "pending_action" in content:
+            content["pending_action"] = ask_there(session_id=target_id, action=content["pending_action"])
         AgentState.objects.create(session_id=target_id, content=json_text(content), rev=1, saved_at=now())
     for ai_state in AiState.objects.filter(session_id=source_id, content__isnull=False):
         if ai_state.content is not None:

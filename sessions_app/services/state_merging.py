@@ -1,0 +1,81 @@
+"""What two states that meet in one session say together: `here` is the target's, `there` the one that comes. Pure."""
+
+from typing import Any
+
+from sessions_app.errors import Invalid
+from sessions_app.models.state import HISTORY_LENGTH, MOST_TODOS, NOTES_LENGTH
+from sessions_app.services.folding import folded
+
+State = dict[str, Any]
+PROVENANCE = ("transferred_from", "transferred_at", "transferred_through")
+
+
+class TooMuchTogether(Invalid):
+    code, message = "too_much_together", "Together they are longer than one state may be. Shorten one, or overwrite."
+
+
+def without_provenance(state: State) -> State:
+    """What its AI wrote."""
+    return {name: value for name, value in state.items() if name not in PROVENANCE}
+
+
+def provenance(source: str, at: str, *states: State) -> State:
+    """Where a state comes from now, and the stations before: the newest 50, the oldest of them first."""
+    stations = [station for state in states for station in _stations(state)]
+    through = sorted({(station["at"], station["from"]) for station in stations})[-HISTORY_LENGTH:]
+    earlier = {"transferred_through": [{"from": origin, "at": when} for when, origin in through]} if through else {}
+    return {"transferred_from": source, "transferred_at": at, **earlier}
+
+
+def merged_ai_states(here: State, there: State, *, there_is_newer: bool, heading: str) -> State:
+    """Todos united by content, notes appended under the heading, the newer summary; in the end the target's order."""
+    older, newer = (here, there) if there_is_newer else (there, here)
+    merged = {**here}
+    if "todos" in here or "todos" in there:
+        merged["todos"] = _united(here.get("todos", []), there.get("todos", []), there_is_newer=there_is_newer)
+    if notes := _notes(here.get("working_notes", ""), there.get("working_notes", ""), heading):
+        merged["working_notes"] = notes
+    if summary := newer.get("context_summary") or older.get("context_summary"):
+        merged["context_summary"] = summary
+    if len(merged.get("todos", [])) > MOST_TODOS:
+        raise TooMuchTogether(details={"field": "todos", "limit": MOST_TODOS})
+    if len(merged.get("working_notes", "")) > NOTES_LENGTH:
+        raise TooMuchTogether(details={"field": "working_notes", "limit": NOTES_LENGTH})
+    return merged
+
+
+def merged_agent_states(here: State, there: State, *, there_is_newer: bool) -> State:
+    """Field by field the newer one's; but a question that is still open goes before one that was answered."""
+    older, newer = (here, there) if there_is_newer else (there, here)
+    merged = {**older, **newer}
+    asked = [state["pending_action"] for state in (newer, older) if "pending_action" in state]
+    if asked:
+        merged["pending_action"] = min(asked, key=lambda action: "resolution" in action)
+    return merged
+
+
+def _stations(state: State) -> list[State]:
+    earlier: list[State] = state.get("transferred_through", [])
+    if "transferred_from" not in state:
+        return earlier
+    return [*earlier, {"from": state["transferred_from"], "at": state["transferred_at"]}]
+
+
+def _united(here: list[State], there: list[State], *, there_is_newer: bool) -> list[State]:
+    """Every todo once. Of one that both have, the newer state knows how far it is."""
+    found: dict[str, State] = {}
+    for todo in here:
+        found.setdefault(folded(todo["content"]), todo)
+    for todo in there:
+        same = found.get(key := folded(todo["content"]), {})
+        found[key] = {**same, **todo} if there_is_newer else {**todo, **same}
+    return list(found.values())
+
+
+def _notes(here: str, there: str, heading: str) -> str:
+    """Both, unless one stands in the other already, line for line."""
+    if f"\n{there.strip()}\n" in f"\n{here.strip()}\n" or not there.strip():
+        return here
+    if f"\n{here.strip()}\n" in f"\n{there.strip()}\n" or not here.strip():
+        return there
+    return f"{here.rstrip()}\n\n{heading}\n\n{there}"
