@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion, Run
+from memory_app.models import DeletedEntry, EndpointTiming, MemoryEntry, MemoryStore, MemoryVersion, Run
 from sessions_app.admin import ReadOnlyAdmin
 
 
@@ -44,3 +44,12 @@ class RunAdmin(ReadOnlyAdmin):
     list_select_related = ("project",)
     list_filter = (("ended_at", admin.EmptyFieldListFilter), "started_at")
     search_fields = ("agent", "project__path")
+
+
+@admin.register(EndpointTiming)
+class EndpointTimingAdmin(ReadOnlyAdmin):
+    list_display = ("endpoint", "project", "run", "count", "p50_ms", "p95_ms", "earlier_p95_ms", "degraded", "last_at")
+    list_select_related = ("project",)
+    list_filter = ("degraded", "newest", "last_at")
+    search_fields = ("endpoint", "project__path")
+    deferred = ("histogram",)

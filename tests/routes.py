@@ -120,6 +120,8 @@ API: dict[str, Row] = {
     "heartbeat_run": Row("POST", "/projects/{project}/runs/{run}/heartbeat", {}),
     "take_over_run": Row("POST", "/projects/{project}/runs/{run}/takeover", {}),
     "end_run": Row("POST", "/projects/{project}/runs/{run}/end", {}),
+    "record_performance": Row("POST", "/projects/{project}/performance", {"samples": []}),
+    "list_performance": Row("GET", "/projects/{project}/performance"),
     "create_ws_ticket": Row("POST", "/ws-tickets", {}, named=False),
 }
 

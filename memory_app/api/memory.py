@@ -3,6 +3,7 @@ from ninja import Router
 
 from memory_app.api.run_header import run_of
 from memory_app.queries import entries as queries
+from memory_app.queries.generated import GENERATED, get_generated
 from memory_app.schemas.memory import EntryOut, EntrySaved, KeyList, NamespaceList, StatsOut, VersionList
 from memory_app.services import entries
 from sessions_app.api.caller import caller_of
@@ -42,8 +43,12 @@ def browse_keys(
 
 @router.get(ENTRY, response={200: EntryOut, 304: None, **refusals(404, 410)}, operation_id="get_memory_entry")
 def read(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
-    """One value."""
-    entry = queries.get_entry(caller=caller_of(request), project_id=parse_id(project_id), namespace=namespace, key=key)
+    """One value. `errors/history` and `performance/endpoints` are made from what was recorded."""
+    caller, project = caller_of(request), parse_id(project_id)
+    if (namespace, key) in GENERATED:
+        made, etag = get_generated(caller=caller, project_id=project, namespace=namespace, key=key)
+        return unchanged(request, etag) or json_reply(made, etag=etag)
+    entry = queries.get_entry(caller=caller, project_id=project, namespace=namespace, key=key)
     etag = entries.entry_etag(entry.rev)
     return unchanged(request, etag) or json_reply(queries.entry_json(entry), etag=etag)
 

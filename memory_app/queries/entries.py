@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import Count, Sum
 
 from memory_app.models import MemoryEntry, MemoryVersion, Run
+from memory_app.queries.generated import generated_keys, generated_namespaces
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, rfc3339
@@ -17,8 +18,10 @@ def list_namespaces(*, caller: Caller, project_id: uuid.UUID) -> list[dict[str, 
     """Each with its number of keys and its bytes."""
     get_project(caller=caller, project_id=project_id)
     rows = MemoryEntry.objects.filter(project_id=project_id).values("namespace").order_by("namespace")
-    counted = rows.annotate(count=Count("id"), size_bytes=Sum("size_bytes"))
-    return [{"namespace": row["namespace"], "count": row["count"], "size_bytes": row["size_bytes"]} for row in counted]
+    found = {row["namespace"]: dict(row) for row in rows.annotate(count=Count("id"), size_bytes=Sum("size_bytes"))}
+    for namespace in generated_namespaces(project_id):
+        found.setdefault(namespace, {"namespace": namespace, "count": 0, "size_bytes": 0})["count"] += 1
+    return sorted(found.values(), key=lambda row: str(row["namespace"]))
 
 
 def list_keys(
@@ -31,10 +34,12 @@ def list_keys(
         # Not LIKE: it takes `_` for any character. Names are ASCII, so this is the end of what begins with the prefix.
         rows = rows.filter(key__gte=prefix, key__lt=prefix + "\x7f")
     found = rows.order_by("key").values_list("key", "rev", "size_bytes", "updated_at")[: limit + 1]
-    return [
+    keys = [
         {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at)}
         for key, rev, size_bytes, updated_at in found
     ]
+    made = [row for row in generated_keys(project_id, namespace) if row["key"].startswith(prefix) and row["key"] > after]
+    return sorted(keys + made, key=lambda row: str(row["key"]))[: limit + 1] if made else keys
 
 
 def get_entry(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> MemoryEntry:

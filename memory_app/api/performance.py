@@ -1,0 +1,62 @@
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from memory_app.api.run_header import run_of
+from memory_app.queries import performance as queries
+from memory_app.schemas.performance import SamplesIn, TimingList, TimingsRecorded
+from memory_app.services import performance
+from sessions_app.api.caller import caller_of
+from sessions_app.api.replies import json_reply, refusals
+from sessions_app.errors import Invalid
+from sessions_app.queries.sessions import parse_id
+from sessions_app.schemas.common import LIMIT
+
+router = Router(tags=["Performance"])
+
+
+@router.post(
+    "/{project_id}/performance", response={201: TimingsRecorded, **refusals(404, 410, 423)}, operation_id="record_performance"
+)
+def record(request: HttpRequest, project_id: str, payload: SamplesIn) -> HttpResponse:
+    """Record how long endpoints took. Samples count for the run named in `Stillhere-Run`, else for the newest one."""
+    recorded = performance.record_samples(
+        caller=caller_of(request),
+        project_id=parse_id(project_id),
+        samples=[sample.as_sample() for sample in payload.samples],
+        run_id=run_of(request),
+    )
+    items = [queries.timing_json(row) for row in recorded.rows]
+    return json_reply({"items": items, "redacted": recorded.redacted}, status=201)
+
+
+@router.get("/{project_id}/performance", response={200: TimingList, **refusals(404, 410)}, operation_id="list_performance")
+def browse(
+    request: HttpRequest,
+    project_id: str,
+    endpoint: str = "",
+    newest: bool = False,
+    degraded: bool = False,
+    cursor: str = "",
+    limit: int = LIMIT,
+) -> HttpResponse:
+    """By endpoint and run, the newest run first. `newest`: only each endpoint's newest run; `degraded`: of these the slow ones."""
+    rows = queries.list_timings(
+        caller=caller_of(request),
+        project_id=parse_id(project_id),
+        endpoint=endpoint,
+        newest=newest,
+        degraded=degraded,
+        after=_read_cursor(cursor),
+        limit=limit,
+    )
+    following = f"{rows[limit - 1].run} {rows[limit - 1].endpoint}" if len(rows) > limit else None
+    return json_reply({"items": [queries.timing_json(row) for row in rows[:limit]], "next": following})
+
+
+def _read_cursor(cursor: str) -> tuple[str, int] | None:
+    if not cursor:
+        return None
+    run, _, endpoint = cursor.partition(" ")
+    if not run.isascii() or not run.isdigit() or len(run) > 10:
+        raise Invalid("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"})
+    return endpoint, int(run)

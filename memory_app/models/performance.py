@@ -1,0 +1,35 @@
+from django.db import models
+
+from sessions_app.queries.shared import now
+
+ENDPOINT_LENGTH = 200
+
+
+class EndpointTiming(models.Model):
+    """How long one endpoint took in one run: counts by duration, and what is read from them."""
+
+    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="endpoint_timings")
+    endpoint = models.CharField(max_length=ENDPOINT_LENGTH)
+    # A number, no foreign key: what was measured outlives the run's own row.
+    run = models.PositiveIntegerField(help_text="The project's n-th run.")
+    histogram = models.TextField(help_text="Pairs of a bucket and its count, as JSON.")
+    count = models.PositiveBigIntegerField()
+    total_ms = models.FloatField()
+    min_ms = models.FloatField()
+    max_ms = models.FloatField()
+    p50_ms = models.FloatField()
+    p95_ms = models.FloatField()
+    # Over all earlier runs that are kept, as they were when this one first measured; none: there were none.
+    earlier_p95_ms = models.FloatField(null=True, blank=True)
+    degraded = models.BooleanField(default=False)
+    newest = models.BooleanField(default=True, help_text="No later run measured this endpoint.")
+    first_at = models.DateTimeField(default=now)
+    last_at = models.DateTimeField(default=now)
+
+    class Meta:
+        ordering = ("endpoint", "-run")
+        constraints = [models.UniqueConstraint(fields=["project", "endpoint", "run"], name="endpoint_once_a_run")]
+        indexes = [models.Index("project", "endpoint", condition=models.Q(newest=True), name="endpoint_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint} in run {self.run}"

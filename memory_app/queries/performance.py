@@ -1,0 +1,73 @@
+"""Reading how long endpoints take."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db.models import Max
+
+from memory_app.models import EndpointTiming
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.shared import Caller, rfc3339
+
+
+def list_timings(
+    *,
+    caller: Caller,
+    project_id: uuid.UUID,
+    endpoint: str = "",
+    newest: bool = False,
+    degraded: bool = False,
+    after: tuple[str, int] | None = None,
+    limit: int = 50,
+) -> list[EndpointTiming]:
+    """By endpoint, each one's newest run first; `newest`: only that; one more than `limit` where there are more."""
+    get_project(caller=caller, project_id=project_id)
+    rows = EndpointTiming.objects.filter(project_id=project_id).defer("histogram")
+    if endpoint:
+        rows = rows.filter(endpoint=endpoint)
+    if newest or degraded:
+        rows = rows.filter(newest=True)
+    if degraded:
+        rows = rows.filter(degraded=True)
+    if after is not None:
+        rows = rows.filter(endpoint__gte=after[0]).exclude(endpoint=after[0], run__gte=after[1])
+    return list(rows[: limit + 1])
+
+
+def timing_json(row: EndpointTiming) -> dict[str, Any]:
+    return {"endpoint": row.endpoint, **_figures(row), "newest": row.newest}
+
+
+def performance_recorded_at(project_id: uuid.UUID) -> datetime | None:
+    rows = EndpointTiming.objects.filter(project_id=project_id, newest=True)
+    return rows.aggregate(at=Max("last_at"))["at"]
+
+
+def performance_of(project_id: uuid.UUID) -> dict[str, Any]:
+    """The value of `performance/endpoints`: all that is known, with what it takes to go on counting."""
+    endpoints: dict[str, dict[str, Any]] = {}
+    for row in EndpointTiming.objects.filter(project_id=project_id):
+        one = endpoints.setdefault(row.endpoint, {"endpoint": row.endpoint, "degraded": row.degraded, "runs": []})
+        one["runs"].append({**_figures(row), "histogram": orjson.Fragment(row.histogram)})
+    return {"endpoints": list(endpoints.values())}
+
+
+def _figures(row: EndpointTiming) -> dict[str, Any]:
+    durations = {
+        "mean_ms": row.total_ms / row.count,
+        "p50_ms": row.p50_ms,
+        "p95_ms": row.p95_ms,
+        "min_ms": row.min_ms,
+        "max_ms": row.max_ms,
+        "earlier_p95_ms": row.earlier_p95_ms,
+    }
+    return {
+        "run": row.run,
+        "count": row.count,
+        **{name: None if value is None else round(value, 3) for name, value in durations.items()},
+        "degraded": row.degraded,
+        "first_at": rfc3339(row.first_at),
+        "last_at": rfc3339(row.last_at),
+    }
