@@ -39,7 +39,7 @@ def browse(
     cursor: str = "",
     limit: int = LIMIT,
 ) -> HttpResponse:
-    """By endpoint and run, the newest run first. `newest`: only each endpoint's newest run; `degraded`: of these the slow ones."""
+    """By endpoint and run, the newest run first. `newest`: only the newest of each; `degraded`: of these the slow ones."""
     rows = queries.list_timings(
         caller=caller_of(request),
         project_id=parse_id(project_id),

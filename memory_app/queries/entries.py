@@ -18,10 +18,16 @@ def list_namespaces(*, caller: Caller, project_id: uuid.UUID) -> list[dict[str, 
     """Each with its number of keys and its bytes."""
     get_project(caller=caller, project_id=project_id)
     rows = MemoryEntry.objects.filter(project_id=project_id).values("namespace").order_by("namespace")
-    found = {row["namespace"]: dict(row) for row in rows.annotate(count=Count("id"), size_bytes=Sum("size_bytes"))}
+    counted = {
+        row["namespace"]: (row["count"], row["bytes"]) for row in rows.annotate(count=Count("id"), bytes=Sum("size_bytes"))
+    }
     for namespace in generated_namespaces(project_id):
-        found.setdefault(namespace, {"namespace": namespace, "count": 0, "size_bytes": 0})["count"] += 1
-    return sorted(found.values(), key=lambda row: str(row["namespace"]))
+        count, size_bytes = counted.get(namespace, (0, 0))
+        counted[namespace] = (count + 1, size_bytes)
+    return [
+        {"namespace": namespace, "count": count, "size_bytes": size_bytes}
+        for namespace, (count, size_bytes) in sorted(counted.items())
+    ]
 
 
 def list_keys(

@@ -42,7 +42,8 @@ def timing_json(row: EndpointTiming) -> dict[str, Any]:
 
 def performance_recorded_at(project_id: uuid.UUID) -> datetime | None:
     rows = EndpointTiming.objects.filter(project_id=project_id, newest=True)
-    return rows.aggregate(at=Max("last_at"))["at"]
+    found: datetime | None = rows.aggregate(at=Max("last_at"))["at"]
+    return found
 
 
 def performance_of(project_id: uuid.UUID) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import orjson
 from memory_app.models import EndpointTiming, MemoryStore, Run
 from memory_app.models.performance import ENDPOINT_LENGTH
 from memory_app.services.histogram import LONGEST_MS, Histogram, read_histogram
-from memory_app.services.lease import lock_for_writing
+from memory_app.services.lease import Writer, lock_for_writing
 from sessions_app import events
 from sessions_app.errors import Invalid
 from sessions_app.queries.projects import get_project
@@ -49,7 +49,7 @@ class _Measured:
     last_at: datetime
 
 
-def record_samples(*, caller: Caller, project_id: uuid.UUID, samples: list[Sample], run_id: uuid.UUID | None) -> Recorded:
+def record_samples(*, caller: Caller, project_id: uuid.UUID, samples: list[Sample], run_id: Writer) -> Recorded:
     """Count the samples under the run that sends them; without one, under the project's newest."""
     measured, redacted = _by_endpoint(samples)
 
@@ -87,8 +87,8 @@ def _by_endpoint(samples: list[Sample]) -> tuple[dict[str, _Measured], dict[str,
     return measured, redacted
 
 
-def _run_number(caller: Caller, store: MemoryStore, run_id: uuid.UUID | None) -> int:
-    if run_id is not None:
+def _run_number(caller: Caller, store: MemoryStore, run_id: Writer) -> int:
+    if isinstance(run_id, uuid.UUID):
         return Run.objects.values_list("number", flat=True).get(id=run_id)
     return max(1, get_project(caller=caller, project_id=store.project_id).session_count)
 
@@ -109,9 +109,7 @@ def _add(project_id: uuid.UUID, run: int, measured: dict[str, _Measured]) -> lis
     return changed
 
 
-def _measure(
-    project_id: uuid.UUID, run: int, endpoint: str, measured: _Measured, there: list[EndpointTiming]
-) -> EndpointTiming:
+def _measure(project_id: uuid.UUID, run: int, endpoint: str, measured: _Measured, there: list[EndpointTiming]) -> EndpointTiming:
     row = next((row for row in there if row.run == run), None)
     if row is None:
         earlier = _sum(row for row in there if row.run < run)
