@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sessions_app.views import chat, health, home, keys, login, projects, search, session_acts, sessions
+from sessions_app.views import activity, chat, health, home, keys, login, projects, search, session_acts, sessions
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -11,10 +11,11 @@ urlpatterns = [
     path("keys/", keys.keys_page, name="keys"),
     path("keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
     path("projects/<uuid:project_id>/", projects.project_sessions, name="project"),
-    path("projects/<uuid:project_id>/activity/", projects.project_activity, name="project_activity"),
+    path("projects/<uuid:project_id>/activity/", activity.project_activity, name="project_activity"),
     path("projects/<uuid:project_id>/settings/", projects.project_settings, name="project_settings"),
     path("projects/<uuid:project_id>/delete/", projects.remove_project, name="remove_project"),
     path("projects/<uuid:project_id>/restore/", projects.restore_project, name="restore_project"),
+    path("projects/<uuid:project_id>/erase/", projects.erase_project, name="erase_project"),
     path("sessions/<uuid:session_id>/", sessions.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", sessions.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/rail/", sessions.session_rail, name="session_rail"),

@@ -142,6 +142,7 @@ PAGES: dict[str, Row | None] = {
     "project_settings": Row("GET", "/projects/{project}/settings/"),
     "remove_project": Row("POST", "/projects/{project}/delete/"),
     "restore_project": Row("POST", "/projects/{project}/restore/"),
+    "erase_project": Row("POST", "/projects/{project}/erase/"),
     "session": Row("GET", "/sessions/{session}/"),
     "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
     "session_rail": Row("GET", "/sessions/{session}/rail/"),
@@ -163,6 +164,7 @@ FORMS: dict[str, str] = {
     "project_settings": "/projects/{project}/settings/",
     "remove_project": "/projects/{project}/delete/",
     "restore_project": "/projects/{project}/restore/",
+    "erase_project": "/projects/{project}/erase/",
     "session_act": "/sessions/{session}/delete/",
 }
 

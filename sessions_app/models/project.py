@@ -52,3 +52,8 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.path
+
+    @property
+    def label(self) -> str:
+        """Short: the name, or the last part of the path."""
+        return self.name or self.path.rstrip("/").rsplit("/", 1)[-1] or self.path

@@ -1,9 +1,8 @@
 """Projects as their owner looks over them: what goes on in each, in a constant number of statements."""
 
 import uuid
-from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Max
@@ -14,11 +13,13 @@ from sessions_app.models.sql import now
 from sessions_app.queries.projects import list_projects
 
 DAYS = 14
+LIVE = timedelta(seconds=10)
+NOTHING = (0, datetime.min.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectOverview:
-    """`activity`: events a day, the oldest of 14 days first."""
+    """`activity`: events a day, the oldest of 14 days first. `live`: something happened just now."""
 
     project: Project
     current: ChatSession | None
@@ -26,6 +27,7 @@ class ProjectOverview:
     messages: int
     last_activity: datetime
     activity: list[int]
+    live: bool
 
 
 def list_overviews(
@@ -38,7 +40,8 @@ def list_overviews(
     sessions = ChatSession.objects.filter(project_id__in=ids, deleted_at=None).values("project_id")
     totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(count=Count("id"), last=Max("updated_at"))}
     days = _events_by_day(ids)
-    today = now().date()
+    at = now()
+    lately = at - LIVE
     made = []
     for project in projects:
         total = totals.get(project.id, {"count": 0, "last": None})
@@ -50,14 +53,16 @@ def list_overviews(
                 sessions=total["count"],
                 messages=session.message_count if session else 0,
                 last_activity=max(project.updated_at, total["last"] or project.updated_at),
-                activity=[days[project.id, today - timedelta(days=back)] for back in reversed(range(DAYS))],
+                activity=[days.get((project.id, at.date() - timedelta(days=back)), NOTHING)[0] for back in reversed(range(DAYS))],
+                live=days.get((project.id, at.date()), NOTHING)[1] >= lately,
             )
         )
     return made
 
 
-def _events_by_day(project_ids: list[uuid.UUID]) -> Counter[Any]:
+def _events_by_day(project_ids: list[uuid.UUID]) -> dict[tuple[uuid.UUID, date], tuple[int, datetime]]:
+    """How many, and when the last one was."""
     since = now() - timedelta(days=DAYS)
     events = Event.objects.filter(project_id__in=project_ids, at__gte=since).annotate(day=TruncDate("at"))
-    rows = events.values("project_id", "day").annotate(count=Count("id")).order_by()
-    return Counter({(row["project_id"], row["day"]): row["count"] for row in rows})
+    rows = events.values("project_id", "day").annotate(count=Count("id"), last=Max("at")).order_by()
+    return {(row["project_id"], row["day"]): (row["count"], row["last"]) for row in rows}

@@ -23,6 +23,14 @@ def get_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
     return project
 
 
+def get_trashed(*, caller: Caller, project_id: uuid.UUID) -> Project:
+    """One of the caller's projects that is in the trash."""
+    project = Project.objects.visible_to(caller).filter(id=project_id, deleted_at__isnull=False).first()
+    if project is None:
+        raise NotFound
+    return project
+
+
 def find_project(*, caller: Caller, path: str) -> Project | None:
     return Project.objects.visible_to(caller).alive().filter(path=path).first()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from sessions_app.models import Caller, ChatSession, Message
@@ -46,6 +46,11 @@ class Hit:
     before: str
     hit: str
     after: str
+
+    @property
+    def cut(self) -> bool:
+        """There is more text before `before`."""
+        return len(self.before) == BEFORE
 
     def as_json(self) -> dict[str, Any]:
         session, message = self.session, self.message
@@ -87,6 +92,16 @@ def search_messages(*, caller: Caller, text: str, before: int | None = None, lim
     rows = list(own.order_by("-pk")[: limit + 1])
     hits = [_mark(message.session, message, message.text, text) for message in rows[:limit]]
     return hits, rows[limit - 1].pk if len(rows) > limit else None
+
+
+def newest_hits(*, session_ids: list[uuid.UUID], text: str) -> dict[uuid.UUID, Hit]:
+    """Of each session the newest live message that has the words. The ids are the caller's: a list made them."""
+    if len(text) < TRIGRAM:
+        return {}
+    matching = matching_messages(text).filter(session_id__in=session_ids).order_by().values("session_id")
+    newest = [row["newest"] for row in matching.annotate(newest=Max("pk"))]
+    messages = Message.objects.filter(pk__in=newest).select_related("session").defer("parts", "metadata", "raw")
+    return {message.session_id: _mark(message.session, message, message.text, text) for message in messages}
 
 
 def matching_messages(text: str, messages: QuerySet[Message] | None = None) -> QuerySet[Message]:

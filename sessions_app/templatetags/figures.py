@@ -1,5 +1,6 @@
 """Numbers and times as people read them."""
 
+import re
 from datetime import datetime
 
 from django import template
@@ -8,7 +9,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 register = template.Library()
+# What only a renderer of Markdown wants to see, and white space of any length.
+MARKS = re.compile(r"```[\w-]*|[*`]+|^#{1,6} |^> ?", re.MULTILINE)
+SPACES = re.compile(r"\s+")
 UNITS = ("KB", "MB", "GB", "TB")
+
+
+@register.filter
+def plain(text: str) -> str:
+    """Markdown as one line of words."""
+    return SPACES.sub(" ", MARKS.sub("", text))
 
 
 @register.filter

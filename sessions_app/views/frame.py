@@ -19,6 +19,7 @@ SHOWN = 12
 class Place:
     id: uuid.UUID
     label: str
+    path: str
     href: str
 
 
@@ -31,7 +32,7 @@ class Sidebar:
     @cached_property
     def _found(self) -> list[Place]:
         rows = list_projects(caller=caller_of(self._request), limit=SHOWN)
-        return [Place(row.id, row.name or row.path, reverse("project", args=[row.id])) for row in rows]
+        return [Place(row.id, row.label, row.path, reverse("project", args=[row.id])) for row in rows]
 
     @property
     def projects(self) -> list[Place]:

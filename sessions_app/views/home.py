@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from sessions_app.models.project import NAME_LENGTH, PATH_LENGTH
 from sessions_app.queries.overview import list_overviews
+from sessions_app.queries.projects import list_projects
 from sessions_app.schemas.common import make_cursor, read_cursor
 from sessions_app.services.projects import create_project
 from sessions_app.views.frame import caller_of
@@ -30,6 +31,9 @@ def home(request: HttpRequest) -> HttpResponse:
         project, created = create_project(caller=caller, path=form.cleaned_data["path"], name=form.cleaned_data["name"])
         messages.success(request, f"{project} is there now." if created else f"{project} was there already.")
         return redirect("home")
+    if request.GET.get("state") == "deleted":
+        trash = list_projects(caller=caller, deleted=True, limit=A_PAGE)[:A_PAGE]
+        return render(request, "sessions_app/home_trash.html", {"trash": trash})
     text, cursor = request.GET.get("q", "").strip(), request.GET.get("cursor")
     rows = list_overviews(caller=caller, text=text, after=read_cursor(cursor), limit=A_PAGE)
     last = rows[A_PAGE - 1].project if len(rows) > A_PAGE else None

@@ -1,4 +1,4 @@
-"""One project's pages: its sessions, what happened, its settings."""
+"""One project's pages: its sessions and its settings."""
 
 import uuid
 from typing import Any
@@ -9,21 +9,22 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Project
 from sessions_app.models.project import NAME_LENGTH
-from sessions_app.queries.previews import last_words, list_newest_events, list_trash
-from sessions_app.queries.projects import get_project
+from sessions_app.queries.previews import Last, last_words, list_trash
+from sessions_app.queries.projects import get_project, get_trashed
+from sessions_app.queries.search import newest_hits
 from sessions_app.queries.sessions import list_sessions
 from sessions_app.schemas.common import make_cursor, read_cursor
-from sessions_app.services.deletion import delete_project, undelete_project
+from sessions_app.services.deletion import delete_project, purge_project, undelete_project
 from sessions_app.services.projects import update_project
+from sessions_app.services.searching import catch_up
 from sessions_app.services.sessions import NewSession, create_session
 from sessions_app.views.frame import caller_of
 
 A_PAGE = 50
-EVENTS_A_PAGE = 100
 STATES = {"archived": True, "open": False}
 
 
@@ -39,25 +40,17 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         return redirect("session", made.id)
     if request.GET.get("state") == "deleted":
         trash = list_trash(caller=caller, project_id=project_id)
-        return _page(request, project, "sessions", state="deleted", trash=trash)
+        return project_page(request, project, "sessions", state="deleted", trash=trash)
     text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
+    if text:
+        catch_up()
     after = read_cursor(request.GET.get("cursor"))
     rows = list_sessions(caller=caller, project_id=project_id, text=text, archived=STATES.get(state), after=after, limit=A_PAGE)
-    words = last_words(session_ids=[row.id for row in rows])
+    ids = [row.id for row in rows[:A_PAGE]]
+    last, hits = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text)
     following = make_cursor(rows[A_PAGE - 1].updated_at, rows[A_PAGE - 1].id) if len(rows) > A_PAGE else None
-    shown = [{"session": row, "words": words.get(row.id, "")} for row in rows[:A_PAGE]]
-    return _page(request, project, "sessions", rows=shown, next=following, text=text, state=state)
-
-
-@login_required
-@require_safe
-def project_activity(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    project = get_project(caller=caller_of(request), project_id=project_id)
-    asked = request.GET.get("before", "")
-    before = int(asked) if asked.isdecimal() and len(asked) < 19 else None
-    events = list_newest_events(project_id=project.id, before=before, limit=EVENTS_A_PAGE)
-    following = events[EVENTS_A_PAGE - 1]["event_seq"] if len(events) > EVENTS_A_PAGE else None
-    return _page(request, project, "activity", events=events[:EVENTS_A_PAGE], next=following)
+    shown = [{"session": row, "last": last.get(row.id, Last()), "hit": hits.get(row.id)} for row in rows[:A_PAGE]]
+    return project_page(request, project, "sessions", rows=shown, next=following, text=text, state=state)
 
 
 class SettingsForm(forms.Form):
@@ -81,7 +74,7 @@ def project_settings(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         update_project(caller=caller, project_id=project_id, fields=fields)
         messages.success(request, "Saved.")
         return redirect("project_settings", project_id)
-    return _page(request, project, "settings", form=form, status=422 if form.errors else 200)
+    return project_page(request, project, "settings", form=form, status=422 if form.errors else 200)
 
 
 @login_required
@@ -101,12 +94,27 @@ def remove_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def erase_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """Out of the trash for good, for who typed its path."""
+    caller = caller_of(request)
+    path = get_trashed(caller=caller, project_id=project_id).path
+    if request.POST.get("typed", "").strip() == path:
+        purge_project(caller=caller, project_id=project_id)
+        messages.success(request, f"{path} is erased.")
+    else:
+        messages.error(request, f"Nothing is erased: type “{path}” to erase it.")
+    return redirect(f"{reverse('home')}?state=deleted")
+
+
+@login_required
+@require_POST
 def restore_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     project = undelete_project(caller=caller_of(request), project_id=project_id)
     messages.success(request, f"{project} is back.")
     return redirect("project", project_id)
 
 
-def _page(request: HttpRequest, project: Project, tab: str, *, status: int = 200, **context: Any) -> HttpResponse:
+def project_page(request: HttpRequest, project: Project, tab: str, *, status: int = 200, **context: Any) -> HttpResponse:
+    """A tab of the project."""
     shown = {"project": project, "here": project.id, "tab": tab, **context}
     return render(request, f"sessions_app/project_{tab}.html", shown, status=status)

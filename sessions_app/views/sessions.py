@@ -13,7 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.errors import Invalid, NotFound
 from sessions_app.models import Caller
-from sessions_app.queries.messages import changed_since, page_before, position_of
+from sessions_app.queries.messages import Page, changed_since, page_before, position_of
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.removed import list_conflicts
 from sessions_app.queries.sessions import SessionRow, get_session
@@ -33,12 +33,14 @@ AFTER_ALL = 2**62
 @vary_on_headers("HX-Request")
 @require_safe
 def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
-    """The newest messages, or with `?before=` the ones before a message."""
+    """The newest messages, or with `?before=` the ones before a message, or with `?at=` the ones around it."""
     caller = caller_of(request)
     session = get_session(caller=caller, session_id=session_id)
-    before = request.GET.get("before")
+    before, at = request.GET.get("before"), request.GET.get("at")
     position = AFTER_ALL if before is None else _position(session, before)
     page = page_before(session_id=session.id, epoch=session.epoch, position=position, limit=A_PAGE)
+    if at is not None and (older := _page_around(session, at, page)) is not None:
+        page, before = older, at
     context: dict[str, Any] = {"session": session, "messages_shown": shown(page), "more": page.more, "before": before}
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "sessions_app/session.html#messages", context)
@@ -78,6 +80,14 @@ def _rail(caller: Caller, session: SessionRow) -> dict[str, Any]:
     conflicts = [{**copy, "html": render_text(copy["text"])} for copy in list_conflicts(session_id=session.id)]
     project = get_project(caller=caller, project_id=session.project_id)
     return {"project": project, "conflicts": conflicts, "held": held(caller=caller, session_id=session.id)}
+
+
+def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | None:
+    """None where the newest messages have it, or none has it any more."""
+    position = position_of(session_id=session.id, epoch=session.epoch, message_id=message_id)
+    if position is None or not newest.items or position >= newest.items[0]["position"]:
+        return None
+    return page_before(session_id=session.id, epoch=session.epoch, position=position + A_PAGE // 2, limit=A_PAGE)
 
 
 def _position(session: SessionRow, message_id: str) -> int:

@@ -136,7 +136,7 @@ log.addEventListener("click", (event) => {
 });
 
 if (log.dataset.follow) {
-  toTheEnd();
+  if (!log.querySelector(":target")) toTheEnd();
   const opened = () => [refresh(), rail.refresh()];
   follow({ project: log.dataset.project, since: Number(log.dataset.events), say, heard, opened });
 }

@@ -2,17 +2,45 @@
 
 import contextlib
 import json
+import shutil
 import time
 from collections.abc import Callable
 from typing import Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 PATIENCE_SECONDS = 15.0
 CSRF_SECRET = "c" * 32
+BINARIES = ("chromium", "chromium-browser", "google-chrome")
+SWITCHES = (
+    *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"),
+    *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"),
+)
+
+
+class NoBrowser(Exception):
+    """There is none on this machine."""
+
+
+def start_chromium() -> webdriver.Chrome:
+    binary = next((path for name in BINARIES if (path := shutil.which(name))), None)
+    driver = shutil.which("chromedriver")
+    if binary is None or driver is None:
+        raise NoBrowser("No Chromium with ChromeDriver here: run scripts/browser.sh.")
+    options = Options()
+    options.binary_location = binary
+    for switch in SWITCHES:
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    chrome = webdriver.Chrome(options=options, service=Service(driver))
+    chrome.set_script_timeout(30)
+    chrome.set_page_load_timeout(30)
+    return chrome
 
 
 class Browser:

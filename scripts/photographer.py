@@ -1,0 +1,97 @@
+"""A browser that goes to the pages of the sample store and takes pictures of them."""
+
+import base64
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, start_chromium
+
+PHONE = 500
+SHORTEST = 700
+
+
+class Photographer:
+    def __init__(self, url: str, places: dict[str, str]) -> None:
+        self.url, self.places = url, places
+        self._chrome = start_chromium()
+        self._browser = Browser(self._chrome)
+        client = Client()
+        client.force_login(User.objects.get(pk=places["user"]))
+        self._login = client.cookies["sessionid"].value
+        self._browser.sign_in(url, self._login)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._chrome.quit()
+
+    def pages(self) -> dict[str, str]:
+        project, session = f"/projects/{self.places['project']}/", f"/sessions/{self.places['session']}/"
+        return {
+            "projects": "/",
+            "projects-none": "/?q=nothing-like-it",
+            "projects-trash": "/?state=deleted",
+            "sessions": project,
+            "sessions-found": f"{project}?q=cart",
+            "trash": f"{project}?state=deleted",
+            "activity": f"{project}activity/",
+            "settings": f"{project}settings/",
+            "session": session,
+            "search": "/search/?q=cart",
+            "search-none": "/search/?q=nothing-like-it",
+            "keys": "/keys/",
+            "account": "/account/",
+            "chat": f"/chat/?project={self.places['path']}",
+            "missing": "/nowhere/",
+            "login": "/login/",
+            "welcome": "/welcome/token/",
+        }
+
+    def chat(self) -> None:
+        """Something is said in the chat."""
+        chat = ChatPage(self._browser, self.url, self.places["path"])
+        chat.open()
+        chat.press("New session")
+        chat.until(lambda texts: texts == [])
+        for text in (
+            "A shop for sailors' second-hand charts.",
+            "My launch date is the second of May.",
+            "When is my launch date?",
+        ):
+            chat.say(text)
+            chat.until_still()
+
+    def take(self, name: str, to: Path, *, width: int, height: int, scheme: str) -> None:
+        """The page in full, at most `height` high."""
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self._do("Emulation.setEmulatedMedia", media)
+        self._size(width, SHORTEST if height > SHORTEST * 2 else height)
+        self._do("Network.clearBrowserCookies")
+        if name not in {"login", "welcome"}:
+            self._browser.sign_in(self.url, self._login)
+        self._browser.open(self.url + self.pages()[name])
+        if name == "chat":
+            self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
+        self._browser.pause(0.4)
+        if height > SHORTEST * 2:
+            whole = int(self._browser.run("return document.documentElement.scrollHeight;"))
+            self._size(width, min(height, max(whole, SHORTEST)))
+        wide = self._browser.run("return document.documentElement.scrollWidth;")
+        if wide > width:
+            print(f"{name} is {wide} wide at {width}")
+        self._browser.run("scrollTo(0, 0);")
+        self._browser.pause(0.2)
+        to.write_bytes(base64.b64decode(self._do("Page.captureScreenshot", {"format": "png"})["data"]))
+
+    def _size(self, width: int, height: int) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < PHONE}
+        self._do("Emulation.setDeviceMetricsOverride", metrics)
+
+    def _do(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
+        return self._chrome.execute_cdp_cmd(command, arguments or {})
