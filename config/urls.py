@@ -16,6 +16,7 @@ urlpatterns = [
     re_path(r"^api/", unknown_address),
     path("admin/", admin.site.urls),
     path("", include("sessions_app.urls")),
+    path("", include("memory_app.urls")),
 ]
 handler404 = "sessions_app.views.errors.not_found"
 handler500 = "sessions_app.views.errors.server_error"

@@ -5,3 +5,9 @@ class MemoryConfig(AppConfig):
     name = "memory_app"
     verbose_name = "Project memory"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from memory_app.views.runs import settings_part
+        from sessions_app.views.frame import SETTINGS_PARTS
+
+        SETTINGS_PARTS.append(settings_part)

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api import api as the_api
+from memory_app.models import DeletedEntry
 from sessions_app.models import ApiKey, Project
 from tests.chat import Chat
 
@@ -143,6 +144,16 @@ PAGES: dict[str, Row | None] = {
     "remove_project": Row("POST", "/projects/{project}/delete/"),
     "restore_project": Row("POST", "/projects/{project}/restore/"),
     "erase_project": Row("POST", "/projects/{project}/erase/"),
+    "free_lease": Row("POST", "/projects/{project}/lease/free/"),
+    "take_over_lease": Row("POST", "/projects/{project}/runs/{run}/takeover/"),
+    "memory": Row("GET", "/projects/{project}/memory/"),
+    "new_memory_entry": Row("GET", "/projects/{project}/memory-new/"),
+    "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore/"),
+    "memory_keys": Row("GET", "/projects/{project}/memory/notes/"),
+    "memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/"),
+    "edit_memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/edit/"),
+    "delete_memory_entry": Row("POST", "/projects/{project}/memory/notes/{entry}/delete/"),
+    "restore_memory_version": Row("POST", "/projects/{project}/memory/notes/{entry}/versions/1/restore/"),
     "session": Row("GET", "/sessions/{session}/"),
     "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
     "session_rail": Row("GET", "/sessions/{session}/rail/"),
@@ -165,6 +176,13 @@ FORMS: dict[str, str] = {
     "remove_project": "/projects/{project}/delete/",
     "restore_project": "/projects/{project}/restore/",
     "erase_project": "/projects/{project}/erase/",
+    "free_lease": "/projects/{project}/lease/free/",
+    "take_over_lease": "/projects/{project}/runs/{run}/takeover/",
+    "new_memory_entry": "/projects/{project}/memory-new/",
+    "undelete_memory_entry": "/projects/{project}/memory-deleted/{deleted}/restore/",
+    "edit_memory_entry": "/projects/{project}/memory/notes/{entry}/edit/",
+    "delete_memory_entry": "/projects/{project}/memory/notes/{entry}/delete/",
+    "restore_memory_version": "/projects/{project}/memory/notes/{entry}/versions/1/restore/",
     "session_act": "/sessions/{session}/delete/",
 }
 
@@ -197,6 +215,8 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     other.ops({"op": "upsert", "id": "m1", "role": "user", "text": "another text"})
     project = Project.objects.get(path=chat.project)
     chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
+    chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
+    chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
     run = chat.api.post(f"/projects/{project.id}/runs").json()["run_id"]
     plan = {"title": SECRET_TEXT, "steps": [{"id": "s1", "title": SECRET_TEXT, "status": "pending"}]}
     asked = {"plan": plan, "pending_action": {"id": "a1", "kind": "deploy", "payload": SECRET_TEXT}}
@@ -206,6 +226,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     chat.api.post(f"/projects/{project.id}/handoff/freeze")
     names = {
         "entry": "n",
+        "deleted": str(DeletedEntry.objects.get(project=project).id),
         "run": run,
         "path": chat.project,
         "project": str(project.id),
@@ -221,7 +242,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
 
 
 def unknown_world() -> World:
-    made = {name: str(uuid.uuid4()) for name in ("project", "session", "copy", "key", "run")}
+    made = {name: str(uuid.uuid4()) for name in ("project", "session", "copy", "key", "run", "deleted")}
     return World(
         {**made, "path": "/home/nobody/nothing", "message": "m1", "removed": "m2", "entry": "n", "step": "s1", "action": "a1"}
     )

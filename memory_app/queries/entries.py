@@ -7,7 +7,7 @@ import orjson
 from django.conf import settings
 from django.db.models import Count, Sum
 
-from memory_app.models import MemoryEntry, MemoryVersion, Run
+from memory_app.models import DeletedEntry, MemoryEntry, MemoryVersion, Run
 from memory_app.queries.generated import generated_keys, generated_namespaces
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
@@ -59,6 +59,25 @@ def get_entry(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str
 def list_versions(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> list[MemoryVersion]:
     """The last ten values, the newest first."""
     return list(get_entry(caller=caller, project_id=project_id, namespace=namespace, key=key).versions.all())
+
+
+def list_version_heads(*, entry: MemoryEntry) -> list[MemoryVersion]:
+    """The same without their values, of an entry that was read."""
+    return list(entry.versions.defer("value"))
+
+
+def get_version(*, entry_id: int, rev: int) -> MemoryVersion:
+    """One former value of an entry that was read."""
+    version = MemoryVersion.objects.filter(entry_id=entry_id, rev=rev).first()
+    if version is None:
+        raise NotFound
+    return version
+
+
+def list_deleted(*, caller: Caller, project_id: uuid.UUID) -> list[DeletedEntry]:
+    """What can be brought back, the one deleted last first."""
+    get_project(caller=caller, project_id=project_id)
+    return list(DeletedEntry.objects.filter(project_id=project_id))
 
 
 def list_runs(*, caller: Caller, project_id: uuid.UUID, limit: int) -> list[Run]:

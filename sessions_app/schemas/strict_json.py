@@ -18,6 +18,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 class UnreadableJson(BadRequest):
     def __init__(self, why: str) -> None:
+        self.why = why
         super().__init__(f"The body is not JSON that can be stored: {why}.", code="unreadable_json")
 
 

@@ -28,3 +28,11 @@ def bars(values: Sequence[int]) -> list[Bar]:
         height = LEAST if not value else max(LEAST + 2, round(HEIGHT * value / highest))
         made.append(Bar(number * STEP, HEIGHT - height, height, "1" if value else "0.25"))
     return made
+
+
+@register.filter
+def share(part: float, whole: float) -> str:
+    """How much of the whole, in hundredths; something is never nothing."""
+    if part <= 0 or whole <= 0:
+        return "0"
+    return f"{min(100.0, max(0.5, 100 * part / whole)):.1f}"

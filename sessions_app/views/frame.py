@@ -1,6 +1,7 @@
 """What the frame around every page needs."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,8 @@ from sessions_app.models import Caller
 from sessions_app.queries.projects import list_projects
 
 SHOWN = 12
+# What other contexts show on a project's settings page, put here when they are ready: each answers what its `template` needs.
+SETTINGS_PARTS: list[Callable[[HttpRequest, uuid.UUID], dict[str, Any]]] = []
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from sessions_app.services.deletion import delete_project, purge_project, undele
 from sessions_app.services.projects import update_project
 from sessions_app.services.searching import catch_up
 from sessions_app.services.sessions import NewSession, create_session
-from sessions_app.views.frame import caller_of
+from sessions_app.views.frame import SETTINGS_PARTS, caller_of
 
 A_PAGE = 50
 STATES = {"archived": True, "open": False}
@@ -74,7 +74,8 @@ def project_settings(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         update_project(caller=caller, project_id=project_id, fields=fields)
         messages.success(request, "Saved.")
         return redirect("project_settings", project_id)
-    return project_page(request, project, "settings", form=form, status=422 if form.errors else 200)
+    parts = [part(request, project_id) for part in SETTINGS_PARTS]
+    return project_page(request, project, "settings", form=form, parts=parts, status=422 if form.errors else 200)
 
 
 @login_required
