@@ -3,8 +3,10 @@
 A message that was taken out of the present epoch loses its content, never its row: a late save must still find it removed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
+from itertools import accumulate
 from typing import Any
 
 from django.contrib.sessions.models import Session as BrowserSession
@@ -22,7 +24,26 @@ EVENTS_FOR, RECEIPTS_FOR = timedelta(days=7), timedelta(hours=24)
 # Rows of one kind in one transaction.
 AT_ONCE = 200
 _LOCK = 0x5711
+# Of rows that can be large, so many bytes: erasing means overwriting.
+BYTES_AT_ONCE = 4_000_000
 _EMPTY = Q(text="", parts=None, metadata=None, raw=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Rows whose time is over. `size`: the field that tells a row's bytes, where rows can be large."""
+
+    rows: QuerySet[Any]
+    size: str = ""
+
+
+_other_kinds: list[Callable[[], dict[str, Due]]] = []
+
+
+def register(due: Callable[[], dict[str, Due]]) -> None:
+    """For another app, whose rows expire too; called when it is ready."""
+    if due not in _other_kinds:
+        _other_kinds.append(due)
 
 
 def prune() -> dict[str, int]:
@@ -36,10 +57,14 @@ def prune() -> dict[str, int]:
 
 def prune_some() -> dict[str, int]:
     """One batch of each kind. Zeros: nothing is due, or another process is at it."""
-    counts = {kind: _erase(rows) for kind, rows in _due_rows().items()}
+    counts = {kind: _erase(Due(rows)) for kind, rows in _due_rows().items()}
+    others = {kind: _erase(due) for other in _other_kinds for kind, due in other().items()}
+    counts |= others
     counts["removed messages"] = _empty_some()
     counts["clearings"] = _end_clearings()
-    counts["sessions"], counts["projects"] = _erase_trash()
+    counts["sessions"] = _erase_sessions()
+    # With a project go all rows of other apps, in one transaction: not before those have had their own.
+    counts["projects"] = 0 if any(others.values()) else _erase_projects()
     return counts
 
 
@@ -63,10 +88,22 @@ def _due_rows() -> dict[str, QuerySet[Any]]:
     }
 
 
-def _erase(rows: QuerySet[Any]) -> int:
+def _erase(due: Due) -> int:
     """The condition is asked again where the rows go: one that was brought back meanwhile stays."""
-    found = list(rows.values_list("pk", flat=True)[:AT_ONCE])
-    return _alone(lambda: rows.filter(pk__in=found).delete()[0]) if found else 0
+    found = _some(due)
+    return _alone(lambda: due.rows.filter(pk__in=found).delete()[0]) if found else 0
+
+
+def _some(due: Due) -> list[Any]:
+    """At least one, where there is one."""
+    if not due.size:
+        return list(due.rows.values_list("pk", flat=True)[:AT_ONCE])
+    sizes = due.rows.values_list("pk", due.size)[:AT_ONCE]
+    return [
+        pk
+        for (pk, _), before in zip(sizes, accumulate((size for _, size in sizes), initial=0), strict=False)
+        if before < BYTES_AT_ONCE
+    ]
 
 
 def _empty_some() -> int:
@@ -90,19 +127,22 @@ def _expired_sessions() -> QuerySet[ChatSession]:
     return ChatSession.objects.filter(Q(deleted_at__lt=kept_since) | Q(project__deleted_at__lt=kept_since))
 
 
-def _erase_trash() -> tuple[int, int]:
-    """Sessions and projects whose messages are gone by now."""
+def _erase_sessions() -> int:
+    """Those in the trash whose messages are gone by now."""
     empty = _expired_sessions().exclude(Exists(Message.objects.filter(session=OuterRef("pk"))))
     sessions = list(empty.values_list("pk", flat=True)[:AT_ONCE])
-    projects = Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, sessions=None)
-    found = list(projects.values_list("pk", flat=True)[:AT_ONCE])
 
     def erase() -> int:
         erase_sessions(sessions)
         return len(sessions)
 
-    erased = _alone(erase) if sessions else 0
-    return erased, _alone(lambda: sum(_erase_project(project) for project in projects.filter(pk__in=found))) if found else 0
+    return _alone(erase) if sessions else 0
+
+
+def _erase_projects() -> int:
+    projects = Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, sessions=None)
+    found = list(projects.values_list("pk", flat=True)[:AT_ONCE])
+    return _alone(lambda: sum(_erase_project(project) for project in projects.filter(pk__in=found))) if found else 0
 
 
 def _erase_project(project: Project) -> int:
