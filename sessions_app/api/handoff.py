@@ -1,8 +1,10 @@
 """What a project hands over: live, and frozen."""
 
+from typing import Annotated
+
 import orjson
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Path, Router
 
 from sessions_app.api.agent_state import conditions_of
 from sessions_app.api.caller import caller_of
@@ -39,6 +41,7 @@ from sessions_app.schemas.handoff import (
 from sessions_app.services import handoff as services
 
 router = Router(tags=["Handoff"])
+Number = Annotated[int, Path(..., ge=1, description="The snapshot's number.")]
 LIVE, SNAPSHOTS = "/{project_id}/handoff", "/{project_id}/handoff/snapshots"
 ADDED = {200: ItemOut, 201: ItemOut, **refusals(404, 410)}
 
@@ -97,14 +100,14 @@ def snapshots(request: HttpRequest, project_id: str, cursor: str | None = None, 
 
 
 @router.get(SNAPSHOTS + "/{int:number}.md", response={200: str, **refusals(404, 410)}, operation_id="export_snapshot")
-def export(request: HttpRequest, project_id: str, number: int) -> HttpResponse:
+def export(request: HttpRequest, project_id: str, number: Number) -> HttpResponse:
     """As Markdown, ready to paste into a new chat."""
     row = get_snapshot(caller=caller_of(request), project_id=parse_id(project_id), number=number)
     return HttpResponse(markdown(row), content_type="text/markdown; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
 @router.get(SNAPSHOTS + "/{int:number}", response={200: SnapshotOut, **refusals(404, 410)}, operation_id="get_snapshot")
-def snapshot(request: HttpRequest, project_id: str, number: int) -> HttpResponse:
+def snapshot(request: HttpRequest, project_id: str, number: Number) -> HttpResponse:
     """One snapshot, and how far the live handoff went on since (`drift`)."""
     caller, own_id = caller_of(request), parse_id(project_id)
     row = get_snapshot(caller=caller, project_id=own_id, number=number)
@@ -114,7 +117,7 @@ def snapshot(request: HttpRequest, project_id: str, number: int) -> HttpResponse
 @router.get(
     SNAPSHOTS + "/{int:number}/diff/{int:other}", response={200: Drift, **refusals(404, 410)}, operation_id="diff_snapshots"
 )
-def diff(request: HttpRequest, project_id: str, number: int, other: int) -> HttpResponse:
+def diff(request: HttpRequest, project_id: str, number: Number, other: Number) -> HttpResponse:
     """What the other one has more, no longer, and otherwise than this one."""
     caller, own_id = caller_of(request), parse_id(project_id)
     rows = [get_snapshot(caller=caller, project_id=own_id, number=wanted) for wanted in (number, other)]

@@ -1,0 +1,87 @@
+"""Every operation against requests made from its own description: what it answers is what it says, and never a 5xx."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import schemathesis
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.core.failures import FailureGroup
+from schemathesis.generation import GenerationMode
+
+from tests.conftest import Api
+from tests.live_server import LiveServer
+from tests.routes import World, world_of
+
+load_all_checks()
+# The other checks ask for what the contract decides otherwise: a field that it does not know is ignored.
+ASKED = (
+    "not_a_server_error",
+    "response_schema_conformance",
+    "content_type_conformance",
+    "status_code_conformance",
+    "ignored_auth",
+)
+# Parameters of addresses and queries, by the names that the world's things have.
+KNOWN = {"session_id": "session", "project_id": "project", "message_id": "message", "key_id": "key", "copy_id": "copy"} | {
+    "run_id": "run", "action_id": "action", "step_id": "step", "project": "path",
+}  # fmt: skip
+PHASES = (Phase.generate,)
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(context: schemathesis.SerializationContext, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+def last_words(operation: Any) -> bool:
+    """What takes things away is tried when nothing else needs them."""
+    return bool(operation.method == "delete" or operation.path.endswith("/clear"))
+
+
+def checks() -> list[Any]:
+    return CHECKS.get_by_names(ASKED)
+
+
+def go_over(server: LiveServer, client: Api, world: World, *, examples: int) -> None:
+    headers = {"Authorization": f"Bearer {client.secret}"}
+    schema: Any = schemathesis.openapi.from_url(f"{server.url}/api/v1/openapi.json", headers=headers)
+    faults: list[str] = []
+    for operation in sorted((found.ok() for found in schema.get_all_operations()), key=last_words):
+
+        @settings(max_examples=examples, deadline=None, phases=PHASES, database=None, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
+        def try_it(case: Any) -> None:
+            # A made-up id finds nothing; a known one leads on into the operation.
+            for values in (case.path_parameters, case.query):
+                for name in set(values or {}) & KNOWN.keys():
+                    if random.random() < 0.8:
+                        values[name] = world.names[KNOWN[name]]
+            case.call_and_validate(headers=headers, checks=checks())
+
+        try:
+            try_it()
+        except (schemathesis.errors.SchemathesisError, FailureGroup) as error:
+            faults.append(f"{operation.label}: {error!s:.600}")
+    assert not faults, "\n\n".join(faults)
+
+
+@pytest.fixture
+def world(server: LiveServer, api: Callable[..., Any], alice: User) -> World:
+    return world_of(api, alice)
+
+
+@pytest.mark.timeout(240)
+def test_every_operation_keeps_to_its_description(server: LiveServer, api: Callable[..., Any], alice: User, world: World) -> None:
+    go_over(server, api(alice), world, examples=3)
+
+
+@pytest.mark.prove
+def test_every_operation_keeps_to_its_description_always(
+    server: LiveServer, api: Callable[..., Any], alice: User, world: World
+) -> None:
+    go_over(server, api(alice), world, examples=200)
