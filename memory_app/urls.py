@@ -1,6 +1,6 @@
 from django.urls import path
 
-from memory_app.views import entries, memory, runs
+from memory_app.views import entries, memory, performance, runs
 
 PROJECT = "projects/<uuid:project_id>/"
 ENTRY = PROJECT + "memory/<str:namespace>/<str:key>/"
@@ -14,6 +14,7 @@ urlpatterns = [
     path(ENTRY + "edit/", entries.edit_entry, name="edit_memory_entry"),
     path(ENTRY + "delete/", entries.delete_entry, name="delete_memory_entry"),
     path(ENTRY + "versions/<int:rev>/restore/", entries.restore_version, name="restore_memory_version"),
+    path(PROJECT + "performance/", performance.performance, name="performance"),
     path(PROJECT + "lease/free/", runs.free_lease, name="free_lease"),
     path(PROJECT + "runs/<uuid:run_id>/takeover/", runs.take_over_lease, name="take_over_lease"),
 ]

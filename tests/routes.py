@@ -146,6 +146,7 @@ PAGES: dict[str, Row | None] = {
     "erase_project": Row("POST", "/projects/{project}/erase/"),
     "free_lease": Row("POST", "/projects/{project}/lease/free/"),
     "take_over_lease": Row("POST", "/projects/{project}/runs/{run}/takeover/"),
+    "performance": Row("GET", "/projects/{project}/performance/"),
     "memory": Row("GET", "/projects/{project}/memory/"),
     "new_memory_entry": Row("GET", "/projects/{project}/memory-new/"),
     "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore/"),

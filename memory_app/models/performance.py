@@ -33,3 +33,8 @@ class EndpointTiming(models.Model):
 
     def __str__(self) -> str:
         return f"{self.endpoint} in run {self.run}"
+
+    @property
+    def slowdown(self) -> float | None:
+        """The p95 as a multiple of the earlier runs'."""
+        return self.p95_ms / self.earlier_p95_ms if self.earlier_p95_ms else None

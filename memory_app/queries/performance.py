@@ -11,6 +11,8 @@ from memory_app.models import EndpointTiming
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, rfc3339
 
+MOST_ENDPOINTS = 500
+
 
 def list_timings(
     *,
@@ -34,6 +36,22 @@ def list_timings(
     if after is not None:
         rows = rows.filter(endpoint__gte=after[0]).exclude(endpoint=after[0], run__gte=after[1])
     return list(rows[: limit + 1])
+
+
+def list_by_slowdown(*, caller: Caller, project_id: uuid.UUID, text: str = "") -> list[EndpointTiming]:
+    """Each endpoint's newest run (there are at most some hundred): what got slower first, then by p95."""
+    rows = list_timings(caller=caller, project_id=project_id, newest=True, limit=MOST_ENDPOINTS)
+    found = [row for row in rows if text.casefold() in row.endpoint.casefold()]
+    return sorted(found, key=lambda row: (not row.degraded, -(row.slowdown or 0) if row.degraded else 0, -row.p95_ms))
+
+
+def p95_by_run(*, project_id: uuid.UUID, endpoints: list[str]) -> dict[str, list[float]]:
+    """Of these endpoints, the oldest run that is kept first. The project is the caller's: a list named its endpoints."""
+    rows = EndpointTiming.objects.filter(project_id=project_id, endpoint__in=endpoints).order_by("run")
+    found: dict[str, list[float]] = {endpoint: [] for endpoint in endpoints}
+    for endpoint, p95_ms in rows.values_list("endpoint", "p95_ms"):
+        found[endpoint].append(p95_ms)
+    return found
 
 
 def timing_json(row: EndpointTiming) -> dict[str, Any]:

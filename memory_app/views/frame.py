@@ -31,8 +31,12 @@ def page(
 
 def rows_asked(request: HttpRequest, least: int, most: int) -> int:
     """How many rows of a list: a page of it, or as many as stand on the page that brings itself up to date."""
-    asked = request.GET.get("rows", "")
-    return max(least, min(int(asked), most)) if asked.isascii() and asked.isdecimal() and len(asked) < 5 else least
+    return number_asked(request, "rows", least, least, most)
+
+
+def number_asked(request: HttpRequest, name: str, default: int, least: int, most: int) -> int:
+    asked = request.GET.get(name, "")
+    return max(least, min(int(asked), most)) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else default
 
 
 def overridden(project_id: uuid.UUID) -> str:

@@ -34,6 +34,15 @@ def size(count: int) -> str:
 
 
 @register.filter
+def duration(milliseconds: float) -> str:
+    """Three figures, as milliseconds or seconds."""
+    if milliseconds < 999.5:
+        return f"{milliseconds:.1f} ms" if milliseconds < 10 else f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1_000
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
+@register.filter
 def when(at: datetime | str) -> SafeString:
     """How long ago, with the exact time in the title."""
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at

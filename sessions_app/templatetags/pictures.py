@@ -20,7 +20,7 @@ class Bar:
 
 
 @register.filter
-def bars(values: Sequence[int]) -> list[Bar]:
+def bars(values: Sequence[float]) -> list[Bar]:
     """One bar a value, the highest as high as the picture; nothing is a thin line."""
     highest = max([*values, 1])
     made = []

@@ -179,7 +179,7 @@ def test_settings_show_runs_and_free_or_hand_on_the_lease_with_undo(pages: Pages
     assert "No agent has started a run yet" in pages.get("settings/")
     first, second = memory.start("claude"), memory.start("reviewer")
     shown = pages.get("settings/")
-    assert re.findall(r"<strong>(Run \d)</strong> (\w+)", shown) == [("Run 2", "reviewer"), ("Run 1", "claude")]
+    assert re.findall(r"<strong>(Run \d)</strong>\s*<span>(\w+)", shown) == [("Run 2", "reviewer"), ("Run 1", "claude")]
     done = pages.follow("lease/free/")
     assert "Run 1 (claude) only reads now." in done
     assert memory.run(second["run_id"], "heartbeat").json()["holder"] is None

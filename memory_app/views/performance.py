@@ -1,0 +1,55 @@
+"""How long a project's endpoints take, against the runs before; what got slower on top."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from memory_app.models import EndpointTiming
+from memory_app.queries.performance import MOST_ENDPOINTS, list_by_slowdown, p95_by_run
+from memory_app.views.frame import number_asked, page, rows_asked
+from sessions_app.views.frame import caller_of
+
+A_PAGE = 50
+MOST_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`scale`: the milliseconds that fill the row's picture; `change`: in per cent against the earlier runs."""
+
+    timing: EndpointTiming
+    scale: float
+    change: int | None
+    history: list[float]
+
+    @property
+    def told(self) -> str:
+        """With a real minus sign."""
+        return "first run" if self.change is None else f"{self.change:+,} %".replace("-", "−") if self.change else "as before"
+
+
+@login_required
+@require_safe
+def performance(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    text = request.GET.get("q", "").strip()[:MOST_CHARACTERS]
+    found = list_by_slowdown(caller=caller_of(request), project_id=project_id, text=text)
+    start, limit = number_asked(request, "from", 0, 0, MOST_ENDPOINTS), rows_asked(request, A_PAGE, MOST_ENDPOINTS)
+    rows = found[start : start + limit]
+    history = p95_by_run(project_id=project_id, endpoints=[row.endpoint for row in rows])
+    known = {
+        "rows": [_shown(row, history[row.endpoint]) for row in rows],
+        "count": len(found),
+        "slower": sum(row.degraded for row in found),
+        "next": start + limit if len(found) > start + limit else None,
+        "text": text,
+    }
+    return page(request, project_id, "performance", known, tab="performance")
+
+
+def _shown(row: EndpointTiming, history: list[float]) -> Shown:
+    scale = max(row.p95_ms, row.p50_ms, row.earlier_p95_ms or 0) * 1.08
+    change = None if row.slowdown is None else round(100 * (row.slowdown - 1))
+    return Shown(row, scale, change, history)
