@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
-.PHONY: help install run serve test check lint format prove bench lock install-dev
+.PHONY: help install run serve test check lint format prove bench backup restore lock install-dev
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,12 @@ run: install ## set up and serve for one person: prints a sign-in link and an AP
 
 serve: install ## serve in production, with the settings of the environment
 	@exec $(PYTHON) manage.py serve
+
+backup: install ## the whole store as one file, while the server goes on (TO=file; else in the data folder's `backups`)
+	@$(PYTHON) manage.py backup $(if $(TO),--to "$(TO)")
+
+restore: install ## put a backup in the store's place, with the server stopped (FROM=file)
+	@$(PYTHON) manage.py restore "$(FROM)"
 
 test: install-dev ## the whole suite, on SQLite and where they answer on PostgreSQL and Redis (some of it: ARGS="-k word")
 	@scripts/test.sh $(ARGS)

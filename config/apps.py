@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class ConfigConfig(AppConfig):
-    """For the commands `run` and `serve`, and for the checks of the settings."""
+    """For the commands (run, serve, backup, restore) and the checks of the settings."""
 
     name = "config"
 

@@ -42,7 +42,7 @@ INSTALLED_APPS = [
     "ninja",
     "sessions_app",
     "memory_app",
-    # For its commands: run and serve.
+    # For its commands: run, serve, backup, restore.
     "config",
 ]
 MIDDLEWARE = [

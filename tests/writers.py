@@ -17,6 +17,7 @@ class Ack:
 
     number: int
     rev: int
+    at: float = field(default_factory=time.monotonic)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from memory_app.services.shapes import check_shape
 from sessions_app import events
 from sessions_app.errors import Conflict, InsufficientStorage, Invalid, NotFound, PreconditionFailed, TooLarge
 from sessions_app.queries.shared import Caller, EventType, now
+from sessions_app.queries.store import incarnation
 from sessions_app.redaction import redact
 from sessions_app.services.json_text import json_text
 from sessions_app.services.writing import write
@@ -182,7 +183,7 @@ def store_entry(*, caller: Caller, store: MemoryStore, entry: CheckedEntry, cond
 
 
 def entry_etag(rev: int) -> str:
-    return f'"{rev}"'
+    return f'"{incarnation()}.{rev}"'
 
 
 def _reserve(store: MemoryStore, growth: int) -> None:

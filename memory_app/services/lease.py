@@ -8,10 +8,13 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from django.db.models import F
+
 from memory_app.models import MemoryStore, Run
 from sessions_app.errors import Locked, NotFound
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, now
+from sessions_app.services.writing import write
 
 LEASE = timedelta(seconds=30)
 
@@ -97,3 +100,8 @@ def holder_json(store: MemoryStore) -> dict[str, Any] | None:
     if holder is None:
         return None
     return {"run_id": str(holder.id), "agent": holder.agent, "number": holder.number, "fence": store.fence}
+
+
+def end_all_leases() -> None:
+    """After a restore nobody knows who held what since the backup: under the next fence all begin anew."""
+    write(lambda: MemoryStore.objects.update(fence=F("fence") + 1, holder=None, lease_expires_at=None))

@@ -1,0 +1,98 @@
+"""PostgreSQL: pg_dump and pg_restore, of a version not older than the server's."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from psycopg import sql
+
+from config.backups import BackupError
+
+ENDING = ".dump"
+# PostgreSQL cuts longer names.
+NAME_BYTES = 63
+
+
+def dump(file: Path) -> None:
+    name = str(settings.DATABASES["default"]["NAME"])
+    _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={file}", database=name)
+
+
+def unpack(file: Path, name: str) -> None:
+    if not file.is_file():
+        raise BackupError(f"There is no {file}.")
+    drop(name)
+    with _maintenance() as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    _run(
+        "pg_restore",
+        "--exit-on-error",
+        "--no-owner",
+        "--no-privileges",
+        "--no-comments",
+        f"--dbname={name}",
+        str(file),
+        database=name,
+    )
+
+
+def beside(database: str, stamp: str) -> tuple[str, str]:
+    endings = ("_restoring", f"_before_{stamp.lower()}")
+    ready, former = (database[: NAME_BYTES - len(ending)] + ending for ending in endings)
+    return ready, former
+
+
+def check_alone(database: str) -> None:
+    with _maintenance() as connection:
+        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+        row = connection.execute(others, [database]).fetchone()
+    if row and row[0]:
+        raise BackupError(f"{row[0]} connections are at work on this database. Stop the server, then restore.")
+
+
+def swap(database: str, ready: str, former: str) -> None:
+    """Both renamings or none; PostgreSQL refuses while anybody is connected."""
+    rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+    with _maintenance() as connection, connection.transaction():
+        connection.execute(rename.format(sql.Identifier(database), sql.Identifier(former)))
+        connection.execute(rename.format(sql.Identifier(ready), sql.Identifier(database)))
+
+
+def drop(name: str) -> None:
+    with _maintenance() as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+
+
+@contextmanager
+def _maintenance() -> Iterator[psycopg.Connection[Any]]:
+    """Beside the store: a database cannot be renamed by who is in it."""
+    database: dict[str, Any] = settings.DATABASES["default"]
+    parameters = {"host": database["HOST"], "port": database["PORT"], "user": database["USER"], "password": database["PASSWORD"]}
+    given = {name: value for name, value in parameters.items() if value}
+    try:
+        with psycopg.connect(dbname="postgres", autocommit=True, **given, **database["OPTIONS"]) as connection:
+            yield connection
+    except psycopg.errors.InsufficientPrivilege:
+        raise BackupError("The database's user may not create databases: a superuser runs ALTER ROLE … CREATEDB once.") from None
+    except psycopg.Error as error:
+        raise BackupError(f"PostgreSQL: {' '.join(str(error).split())}.") from None
+
+
+def _run(program: str, *arguments: str, database: str) -> None:
+    """The connection goes by the environment: arguments can be read by everybody on the machine."""
+    if shutil.which(program) is None:
+        raise BackupError(f"{program} is missing. Install PostgreSQL's client programs (Debian: apt install postgresql-client).")
+    known: dict[str, Any] = settings.DATABASES["default"]
+    told = {"PGDATABASE": database, "PGHOST": known["HOST"], "PGPORT": str(known["PORT"]), "PGUSER": known["USER"]}
+    told |= {"PGPASSWORD": known["PASSWORD"]}
+    told |= {f"PG{name.upper()}": value for name, value in known["OPTIONS"].items() if name.startswith("ssl")}
+    environment = {**os.environ, **{name: value for name, value in told.items() if value}}
+    done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise BackupError(f"{program} failed: {done.stderr.strip()[-500:]}")

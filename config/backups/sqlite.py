@@ -1,0 +1,82 @@
+"""The embedded database: SQLite's online backup, which copies one moment while others write."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from config.backups import BackupError
+
+ENDING = ".sqlite3"
+# How long to wait for others to let go of the file.
+PATIENCE_SECONDS = 2
+
+
+def dump(file: Path) -> None:
+    with _opened(Path(str(settings.DATABASES["default"]["NAME"]))) as source:
+        _copy(source, file)
+
+
+def unpack(file: Path, name: str) -> None:
+    """A sound copy of the backup, beside the store. `name` is its path."""
+    with _opened(file) as source:
+        _copy(source, Path(name))
+
+
+def beside(database: str, stamp: str) -> tuple[str, str]:
+    return f"{database}.restoring", f"{database}.before-{stamp}"
+
+
+def check_alone(database: str) -> None:
+    """A connection of anybody else keeps the write-ahead log; without one it can be folded into the file."""
+    if not Path(database).exists():
+        return
+    with _opened(Path(database)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode=DELETE")
+        except sqlite3.OperationalError:
+            raise BackupError("The server is at work on this database. Stop it, then restore.") from None
+
+
+def swap(database: str, ready: str, former: str) -> None:
+    check_alone(database)
+    if Path(database).exists():
+        # A second name, so that the database's own name is never without a file.
+        Path(former).hardlink_to(database)
+    Path(ready).replace(database)
+
+
+def drop(name: str) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        Path(name + ending).unlink(missing_ok=True)
+
+
+def _copy(source: Any, file: Path) -> None:
+    """In one step, so in one read transaction: writers go on, and what they commit meanwhile is not in it."""
+    with _opened(file, must_exist=False) as target:
+        target.execute("PRAGMA synchronous=OFF")
+        source.backup(target)
+    # Opened anew: the pages brought along that their database has a write-ahead log; this file is to stand alone.
+    with _opened(file) as target:
+        target.execute("PRAGMA journal_mode=DELETE")
+        for check in ("integrity_check", "foreign_key_check"):
+            found = [row for row in target.execute(f"PRAGMA {check}").fetchmany(5) if row != ("ok",)]
+            if found:
+                raise BackupError(f"{check} of the copy says: {found}. The store or the backup is damaged.")
+
+
+@contextmanager
+def _opened(file: Path, *, must_exist: bool = True) -> Iterator[Any]:
+    if must_exist and not file.is_file():
+        raise BackupError(f"There is no {file}.")
+    try:
+        connection = sqlite3.connect(file, timeout=PATIENCE_SECONDS, isolation_level=None)
+        try:
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        raise BackupError(f"{file}: {error}.") from None

@@ -1,0 +1,127 @@
+"""A backup is one file, checked before it gets its name. A restore is made ready beside what stands, under a new incarnation,
+and takes its place in one step; what stood there is kept."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from config.backups import BackupError, Engine, postgresql, sqlite
+from memory_app.services.lease import end_all_leases
+from sessions_app.models import Store
+from sessions_app.services.restoring import begin_incarnation
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`former`: under which name what stood there is kept; empty: nothing is."""
+
+    incarnation: int
+    former: str
+
+
+def save(to: Path | None = None) -> Path:
+    """A backup of the present moment, of this name or of one that tells the time. Writers go on meanwhile."""
+    engine = _engine()
+    target = to or _folder() / f"stillhere-{_stamp()}{engine.ENDING}"
+    part = target.with_name(f"{target.name}.part")
+    try:
+        # Made before it is filled, so that nobody else could ever read it.
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        engine.dump(part)
+        _to_disk(part)
+        part.replace(target)
+        _to_disk(target.parent)
+    except OSError as error:
+        raise BackupError(f"Cannot write {target}: {error.strerror}.") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def restore(file: Path, *, discard: bool = False) -> Restored:
+    """Put the backup in the store's place; no server may be at it. `discard`: what stood there is not kept."""
+    engine = _engine()
+    database = str(settings.DATABASES["default"]["NAME"])
+    ready, former = engine.beside(database, _stamp())
+    above = _incarnation_that_stands()
+    connection.close()
+    engine.check_alone(database)
+    engine.drop(ready)
+    try:
+        engine.unpack(file, ready)
+        with _connected_to(ready):
+            number = _renew(above)
+        engine.swap(database, ready, former)
+    finally:
+        engine.drop(ready)
+    if discard:
+        engine.drop(former)
+    return Restored(number, "" if discard else former)
+
+
+def _renew(above: int) -> int:
+    """Bring the tables up to this version, and give out no number twice."""
+    try:
+        applied = set(MigrationRecorder(connection).applied_migrations())
+        if not any(app == "sessions_app" for app, _ in applied):
+            raise BackupError("This is no backup of Stillhere.")
+        if newer := sorted(applied - set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)):
+            raise BackupError(f"A newer version made this backup (it has {'.'.join(newer[-1])}). Restore it with that one.")
+        call_command("migrate", interactive=False, verbosity=0)
+        number = begin_incarnation(above=above)
+        end_all_leases()
+    except DatabaseError as error:
+        raise BackupError(f"The backup cannot be used: {' '.join(str(error).split())}.") from None
+    return number
+
+
+def _incarnation_that_stands() -> int:
+    try:
+        store = Store.objects.first()
+    except DatabaseError:
+        return 0  # There is no store yet, or one that cannot be read: that is what backups are for.
+    return 0 if store is None else store.incarnation
+
+
+@contextmanager
+def _connected_to(name: str) -> Iterator[None]:
+    """This process's connection leads to another database for a while."""
+    usual = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = name
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = usual
+
+
+def _engine() -> Engine:
+    return sqlite if connection.vendor == "sqlite" else postgresql
+
+
+def _folder() -> Path:
+    folder = Path(settings.DATA_DIR) / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")[:18]
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,20 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.backups import BackupError
+from config.backups.store import save
+
+
+class Command(BaseCommand):
+    help = "Writes the whole store into one file, as of this moment, while the server goes on. Prints the file's name."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--to", type=Path, help="the file (default: by the time, in the data folder's `backups`)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self.stdout.write(str(save(options["to"])))
+        except BackupError as error:
+            raise CommandError(str(error)) from None
