@@ -176,6 +176,8 @@ THREADS = env.integer("THREADS", 16, least=1)
 QUEUE = env.integer("QUEUE", 512, least=1)
 # How often a quiet socket hears that it lives.
 HEARTBEAT_SECONDS = env.integer("HEARTBEAT_SECONDS", 25, least=1)
+# How long counts of filtered errors may wait in memory.
+FLUSH_SECONDS = env.integer("FLUSH_SECONDS", 30, least=1)
 
 # --- The chat page's answers: an OpenAI-compatible endpoint (`…/v1`), else the built-in stand-in
 CHAT_URL = env.web_address("CHAT_URL")

@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import connections
 
+from memory_app.services.noise import flush_filtered
 from sessions_app.services.indexing import index_waiting
 from sessions_app.services.pruning import prune_some
 
@@ -15,15 +17,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """`work` is called every `seconds`, and again at once as long as it answers something else than 0."""
+    """`work` is called every `seconds`, and again at once as long as it answers something else than 0.
+
+    `at_end`: once more when the server ends, after its last request.
+    """
 
     name: str
     seconds: float
     work: Callable[[], int]
+    at_end: bool = False
 
 
 CHORES = (
     Chore("indexing", 1.0, index_waiting),
+    Chore("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=True),
     Chore("pruning", 3600.0, lambda: sum(prune_some().values())),
 )
 # Between two steps of a chore, so that saves come first.
@@ -49,6 +56,8 @@ class Upkeep:
     def _run(self, chore: Chore) -> None:
         try:
             while not self._ending.wait(chore.seconds):
+                self._do(chore)
+            if chore.at_end:
                 self._do(chore)
         finally:
             connections.close_all()

@@ -2,7 +2,16 @@
 
 from django.contrib import admin
 
-from memory_app.models import DeletedEntry, EndpointTiming, MemoryEntry, MemoryStore, MemoryVersion, Run
+from memory_app.models import (
+    DeletedEntry,
+    EndpointTiming,
+    ErrorReport,
+    FilteredCount,
+    MemoryEntry,
+    MemoryStore,
+    MemoryVersion,
+    Run,
+)
 from sessions_app.admin import ReadOnlyAdmin
 
 
@@ -53,3 +62,19 @@ class EndpointTimingAdmin(ReadOnlyAdmin):
     list_filter = ("degraded", "newest", "last_at")
     search_fields = ("endpoint", "project__path")
     deferred = ("histogram",)
+
+
+@admin.register(ErrorReport)
+class ErrorReportAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "project", "count", "first_seen", "last_seen", "resolved_at")
+    list_select_related = ("project",)
+    list_filter = (("resolved_at", admin.EmptyFieldListFilter), "last_seen")
+    search_fields = ("kind", "message", "fingerprint", "project__path")
+    deferred = ("stack", "known_fix")
+
+
+@admin.register(FilteredCount)
+class FilteredCountAdmin(ReadOnlyAdmin):
+    list_display = ("rule_id", "project", "count")
+    list_select_related = ("project",)
+    search_fields = ("rule_id", "project__path")

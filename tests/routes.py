@@ -123,6 +123,10 @@ API: dict[str, Row] = {
     "end_run": Row("POST", "/projects/{project}/runs/{run}/end", {}),
     "record_performance": Row("POST", "/projects/{project}/performance", {"samples": []}),
     "list_performance": Row("GET", "/projects/{project}/performance"),
+    "record_errors": Row("POST", "/projects/{project}/errors", {"errors": []}),
+    "list_errors": Row("GET", "/projects/{project}/errors"),
+    "get_error": Row("GET", "/projects/{project}/errors/{error}"),
+    "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
     "create_ws_ticket": Row("POST", "/ws-tickets", {}, named=False),
 }
 
@@ -218,6 +222,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
     chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
     chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
+    recorded = chat.api.post(f"/projects/{project.id}/errors", {"errors": [{"message": SECRET_TEXT}]}).json()
     run = chat.api.post(f"/projects/{project.id}/runs").json()["run_id"]
     plan = {"title": SECRET_TEXT, "steps": [{"id": "s1", "title": SECRET_TEXT, "status": "pending"}]}
     asked = {"plan": plan, "pending_action": {"id": "a1", "kind": "deploy", "payload": SECRET_TEXT}}
@@ -229,6 +234,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "entry": "n",
         "deleted": str(DeletedEntry.objects.get(project=project).id),
         "run": run,
+        "error": recorded["fingerprints"][0],
         "path": chat.project,
         "project": str(project.id),
         "session": chat.id,
@@ -245,7 +251,16 @@ def world_of(api: Callable[..., Any], user: User) -> World:
 def unknown_world() -> World:
     made = {name: str(uuid.uuid4()) for name in ("project", "session", "copy", "key", "run", "deleted")}
     return World(
-        {**made, "path": "/home/nobody/nothing", "message": "m1", "removed": "m2", "entry": "n", "step": "s1", "action": "a1"}
+        {
+            **made,
+            "path": "/home/nobody/nothing",
+            "message": "m1",
+            "removed": "m2",
+            "entry": "n",
+            "step": "s1",
+            "action": "a1",
+            "error": "e",
+        }
     )
 
 

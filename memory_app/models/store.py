@@ -12,9 +12,10 @@ class MemoryStore(models.Model):
     project = models.OneToOneField(
         "sessions_app.Project", primary_key=True, on_delete=models.CASCADE, related_name="memory_store"
     )
-    # Counts the writes of entries; an entry's rev is the number of the write that made it, so none is used twice.
+    # Counts the writes; an entry's rev is the number of the write that made it, so none is used twice.
     rev = models.PositiveBigIntegerField(default=0)
     size_bytes = models.PositiveBigIntegerField(default=0)
+    errors_changed_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Raised whenever the lease gets another holder. Who held it under a lower number writes no more.
     fence = models.PositiveBigIntegerField(default=0)
     holder = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from memory_app.models import MemoryStore
+from memory_app.queries.errors import error_history, errors_recorded_at
 from memory_app.queries.performance import performance_of, performance_recorded_at
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
@@ -25,6 +26,7 @@ class Source:
 
 
 GENERATED = {
+    ("errors", "history"): Source(errors_recorded_at, error_history),
     ("performance", "endpoints"): Source(performance_recorded_at, performance_of),
 }
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.db.models import Exists, OuterRef
 
-from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion, Run
+from memory_app.models import DeletedEntry, ErrorReport, MemoryEntry, MemoryStore, MemoryVersion, Run
 from sessions_app.queries.shared import now
 from sessions_app.services.pruning import Due
 
@@ -24,5 +24,7 @@ def due_rows() -> dict[str, Due]:
         "projects' entries": Due(
             MemoryEntry.objects.filter(project__deleted_at__lt=kept_since, versions=None), size="size_bytes"
         ),
+        "errors": Due(ErrorReport.objects.expired_at(now())),
+        "projects' errors": Due(ErrorReport.objects.filter(project__deleted_at__lt=kept_since)),
         "runs": Due(Run.objects.filter(~Exists(is_writer), last_seen_at__lt=kept_since)),
     }

@@ -4,9 +4,12 @@ from typing import Any
 
 import re2
 
+from memory_app.models.noise import RULE_ID_LENGTH
 from sessions_app.errors import Conflict, Invalid
 
-GENERATED = {("errors", "history"), ("performance", "endpoints")}
+NOT_WRITTEN = {("errors", "history"), ("performance", "endpoints")}
+# Together they bound what a project's rules can cost.
+MOST_RULES, PATTERN_LENGTH, PATTERN_BYTES = 200, 1_000, 131_072
 RULE_KINDS = ("substring", "regex")
 RULE_SOURCES = ("manual", "auto")
 
@@ -17,14 +20,17 @@ class Generated(Conflict):
 
 def check_shape(namespace: str, key: str, value: Any) -> None:
     """422 names what is wrong; 409 for keys that are made by the server."""
-    if (namespace, key) in GENERATED:
+    if (namespace, key) in NOT_WRITTEN:
         raise Generated
     if namespace == "baselines" and not isinstance(value, dict):
         raise _wrong("a baseline is an object")
     if (namespace, key) == ("api_schema", "schema"):
         _list_in(value, "endpoints")
     if (namespace, key) == ("noise", "config"):
-        for number, rule in enumerate(_list_in(value, "rules")):
+        rules = _list_in(value, "rules")
+        if len(rules) > MOST_RULES:
+            raise _wrong(f"it has at most {MOST_RULES} rules", "rules")
+        for number, rule in enumerate(rules):
             _check_rule(rule, f"rules.{number}")
 
 
@@ -41,6 +47,8 @@ def _check_rule(rule: Any, place: str) -> None:
     for name in ("id", "pattern"):
         if not isinstance(rule.get(name), str) or not rule[name]:
             raise _wrong(f"a rule needs `{name}`, a text", f"{place}.{name}")
+    if len(rule["id"]) > RULE_ID_LENGTH or len(rule["pattern"]) > PATTERN_LENGTH:
+        raise _wrong(f"an id has at most {RULE_ID_LENGTH} characters, a pattern {PATTERN_LENGTH}", place)
     if rule.get("kind") not in RULE_KINDS or rule.get("source") not in RULE_SOURCES:
         raise _wrong("`kind` is substring or regex, `source` manual or auto", place)
     if not isinstance(rule.get("enabled"), bool):
@@ -49,13 +57,19 @@ def _check_rule(rule: Any, place: str) -> None:
         _check_pattern(rule["pattern"], f"{place}.pattern")
 
 
-def _check_pattern(pattern: str, place: str) -> None:
+def compile_pattern(pattern: str) -> Any:
+    """By RE2: its time is linear, its memory limited. Raises `re2.error`."""
     options = re2.Options()
-    options.log_errors = False
+    options.log_errors, options.never_capture, options.max_mem = False, True, PATTERN_BYTES
+    return re2.compile(pattern, options)
+
+
+def _check_pattern(pattern: str, place: str) -> None:
     try:
-        re2.compile(pattern, options)
+        compile_pattern(pattern)
     except re2.error:
-        raise _wrong("the pattern is no regular expression of RE2 (it has no lookaround and no backreferences)", place) from None
+        why = "the pattern is no regular expression of RE2 (no lookaround, no backreferences), or too large a one"
+        raise _wrong(why, place) from None
 
 
 def _wrong(why: str, field: str = "value") -> Invalid:

@@ -1,0 +1,59 @@
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from memory_app.api.run_header import run_of
+from memory_app.queries import errors as queries
+from memory_app.schemas.errors import ErrorDetail, ErrorList, ErrorResolved, ErrorsIn, ErrorsRecorded, ResolveIn
+from memory_app.services import errors
+from sessions_app.api.caller import caller_of
+from sessions_app.api.replies import json_reply, refusals
+from sessions_app.errors import Invalid
+from sessions_app.queries.sessions import parse_id
+from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
+
+router = Router(tags=["Errors"])
+ERROR = "/{project_id}/errors/{fingerprint}"
+
+
+@router.post("/{project_id}/errors", response={200: ErrorsRecorded, **refusals(404, 410, 423)}, operation_id="record_errors")
+def record(request: HttpRequest, project_id: str, payload: ErrorsIn) -> HttpResponse:
+    """Record errors. The same one again counts up, and reopens if it was resolved; what a noise rule matches is only counted."""
+    recorded = errors.record_errors(
+        caller=caller_of(request),
+        project_id=parse_id(project_id),
+        errors=[error.as_new() for error in payload.errors],
+        run_id=run_of(request),
+    )
+    return json_reply(recorded.as_json())
+
+
+@router.get("/{project_id}/errors", response={200: ErrorList, **refusals(404, 410)}, operation_id="list_errors")
+def browse(request: HttpRequest, project_id: str, state: str = "", cursor: str = "", limit: int = LIMIT) -> HttpResponse:
+    """The one seen last first; `?state=unresolved` or `resolved` for these alone."""
+    if state not in queries.STATES:
+        raise Invalid("`state` is unresolved or resolved, or left out.", details={"field": "state"})
+    found = queries.list_errors(
+        caller=caller_of(request), project_id=parse_id(project_id), state=state, after=read_cursor(cursor), limit=limit
+    )
+    following = make_cursor(found[limit - 1].last_seen, found[limit - 1].id) if len(found) > limit else None
+    return json_reply({"items": [queries.error_json(error) for error in found[:limit]], "next": following})
+
+
+@router.get(ERROR, response={200: ErrorDetail, **refusals(404, 410)}, operation_id="get_error")
+def read(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
+    """One error with its stack, as it came last."""
+    error = queries.get_error(caller=caller_of(request), project_id=parse_id(project_id), fingerprint=fingerprint)
+    return json_reply(queries.error_detail(error))
+
+
+@router.post(ERROR + "/resolve", response={200: ErrorResolved, **refusals(404, 410, 423)}, operation_id="resolve_error")
+def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ResolveIn) -> HttpResponse:
+    """It is resolved until it is seen again; `known_fix` tells the next one what helped."""
+    error, redacted = errors.resolve_error(
+        caller=caller_of(request),
+        project_id=parse_id(project_id),
+        fingerprint=fingerprint,
+        known_fix=payload.known_fix,
+        run_id=run_of(request),
+    )
+    return json_reply(queries.error_detail(error) | {"redacted": redacted})

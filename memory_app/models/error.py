@@ -1,0 +1,55 @@
+import uuid
+from datetime import datetime, timedelta
+
+from django.db import models
+
+from sessions_app.queries.shared import now
+
+KIND_LENGTH = 200
+PLACE_LENGTH = 300
+FINGERPRINT_LENGTH = 32
+# Unseen for so long, an error is gone.
+KEPT_FOR = timedelta(days=30)
+
+
+class ErrorQuerySet(models.QuerySet["ErrorReport"]):
+    def expired_at(self, moment: datetime) -> "ErrorQuerySet":
+        return self.filter(last_seen__lte=moment - KEPT_FOR)
+
+    def kept_at(self, moment: datetime) -> "ErrorQuerySet":
+        return self.filter(last_seen__gt=moment - KEPT_FOR)
+
+
+class ErrorReport(models.Model):
+    """One error of a project, however often it happened: what it said the last time, and how often and when it was seen."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="error_reports")
+    fingerprint = models.CharField(max_length=FINGERPRINT_LENGTH)
+    message = models.TextField(blank=True)
+    kind = models.CharField(max_length=KIND_LENGTH, blank=True)
+    # The top frame, as far as it is known.
+    file = models.CharField(max_length=PLACE_LENGTH, blank=True)
+    function = models.CharField(max_length=PLACE_LENGTH, blank=True)
+    line = models.PositiveBigIntegerField(null=True, blank=True)
+    stack = models.TextField(help_text="As it came, as JSON: a text, a list of frames, or null.")
+    count = models.PositiveBigIntegerField()
+    days = models.TextField(default="{}", help_text="How often on which of the last days, as JSON.")
+    first_seen = models.DateTimeField(default=now)
+    last_seen = models.DateTimeField(default=now)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    known_fix = models.TextField(blank=True)
+
+    objects = ErrorQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-last_seen", "id")
+        constraints = [models.UniqueConstraint(fields=["project", "fingerprint"], name="error_once")]
+        indexes = [
+            models.Index("project", models.F("last_seen").desc(), "id", name="error_browse"),
+            # For forgetting, which looks through all projects.
+            models.Index("last_seen", name="error_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message[:80]}" if self.kind else self.message[:80]

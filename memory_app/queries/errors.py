@@ -1,0 +1,79 @@
+"""Reading errors."""
+
+import uuid
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from memory_app.models import ErrorReport, MemoryStore
+from sessions_app.errors import NotFound
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.shared import Caller, now, rfc3339
+
+SHOWN_DAYS = 14
+STATES = ("", "unresolved", "resolved")
+
+
+def list_errors(
+    *, caller: Caller, project_id: uuid.UUID, state: str = "", after: tuple[datetime, uuid.UUID] | None = None, limit: int
+) -> list[ErrorReport]:
+    """The one seen last first, without stacks; one more than `limit` where there are more."""
+    get_project(caller=caller, project_id=project_id)
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
+    if state:
+        rows = rows.filter(resolved_at__isnull=state == "unresolved")
+    if after is not None:
+        rows = rows.filter(last_seen__lte=after[0]).exclude(last_seen=after[0], id__lte=after[1])
+    return list(rows.order_by("-last_seen", "id")[: limit + 1])
+
+
+def get_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
+    get_project(caller=caller, project_id=project_id)
+    found = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def error_json(error: ErrorReport) -> dict[str, Any]:
+    """Without the stack; `days` counts the last 14 days, today last."""
+    return {**_summary(error), "days": daily_counts(error, today=now().date())}
+
+
+def error_detail(error: ErrorReport) -> dict[str, Any]:
+    return {**error_json(error), "stack": orjson.Fragment(error.stack)}
+
+
+def daily_counts(error: ErrorReport, *, today: date) -> list[int]:
+    """How often it was seen on each of the last 14 days, today last."""
+    counts: dict[str, int] = orjson.loads(error.days)
+    days = (today - timedelta(days=ago) for ago in range(SHOWN_DAYS - 1, -1, -1))
+    return [counts.get(day.isoformat(), 0) for day in days]
+
+
+def errors_recorded_at(project_id: uuid.UUID) -> datetime | None:
+    """When the project's errors changed last; None where there never were any."""
+    return MemoryStore.objects.filter(pk=project_id).values_list("errors_changed_at", flat=True).first()
+
+
+def error_history(project_id: uuid.UUID) -> dict[str, Any]:
+    """The value of the generated key `errors/history`."""
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
+    return {"errors": [{**_summary(row), "days": orjson.Fragment(row.days)} for row in rows.order_by("-last_seen", "id")]}
+
+
+def _summary(error: ErrorReport) -> dict[str, Any]:
+    is_known = error.file or error.function
+    return {
+        "fingerprint": error.fingerprint,
+        "message": error.message,
+        "kind": error.kind,
+        "top_frame": {"file": error.file, "function": error.function, "line": error.line} if is_known else None,
+        "state": "unresolved" if error.resolved_at is None else "resolved",
+        "count": error.count,
+        "first_seen": rfc3339(error.first_seen),
+        "last_seen": rfc3339(error.last_seen),
+        "resolved_at": None if error.resolved_at is None else rfc3339(error.resolved_at),
+        "known_fix": error.known_fix,
+    }

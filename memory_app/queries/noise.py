@@ -1,0 +1,40 @@
+"""How many errors noise rules kept out: what is stored, and what still waits in this process's memory."""
+
+import threading
+import uuid
+from collections import Counter
+
+from memory_app.models import FilteredCount
+
+type RuleKey = tuple[uuid.UUID, str]
+
+
+class Waiting:
+    """Counts that are not stored yet, by project and rule; shared by the process's threads."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[RuleKey] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, counts: Counter[RuleKey]) -> None:
+        with self._lock:
+            self._counts.update(counts)
+
+    def take_off(self, counts: Counter[RuleKey]) -> None:
+        """What was stored waits no longer."""
+        with self._lock:
+            self._counts -= counts
+
+    def copy(self) -> Counter[RuleKey]:
+        with self._lock:
+            return Counter(self._counts)
+
+
+waiting = Waiting()
+
+
+def filtered_by_rule(project_id: uuid.UUID) -> dict[str, int]:
+    """Of each rule that ever filtered anything here, the lifetime count."""
+    counts = Counter(dict(FilteredCount.objects.filter(project_id=project_id).values_list("rule_id", "count")))
+    counts.update({rule_id: count for (project, rule_id), count in waiting.copy().items() if project == project_id})
+    return dict(counts)

@@ -1,0 +1,221 @@
+"""Recording errors, and saying how one was resolved."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from memory_app.models import ErrorReport, MemoryStore
+from memory_app.models.error import KIND_LENGTH, PLACE_LENGTH
+from memory_app.services.fingerprints import Identity, identify
+from memory_app.services.lease import Writer, lock_for_writing
+from memory_app.services.noise import Rules, count_filtered, rules_of
+from sessions_app import events
+from sessions_app.errors import NotFound
+from sessions_app.queries.shared import Caller, EventType, now
+from sessions_app.redaction import redact, redact_text
+from sessions_app.services.json_text import json_text
+from sessions_app.services.writing import write
+
+KEPT = 500
+MESSAGE_LENGTH = 2_000
+STACK_LENGTH = 8_000
+FRAMES = 50
+HISTORY_DAYS = 14
+_CHANGED = ("message", "kind", "file", "function", "line", "stack", "count", "days", "first_seen", "last_seen", "resolved_at")
+
+
+@dataclass(frozen=True, slots=True)
+class NewError:
+    message: str
+    kind: str = ""
+    stack: Any = None
+    # When it happened, if not just now.
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedError:
+    """As it is stored: without secrets, cut to size, identified."""
+
+    message: str
+    stack: str
+    at: datetime
+    identity: Identity
+    redacted: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Errors that are ready to be stored, and what the noise rules said to each."""
+
+    errors: list[CheckedError]
+    rules: Rules
+    filtered_by: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Of each error the fingerprint, None where a rule kept it out; and what became of the batch."""
+
+    fingerprints: list[str | None]
+    new: int
+    reopened: int
+    redacted: dict[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        recorded = sum(fingerprint is not None for fingerprint in self.fingerprints)
+        return {
+            "recorded": recorded,
+            "filtered": len(self.fingerprints) - recorded,
+            "new": self.new,
+            "reopened": self.reopened,
+            "fingerprints": self.fingerprints,
+            "redacted": self.redacted,
+        }
+
+
+def record_errors(*, caller: Caller, project_id: uuid.UUID, errors: list[NewError], run_id: Writer) -> Recorded:
+    """Count each one up, or store it; what an enabled noise rule matches is counted and not stored."""
+    batch = make_batch(project_id, errors)
+
+    def work() -> Recorded:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        return store_errors(caller=caller, store=store, batch=batch)
+
+    return write(work)
+
+
+def resolve_error(
+    *, caller: Caller, project_id: uuid.UUID, fingerprint: str, known_fix: str = "", run_id: Writer
+) -> tuple[ErrorReport, dict[str, int]]:
+    """It is resolved until it is seen again. A fix that is not said leaves the one that is known."""
+    fix, redacted = redact_text(known_fix)
+
+    def work() -> tuple[ErrorReport, dict[str, int]]:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        error = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
+        if error is None:
+            raise NotFound
+        error.resolved_at = error.resolved_at or now()
+        error.known_fix = fix or error.known_fix
+        error.save(update_fields=["resolved_at", "known_fix"])
+        _touch(store)
+        data = {"namespace": "errors", "key": "history", "rev": store.rev, "deleted": False}
+        events.publish(project_id=project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
+        return error, redacted
+
+    return write(work)
+
+
+def make_batch(project_id: uuid.UUID, errors: list[NewError]) -> Batch:
+    """What takes time, before anything is locked. Asks for no permission: nothing of the project is told."""
+    checked = [check_error(error) for error in errors]
+    rules = rules_of(project_id)
+    return Batch(checked, rules, rules.sift(_said(checked)))
+
+
+def check_error(error: NewError) -> CheckedError:
+    said, redacted = redact({"message": error.message, "kind": error.kind, "stack": error.stack})
+    message, stack = _cut(said["message"], MESSAGE_LENGTH), _short_stack(said["stack"])
+    identity = identify(message=message, kind=said["kind"][:KIND_LENGTH], stack=stack)
+    at = now() if error.at is None else min(_to_ms(error.at), now())
+    return CheckedError(message, json_text(stack), at, identity, redacted)
+
+
+def store_errors(*, caller: Caller, store: MemoryStore, batch: Batch) -> Recorded:
+    """In the caller's transaction, on the locked store."""
+    rules = rules_of(store.project_id)
+    filtered_by = batch.filtered_by if rules.rev == batch.rules.rev else rules.sift(_said(batch.errors))
+    count_filtered(store.project_id, [rule_id for rule_id in filtered_by if rule_id is not None])
+    kept = [error for error, rule_id in zip(batch.errors, filtered_by, strict=True) if rule_id is None]
+    new, reopened = _count_up(store, kept) if kept else (0, 0)
+    fingerprints = [
+        error.identity.fingerprint if rule_id is None else None for error, rule_id in zip(batch.errors, filtered_by, strict=True)
+    ]
+    recorded = Recorded(fingerprints, new, reopened, total(error.redacted for error in batch.errors))
+    if kept:
+        _touch(store)
+        data = {"recorded": len(kept), "new": new, "reopened": reopened, "rev": store.rev}
+        events.publish(project_id=store.project_id, type=EventType.ERROR_RECORDED, caller=caller, data=data)
+    return recorded
+
+
+def total(many: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Counts of what was redacted, added up."""
+    added: Counter[str] = Counter()
+    for counts in many:
+        added.update(counts)
+    return dict(added)
+
+
+def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]:
+    """How many are new, and how many were resolved before."""
+    mine = ErrorReport.objects.filter(project_id=store.project_id)
+    mine.expired_at(now()).delete()
+    known = {row.fingerprint: row for row in mine.filter(fingerprint__in={error.identity.fingerprint for error in errors})}
+    before, resolved = set(known), {row.fingerprint for row in known.values() if row.resolved_at is not None}
+    for error in errors:
+        fingerprint = error.identity.fingerprint
+        row = known.get(fingerprint)
+        if row is None:
+            row = ErrorReport(project_id=store.project_id, fingerprint=fingerprint, count=0)
+            row.first_seen = row.last_seen = error.at
+            known[fingerprint] = row
+        _see(row, error)
+    ErrorReport.objects.bulk_create([row for row in known.values() if row.fingerprint not in before])
+    ErrorReport.objects.bulk_update([row for row in known.values() if row.fingerprint in before], _CHANGED)
+    too_many = list(mine.order_by("-last_seen", "id").values_list("pk", flat=True)[KEPT:])
+    mine.filter(pk__in=too_many).delete()
+    return len(known) - len(before), len(resolved)
+
+
+def _see(row: ErrorReport, error: CheckedError) -> None:
+    """Once more; the row tells of the time that is newest."""
+    row.count += 1
+    row.resolved_at = None
+    row.first_seen = min(row.first_seen, error.at)
+    if error.at >= row.last_seen:
+        identity = error.identity
+        row.message, row.kind, row.stack, row.last_seen = error.message, identity.kind[:KIND_LENGTH], error.stack, error.at
+        row.file, row.function = identity.frame.file[-PLACE_LENGTH:], identity.frame.function[:PLACE_LENGTH]
+        row.line = identity.frame.line
+    days: dict[str, int] = orjson.loads(row.days)
+    day = error.at.date().isoformat()
+    days[day] = days.get(day, 0) + 1
+    oldest = (row.last_seen.date() - timedelta(days=HISTORY_DAYS - 1)).isoformat()
+    row.days = json_text({name: count for name, count in sorted(days.items()) if name >= oldest})
+
+
+def _touch(store: MemoryStore) -> None:
+    store.rev += 1
+    store.errors_changed_at = now()
+    store.save(update_fields=["rev", "errors_changed_at"])
+
+
+def _said(errors: list[CheckedError]) -> list[tuple[str, str]]:
+    return [(error.message, error.identity.kind) for error in errors]
+
+
+def _to_ms(at: datetime) -> datetime:
+    utc = at.astimezone(UTC)
+    return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
+
+
+def _short_stack(stack: Any) -> Any:
+    if isinstance(stack, str):
+        return _cut(stack, STACK_LENGTH)
+    return None if stack is None else [{name: _cut_place(place) for name, place in frame.items()} for frame in stack[:FRAMES]]
+
+
+def _cut_place(place: Any) -> Any:
+    return place[:PLACE_LENGTH] if isinstance(place, str) else place
+
+
+def _cut(text: str, length: int) -> str:
+    """Out of the middle: what was thrown stands at one end, where it was thrown at the other."""
+    return text if len(text) <= length else f"{text[: length // 2]}\n…\n{text[3 - length // 2 :]}"

@@ -1,0 +1,136 @@
+"""Noise rules in force: the compiled rules of a project's `noise/config`, and the counts of what they kept out.
+
+A user's pattern can stall nobody: RE2 runs in linear time, a pattern's automaton has little memory, the number of rules
+and the length of what they look at are limited, and a report's rules are asked before anything is locked.
+"""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+import re2
+from django.db import transaction
+from django.db.models import F
+
+from memory_app.models import FilteredCount, MemoryEntry, MemoryStore
+from memory_app.queries.noise import waiting
+from memory_app.services.shapes import compile_pattern
+from sessions_app.services.writing import write
+
+# What a rule looks at: an error's message and its kind.
+type Said = tuple[str, str]
+# Projects whose compiled rules are kept in memory.
+_KEPT = 32
+# Of the processor's time, what one batch's regular expressions may take; what then is not asked yet is kept.
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    text: str = ""
+    regex: Any = None
+
+    def matches(self, subject: str) -> bool:
+        return self.text in subject if self.regex is None else self.regex.search(subject) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The enabled rules, as of one rev of the entry."""
+
+    rev: int = 0
+    rules: tuple[Rule, ...] = ()
+
+    def sift(self, errors: Sequence[Said]) -> list[str | None]:
+        """For each error the id of the rule that keeps it out, if one matches its message or its `kind: message`."""
+        deadline = time.thread_time() + _SECONDS
+        known: dict[Said, str | None] = {}
+        for said in errors:
+            if said not in known:
+                known[said] = self._first_match(said, deadline)
+        return [known[said] for said in errors]
+
+    def _first_match(self, said: Said, deadline: float) -> str | None:
+        message, kind = said
+        subjects = (message, f"{kind}: {message}") if kind else (message,)
+        for rule in self.rules:
+            if rule.regex is not None and time.thread_time() > deadline:
+                continue
+            if any(rule.matches(subject) for subject in subjects):
+                return rule.id
+        return None
+
+
+_in_force: dict[uuid.UUID, Rules] = {}
+
+
+def rules_of(project_id: uuid.UUID) -> Rules:
+    """As the entry stands in this transaction; compiled once for each rev."""
+    config = MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config")
+    rev = config.values_list("rev", flat=True).first()
+    if rev is None:
+        return Rules()
+    known = _in_force.get(project_id)
+    if known is not None and known.rev == rev:
+        return known
+    rules = Rules(rev, tuple(_read(config.values_list("value", flat=True).get())))
+    # Not before the commit: a rev that is rolled back is given again, to another value.
+    transaction.on_commit(partial(_keep, project_id, rules))
+    return rules
+
+
+def _keep(project_id: uuid.UUID, rules: Rules) -> None:
+    while len(_in_force) >= _KEPT:
+        _in_force.pop(next(iter(_in_force), project_id), None)
+    _in_force[project_id] = rules
+
+
+def _read(text: str) -> list[Rule]:
+    """A rule that cannot be read (a damaged row) is no rule; the others are in force."""
+    try:
+        found = orjson.loads(text)["rules"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return []
+    return [rule for rule in map(_rule, found) if rule is not None]
+
+
+def _rule(item: Any) -> Rule | None:
+    try:
+        if item["enabled"] is not True:
+            return None
+        if item["kind"] == "substring":
+            return Rule(str(item["id"]), text=item["pattern"])
+        return Rule(str(item["id"]), regex=compile_pattern(item["pattern"]))
+    except (KeyError, TypeError, re2.error):
+        return None
+
+
+def count_filtered(project_id: uuid.UUID, rule_ids: list[str]) -> None:
+    """Counted in memory once the transaction is committed; `flush_filtered` stores it."""
+    counts = Counter((project_id, rule_id) for rule_id in rule_ids)
+    transaction.on_commit(partial(waiting.add, counts))
+
+
+def flush_filtered() -> int:
+    """Store what waits. Always 0: one round stores all of it. What a store that refuses leaves waits on."""
+    counts = waiting.copy()
+    if counts:
+        write(partial(_store, counts))
+        waiting.take_off(counts)
+    return 0
+
+
+def _store(counts: Counter[tuple[uuid.UUID, str]]) -> None:
+    """In one order everywhere, so that two processes never wait for each other. A purged project takes its counts along."""
+    wanted = {project_id for project_id, _ in counts}
+    projects = set(MemoryStore.objects.filter(project_id__in=wanted).values_list("project_id", flat=True))
+    for project_id, rule_id in sorted(key for key in counts if key[0] in projects):
+        FilteredCount.objects.bulk_create([FilteredCount(project_id=project_id, rule_id=rule_id)], ignore_conflicts=True)
+        row = FilteredCount.objects.filter(project_id=project_id, rule_id=rule_id)
+        row.update(count=F("count") + counts[project_id, rule_id])
