@@ -1,5 +1,6 @@
 /** A session's page follows its project's events: it puts in what changed and nothing else, so scroll, selection and open folds stay. */
 
+import { dress } from "./code.js";
 import { follow } from "./follow.js";
 import { rail } from "./rail.js";
 import { toast } from "./toasts.js";
@@ -20,6 +21,7 @@ function parse(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   template.content.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
+  dress(template.content);
   return template.content;
 }
 
@@ -135,6 +137,7 @@ log.addEventListener("click", (event) => {
   older(link);
 });
 
+dress(log);
 if (log.dataset.follow) {
   if (!log.querySelector(":target")) toTheEnd();
   const opened = () => [refresh(), rail.refresh()];

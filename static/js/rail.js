@@ -9,8 +9,11 @@ const narrow = matchMedia("(max-width: 60rem)");
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 let expiry = 0;
 
-/** Says on the drawer's button that an agent waits, and looks again when its question expires. */
+/** Shows the title that it has by now; says on the drawer's button that an agent waits, and looks again when its question expires. */
 function placed() {
+  const title = document.getElementById("title").defaultValue || "Untitled session";
+  document.querySelector("h1").textContent = title;
+  document.title = `${title} · Stillhere`;
   const question = document.querySelector("#rail-question[data-open]");
   opener.classList.toggle("waiting", Boolean(question));
   opener.querySelector("span").textContent = question ? "an agent waits for you" : "";

@@ -35,10 +35,10 @@ function setUpMenu(button) {
   });
 }
 
-async function copy(button) {
-  const source = document.getElementById(button.dataset.copy);
+/** @param {Element} source what to take the words from */
+export async function copyText(source) {
   try {
-    await navigator.clipboard.writeText(source.textContent.trim());
+    await navigator.clipboard.writeText(source.innerText.trim());
     toast("Copied.");
   } catch {
     getSelection().selectAllChildren(source);
@@ -46,11 +46,23 @@ async function copy(button) {
   }
 }
 
+/* A menu closes with Escape, by a click elsewhere, or when another one opens. */
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(except)) menu.open = false;
+}
+
+document.addEventListener("click", (event) => closeMenus(event.target));
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && event.target.closest("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
 document.querySelectorAll("[data-theme-switch]").forEach(setUpTheme);
 document.querySelectorAll(".menu-button").forEach(setUpMenu);
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
-  if (button) copy(button);
+  if (button) copyText(document.getElementById(button.dataset.copy));
 });
 document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
 document.body.addEventListener("htmx:afterRequest", (event) => {

@@ -78,3 +78,22 @@ def test_older_messages_load_upwards_and_what_is_read_stays_in_place(signed_in: 
     signed_in.run("scrollTo(0, 0);")
     signed_in.until(f"{SHOWN[:-1]}.length >= 80;")
     assert signed_in.run("return document.querySelector('[data-id=n60]').getBoundingClientRect().top > 0 || scrollY > 0;")
+
+
+def test_lists_follow_what_happens_and_keep_the_focus(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    project = f"{server.url}/projects/{Project.objects.get().id}/"
+    signed_in.open(project)
+    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.run("document.querySelector('.list .title').focus();")
+    other = Chat(chat.api)
+    other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "elsewhere", "status": "streaming"})
+    signed_in.until("return document.querySelectorAll('.list > li').length === 2;")
+    signed_in.until("return document.querySelector('.list > li .live') !== null;")
+    assert signed_in.run("return document.activeElement.closest('li').id;") == f"session-{chat.id}"
+    other.api.delete(f"/sessions/{other.id}")
+    signed_in.until("return document.querySelectorAll('.list > li').length === 1;")
+    signed_in.open(f"{project}activity/")
+    lines = signed_in.run("return document.querySelectorAll('#events > li').length;")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Renamed"})
+    signed_in.until("return document.querySelectorAll('#events > li').length === args[0];", lines + 1)
+    assert signed_in.complaints() == []
