@@ -8,6 +8,7 @@ urlpatterns = [
     path("logout/", login.log_out, name="logout"),
     path("welcome/<str:token>/", login.welcome, name="welcome"),
     path("account/", login.account, name="account"),
+    path("account/delete/", login.delete_account, name="delete_account"),
     path("keys/", keys.keys_page, name="keys"),
     path("keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
     path("projects/<uuid:project_id>/", projects.project_sessions, name="project"),

@@ -3,6 +3,7 @@
 import uuid
 from datetime import datetime
 
+from django.contrib.auth import get_user_model
 from django.db.models import F
 
 from sessions_app import events
@@ -98,13 +99,16 @@ def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
 def purge_project(*, caller: Caller, project_id: uuid.UUID) -> None:
     """Erase the project and all that is in it."""
 
+    write(lambda: _erase_project(_find_project(caller, project_id)))
+
+
+def delete_account(*, user_id: int) -> None:
+    """Erase the account and all that it owns, at once and for good."""
+
     def work() -> None:
-        project = _find_project(caller, project_id)
-        erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
-        # Its frozen handoffs go only while this row stands.
-        Purge.objects.create(project_id=project_id)
-        project.delete()
-        Purge.objects.filter(project_id=project_id).delete()
+        for project in Project.objects.filter(owner_id=user_id):
+            _erase_project(project)
+        get_user_model().objects.filter(pk=user_id).delete()
 
     write(work)
 
@@ -118,6 +122,15 @@ def erase_sessions(session_ids: list[uuid.UUID]) -> None:
             rows = model._default_manager.filter(session__in=some)
             rows._raw_delete(rows.db)
         ChatSession.objects.filter(id__in=some).delete()
+
+
+def _erase_project(project: Project) -> None:
+    project_id = project.id
+    erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
+    # Its frozen handoffs go only while this row stands.
+    Purge.objects.create(project_id=project_id)
+    project.delete()
+    Purge.objects.filter(project_id=project_id).delete()
 
 
 def _leave_current(project: Project, session_id: uuid.UUID, at: datetime) -> None:

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from sessions_app.services import attempts, keys
+from sessions_app.services import attempts, deletion, keys
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -75,6 +75,24 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("account")
     status = 422 if request.method == "POST" else 200
     return render(request, "sessions_app/account.html", {"form": form}, status=status)
+
+
+@login_required
+@sensitive_post_parameters()
+@require_POST
+def delete_account(request: HttpRequest) -> HttpResponse:
+    """For good, for who typed their name, and their password where there is one."""
+    user = cast(User, request.user)
+    if request.POST.get("typed", "").strip() != user.get_username():
+        messages.error(request, f"Nothing is deleted: type “{user.get_username()}” to delete the account.")
+        return redirect("account")
+    if user.has_usable_password() and not user.check_password(request.POST.get("password", "")):
+        messages.error(request, "Nothing is deleted: the password is another one.")
+        return redirect("account")
+    deletion.delete_account(user_id=user.pk)
+    logout(request)
+    messages.success(request, "The account is deleted, with all that was in it.")
+    return redirect("login")
 
 
 def address_of(request: HttpRequest) -> str:

@@ -1,6 +1,7 @@
 """Coming in: by password with few guesses, by a link that works once; going out; setting a password."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
+from sessions_app.models import ApiKey, Project
 from sessions_app.services import keys
+from tests.chat import Chat
+from tests.routes import world_of
 
 PASSWORD = "a long and quiet river"
 
@@ -119,3 +123,26 @@ def test_log_out_takes_a_post_and_ends_the_session(client: Client, alice: User) 
     assert client.get("/logout/").status_code == 405
     assert client.post("/logout/")["Location"] == "/login/"
     assert client.get("/").status_code == 302
+
+
+def test_an_account_is_deleted_with_all_that_is_in_it(client: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
+    world_of(api, alice)
+    kept = Chat(api(bob), project="/home/bob/shop")
+    client.force_login(alice)
+    for wrong in ({"typed": "bob"}, {}):
+        client.post("/account/delete/", wrong)
+        assert User.objects.filter(username="alice").exists()
+    assert client.post("/account/delete/", {"typed": "alice"})["Location"] == "/login/"
+    assert not User.objects.filter(username="alice").exists()
+    assert not ApiKey.objects.filter(user__username="alice").exists()
+    assert [project.path for project in Project.objects.all()] == ["/home/bob/shop"]
+    assert kept.get("messages").status_code == 200
+    assert client.get("/").status_code == 302
+
+
+def test_an_account_with_a_password_is_deleted_only_with_it(client: Client, alice_with_password: User) -> None:
+    client.force_login(alice_with_password)
+    client.post("/account/delete/", {"typed": "alice", "password": "another one"})
+    assert User.objects.filter(username="alice").exists()
+    client.post("/account/delete/", {"typed": "alice", "password": PASSWORD})
+    assert not User.objects.filter(username="alice").exists()
