@@ -12,6 +12,7 @@ from django.template.defaultfilters import filesizeformat
 from sessions_app.auth import caller_of_user
 from sessions_app.models import (
     AgentState,
+    AgentStateVersion,
     AiState,
     AiStateVersion,
     ApiKey,
@@ -192,6 +193,14 @@ class AgentStateAdmin(ReadOnlyAdmin):
     list_display = ("session", "rev", "saved_at")
     list_select_related = ("session",)
     search_fields = ("session__id", "session__title")
+    deferred = ("content",)
+
+
+@admin.register(AgentStateVersion)
+class AgentStateVersionAdmin(ReadOnlyAdmin):
+    list_display = ("state", "rev", "saved_at")
+    list_select_related = ("state",)
+    search_fields = ("state__session__id",)
     deferred = ("content",)
 
 

@@ -77,6 +77,8 @@ API: dict[str, Row] = {
     "update_agent_state": Row("PATCH", "/sessions/{session}/agent-state", {"context": "taken over"}),
     "delete_agent_state": Row("DELETE", "/sessions/{session}/agent-state"),
     "update_plan_step": Row("PATCH", "/sessions/{session}/agent-state/plan/steps/{step}", {"status": "failed"}),
+    "list_agent_state_history": Row("GET", "/sessions/{session}/agent-state/history"),
+    "restore_agent_state": Row("POST", "/sessions/{session}/agent-state/history/1/restore", {}),
     "get_pending_action": Row("GET", "/sessions/{session}/agent-state/pending-action/{action}"),
     "resolve_action": Row("POST", "/sessions/{session}/agent-state/pending-action/{action}/resolve", {"decision": "approve"}),
     "list_ai_states": Row("GET", "/sessions/{session}/ai-states"),

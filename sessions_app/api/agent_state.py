@@ -1,16 +1,17 @@
 """An agent's own state, its plan, and what it asks a person."""
 
+import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals, unchanged
 from sessions_app.models import PendingAction
-from sessions_app.models.sql import now
+from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.sessions import parse_id
-from sessions_app.queries.states import agent_json, get_action, get_agent_state, joined, read_json, state_etag
-from sessions_app.schemas.states import AgentStateIn, AgentStateOut, PendingActionOut, ResolveIn, StepPatch
-from sessions_app.services.agent_state import delete_agent_state, patch_step, save_agent_state
+from sessions_app.queries.states import agent_history, agent_json, get_action, get_agent_state, joined, read_json, state_etag
+from sessions_app.schemas.states import AgentStateIn, AgentStateList, AgentStateOut, PendingActionOut, ResolveIn, StepPatch
+from sessions_app.services.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
 from sessions_app.services.conditions import Conditions
 from sessions_app.services.pending_actions import resolve_action
 
@@ -62,6 +63,23 @@ def step(request: HttpRequest, session_id: str, step: str, payload: StepPatch) -
     """Change one step of the plan."""
     own_id, wanted = parse_id(session_id), conditions_of(request)
     state = patch_step(caller=caller_of(request), session_id=own_id, step_id=step, fields=payload.fields(), conditions=wanted)
+    return json_reply(agent_json(state), etag=state_etag(state.rev))
+
+
+@router.get(STATE + "/history", response={200: AgentStateList, **refusals(404, 410)}, operation_id="list_agent_state_history")
+def history(request: HttpRequest, session_id: str) -> HttpResponse:
+    """What transfers and restores took the place of: the last ten, the newest first."""
+    rows = agent_history(caller=caller_of(request), session_id=parse_id(session_id))
+    items = [orjson.Fragment(joined(row.content, saved_at=rfc3339(row.saved_at), rev=row.rev)) for row in rows]
+    return json_reply({"items": items, "next": None})
+
+
+@router.post(
+    STATE + "/history/{rev}/restore", response={200: AgentStateOut, **refusals(404, 410)}, operation_id="restore_agent_state"
+)
+def restore(request: HttpRequest, session_id: str, rev: int) -> HttpResponse:
+    """What was overwritten becomes the present state again; what is there now goes into the history."""
+    state = restore_agent_state(caller=caller_of(request), session_id=parse_id(session_id), rev=rev)
     return json_reply(agent_json(state), etag=state_etag(state.rev))
 
 

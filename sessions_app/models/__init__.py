@@ -7,11 +7,12 @@ from sessions_app.models.key import ApiKey, Caller, SignInLink, SocketTicket
 from sessions_app.models.message import ConflictCopy, Message, SaveReceipt
 from sessions_app.models.project import Project
 from sessions_app.models.session import ChatSession
-from sessions_app.models.state import AgentState, AiState, AiStateVersion, PendingAction
+from sessions_app.models.state import AgentState, AgentStateVersion, AiState, AiStateVersion, PendingAction
 from sessions_app.models.store import Store
 
 __all__ = [
     "AgentState",
+    "AgentStateVersion",
     "AiState",
     "AiStateVersion",
     "ApiKey",

@@ -8,6 +8,8 @@ STATE_ID_LENGTH = 64
 HISTORY_LENGTH = 50
 NOTES_LENGTH = 100_000
 MOST_TODOS = 5_000
+# An agent's state can be as large as a request, so few are kept of what was overwritten.
+OVERWRITTEN_KEPT = 10
 
 
 class AgentState(models.Model):
@@ -20,6 +22,21 @@ class AgentState(models.Model):
 
     def __str__(self) -> str:
         return f"agent state of {self.session_id}, rev {self.rev}"
+
+
+class AgentStateVersion(models.Model):
+    """What a transfer or a restore took the place of; the newest few are kept."""
+
+    state = models.ForeignKey(AgentState, on_delete=models.CASCADE, related_name="versions")
+    rev = models.PositiveBigIntegerField()
+    content = models.TextField()
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["state", "rev"], name="agent_state_version_once")]
+
+    def __str__(self) -> str:
+        return f"{self.state_id} rev {self.rev}"
 
 
 class PendingAction(models.Model):

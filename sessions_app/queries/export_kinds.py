@@ -10,7 +10,21 @@ from typing import Any, cast
 
 from django.db.models import Field, ForeignKey, Model
 
-from sessions_app.models import AppState, ChatSession, Clearing, ConflictCopy, Message, Project
+from sessions_app.models import (
+    AgentState,
+    AgentStateVersion,
+    AiState,
+    AiStateVersion,
+    AppState,
+    ChatSession,
+    Clearing,
+    ConflictCopy,
+    Handoff,
+    HandoffSnapshot,
+    Message,
+    PendingAction,
+    Project,
+)
 
 USER = ""
 
@@ -57,6 +71,14 @@ KINDS: list[Kind] = [
     Kind("clearing", Clearing, "session", "session"),
     Kind("message", Message, "session", "session"),
     Kind("conflict_copy", ConflictCopy, "session", "session", ("created_at", "id")),
+    Kind("agent_state", AgentState, "session", "session"),
+    Kind("agent_state_version", AgentStateVersion, "agent_state", "state", ("rev",)),
+    Kind("pending_action", PendingAction, "session", "session"),
+    Kind("ai_state", AiState, "session", "session", ("ai_id",)),
+    Kind("ai_state_version", AiStateVersion, "ai_state", "state", ("rev",)),
+    # With a project that is made, not beside what another handoff has numbered already.
+    Kind("handoff", Handoff, "project", "project"),
+    Kind("handoff_snapshot", HandoffSnapshot, "project", "project", ("number",)),
 ]
 
 

@@ -17,8 +17,9 @@ LISTS = {"decisions": "text", "files": "path", "risks": "text"}
 
 def get_handoff(*, caller: Caller, project_id: uuid.UUID) -> Handoff:
     """The project's live handoff; an empty one where nothing was written yet."""
-    get_project(caller=caller, project_id=project_id)
-    return Handoff.objects.filter(project_id=project_id).first() or Handoff(project_id=project_id)
+    project = get_project(caller=caller, project_id=project_id)
+    found = Handoff.objects.filter(project_id=project_id).first()
+    return found or Handoff(project_id=project_id, updated_at=project.created_at)
 
 
 def content_of(handoff: Handoff) -> dict[str, Any]:

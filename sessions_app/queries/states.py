@@ -9,7 +9,7 @@ import orjson
 from django.db import connection
 
 from sessions_app.errors import NotFound
-from sessions_app.models import AgentState, AiState, AiStateVersion, Caller, ChatSession, PendingAction
+from sessions_app.models import AgentState, AgentStateVersion, AiState, AiStateVersion, Caller, ChatSession, PendingAction
 from sessions_app.models.sql import as_rfc3339, db_uuid, raw_time_sql, rfc3339
 from sessions_app.queries.sessions import get_session
 from sessions_app.queries.store import incarnation
@@ -45,6 +45,12 @@ def get_agent_state(*, caller: Caller, session_id: uuid.UUID) -> AgentState:
     if found is None:
         raise NotFound
     return found
+
+
+def agent_history(*, caller: Caller, session_id: uuid.UUID) -> list[AgentStateVersion]:
+    """What transfers took the place of, the newest first; a deleted state's too."""
+    get_session(caller=caller, session_id=session_id)
+    return list(AgentStateVersion.objects.filter(state__session_id=session_id).order_by("-rev"))
 
 
 def get_action(*, caller: Caller, session_id: uuid.UUID, action_id: str) -> PendingAction:

@@ -89,6 +89,11 @@ class AgentStateOut(Schema):
     rev: int
 
 
+class AgentStateList(Schema):
+    items: list[AgentStateOut]
+    next: str | None
+
+
 class ResolveIn(In):
     decision: Literal["approve", "reject"]
     note: LongText = ""

@@ -5,14 +5,15 @@ from typing import Any
 
 from sessions_app import events
 from sessions_app.errors import NotFound
-from sessions_app.models import AgentState, Caller
+from sessions_app.models import AgentState, AgentStateVersion, Caller
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
+from sessions_app.models.state import OVERWRITTEN_KEPT
 from sessions_app.queries.states import read_json
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import LockedSession, lock_session
-from sessions_app.services.pending_actions import ask
+from sessions_app.services.pending_actions import ask, ask_there
 from sessions_app.services.writing import write
 
 
@@ -65,6 +66,33 @@ def patch_step(
         return _store(caller, session, state, content)
 
     return write(work)
+
+
+def restore_agent_state(*, caller: Caller, session_id: uuid.UUID, rev: int) -> AgentState:
+    """What a transfer took the place of becomes the present state; what is there now goes into the history."""
+
+    def work() -> AgentState:
+        session = lock_session(caller=caller, session_id=session_id)
+        state = find_agent_state(session_id)
+        version = AgentStateVersion.objects.filter(state_id=state.pk, rev=rev).first()
+        if version is None:
+            raise NotFound
+        content = read_json(version.content)
+        if "pending_action" in content:
+            content["pending_action"] = ask_there(session_id=session_id, action=content["pending_action"])
+        keep_version(state)
+        return _store(caller, session, state, content)
+
+    return write(work)
+
+
+def keep_version(state: AgentState) -> None:
+    """Before something else takes its place; the session is locked."""
+    if state.content is None:
+        return
+    AgentStateVersion.objects.create(state=state, rev=state.rev, content=state.content, saved_at=state.saved_at)
+    newest = AgentStateVersion.objects.filter(state=state).order_by("-rev").values_list("pk", flat=True)[:OVERWRITTEN_KEPT]
+    AgentStateVersion.objects.filter(state=state).exclude(pk__in=list(newest)).delete()
 
 
 def store_agent_state(state: AgentState, content: dict[str, Any] | None) -> None:

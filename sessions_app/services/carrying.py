@@ -14,7 +14,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.message import Removal
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.states import read_json
-from sessions_app.services.agent_state import find_agent_state, store_agent_state
+from sessions_app.services.agent_state import find_agent_state, keep_version, store_agent_state
 from sessions_app.services.ai_states import find_ai_state, store_ai_state
 from sessions_app.services.clearing import begin_epoch
 from sessions_app.services.locking import LockedSession
@@ -142,10 +142,12 @@ class Carrying:
             there = merged_agent_states(here, there, there_is_newer=state.saved_at > place.saved_at)
             how = How.SAME if there == here else how
         if how not in UNCHANGED:
+            keep_version(place)
             store_agent_state(place, there)
             self._events.append((EventType.AGENT_STATE_SAVED, self.target, {"state_rev": place.rev, "deleted": False}))
         self._note({"kind": "agent_state", "how": how, "rev": place.rev}, _shown(before), _shown(place.content))
         if self.choice.move:
+            keep_version(state)
             store_agent_state(state, None)
             if asked is not None:
                 withdraw(session_id=self.source.id, action=asked, moved_to=self.target.id)

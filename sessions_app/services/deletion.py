@@ -99,7 +99,7 @@ def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
 def purge_project(*, caller: Caller, project_id: uuid.UUID) -> None:
     """Erase the project and all that is in it."""
 
-    write(lambda: _erase_project(_find_project(caller, project_id)))
+    write(lambda: erase_project(_find_project(caller, project_id)))
 
 
 def delete_account(*, user_id: int) -> None:
@@ -107,7 +107,7 @@ def delete_account(*, user_id: int) -> None:
 
     def work() -> None:
         for project in Project.objects.filter(owner_id=user_id):
-            _erase_project(project)
+            erase_project(project)
         get_user_model().objects.filter(pk=user_id).delete()
 
     write(work)
@@ -124,7 +124,8 @@ def erase_sessions(session_ids: list[uuid.UUID]) -> None:
         ChatSession.objects.filter(id__in=some).delete()
 
 
-def _erase_project(project: Project) -> None:
+def erase_project(project: Project) -> None:
+    """With all that is in it, inside the caller's transaction."""
     project_id = project.id
     erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
     # Its frozen handoffs go only while this row stands.

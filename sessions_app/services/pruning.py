@@ -17,7 +17,7 @@ from sessions_app.models import ChatSession, Clearing, ConflictCopy, Event, Flus
 from sessions_app.models.key import SignInLink, SocketTicket
 from sessions_app.models.sql import now
 from sessions_app.queries.removed import RESTORABLE_FOR
-from sessions_app.services.deletion import erase_sessions
+from sessions_app.services.deletion import erase_project, erase_sessions
 from sessions_app.services.writing import write
 
 EVENTS_FOR, RECEIPTS_FOR = timedelta(days=7), timedelta(hours=24)
@@ -142,12 +142,14 @@ def _erase_sessions() -> int:
 def _erase_projects() -> int:
     projects = Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, sessions=None)
     found = list(projects.values_list("pk", flat=True)[:AT_ONCE])
-    return _alone(lambda: sum(_erase_project(project) for project in projects.filter(pk__in=found))) if found else 0
 
+    def erase() -> int:
+        chosen = list(projects.filter(pk__in=found))
+        for project in chosen:
+            erase_project(project)
+        return len(chosen)
 
-def _erase_project(project: Project) -> int:
-    project.delete()
-    return 1
+    return _alone(erase) if found else 0
 
 
 def _alone(work: Any) -> int:

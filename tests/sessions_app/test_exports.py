@@ -15,12 +15,27 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from sessions_app.auth import caller_of_user
-from sessions_app.models import Message
+from sessions_app.models import (
+    AgentState,
+    AgentStateVersion,
+    AiState,
+    AiStateVersion,
+    Handoff,
+    HandoffSnapshot,
+    Message,
+    PendingAction,
+    Purge,
+)
 from sessions_app.queries.exports import export_account
 from sessions_app.services.imports import import_file
 from tests.chat import Chat
 
 pytestmark = pytest.mark.django_db
+OF_AGENTS = (AgentState, AgentStateVersion, AiState, AiStateVersion, Handoff, HandoffSnapshot, PendingAction, Purge)
+STATES = (
+    "/agent-state", "/agent-state/history", "/agent-state/pending-action/a1", "/ai-states", "/ai-states/claude/history",
+    "/ai-states/gone/history",
+)  # fmt: skip
 PARTS = [{"type": "text", "text": "see"}, {"type": "tool-look", "input": {"b": 1, "a": 2.50}}]
 
 
@@ -50,6 +65,33 @@ def fill(api: Any, sessions: int) -> None:
     api.patch(f"/projects/{project['id']}", {"settings": {"redaction": "off", "n": 1.5}, "name": "Named"})
 
 
+def fill_states(chat: Chat, number: int) -> None:
+    """What agents hold, and the project's handoff, live and frozen."""
+    state, ais = f"/sessions/{chat.id}/agent-state", f"/sessions/{chat.id}/ai-states"
+    asked = {"id": "a1", "kind": "deploy", "payload": {"to": "中文", "n": 10**30}, "expires_at": "2030-01-01T00:00:00Z"}
+    step = {"id": "s1", "title": f"of {number}", "status": "failed"}
+    chat.api.put(state, {"plan": {"steps": [step]}, "pending_action": asked, "context": {"z": 1, "a": None}})
+    if number % 2:
+        chat.api.post(f"{state}/pending-action/a1/resolve", {"decision": "reject", "note": "no"})
+    for version in range(3):
+        chat.api.patch(
+            f"{ais}/claude", {"working_notes": f"version {version}", "todos": [{"content": "🦊", "status": "pending"}]}
+        )
+    chat.api.put(f"{ais}/gone", {"working_notes": "deleted, but its history stays"})
+    chat.api.delete(f"{ais}/gone")
+    carried = {"to_project": "/home/alice/carried", "include": ["ai_states", "agent_state"]}
+    chat.api.post("/projects", {"path": "/home/alice/carried"})
+    there = chat.api.post(f"/sessions/{chat.id}/transfer", carried).json()["to_session"]
+    chat.api.patch(f"/sessions/{there}/agent-state", {"context": "other"})
+    chat.api.post(
+        f"/sessions/{chat.id}/transfer", {**carried, "to_project": None, "to_session": there, "on_conflict": "overwrite"}
+    )
+    handoff = f"/projects/{chat.read()['session']['project_id']}/handoff"
+    chat.api.post(f"{handoff}/decisions", {"text": f"decision {number} — «{chr(0x2028)}»", "rejected": ["b", "a"]})
+    chat.api.post(f"{handoff}/freeze")
+    chat.api.patch(handoff, {"summary": f"after {number}"})
+
+
 def projects(api: Any) -> list[str]:
     return [item["id"] for item in api.get("/projects?limit=500").json()["items"]]
 
@@ -68,8 +110,11 @@ def everything(api: Any) -> dict[str, tuple[int, bytes, str]]:
     for project in read("/projects?limit=500")["items"]:
         read(f"/resume?quiet=1&project={project['path']}")
         for session in read(f"/projects/{project['id']}/sessions?limit=500")["items"]:
-            for path in ("", "/messages?since_rev=0", "/messages?limit=2", "/removed", "/conflicts"):
+            states = STATES if api.head(f"/sessions/{session['id']}/agent-state").status_code == 200 else ()
+            for path in ("", "/messages?since_rev=0", "/messages?limit=2", "/removed", "/conflicts", *states):
                 read(f"/sessions/{session['id']}{path}")
+        for snapshot in [*read(f"/projects/{project['id']}/handoff/snapshots")["items"], None]:
+            read(f"/projects/{project['id']}/handoff" + (f"/snapshots/{snapshot['number']}" if snapshot else ""))
         read(f"/projects/{project['id']}/sessions?deleted=1&limit=500")
     return answers
 
@@ -94,12 +139,18 @@ def purge(api: Any) -> None:
 
 def round_trip(api: Any, user: User, sessions: int) -> None:
     fill(api, sessions)
+    for number in range(3):
+        fill_states(Chat(api, project=f"/home/alice/{number}"), number)
     before = everything(api)
+    frozen = set(HandoffSnapshot.objects.values_list("project_id", "number", "payload", "sha256"))
     file = io.BytesIO()
     export_account(caller=caller_of_user(user), to=file)
     purge(api)
-    assert call_import(user, file.getvalue())["session"] == sessions
+    assert not any(model.objects.exists() for model in OF_AGENTS)
+    assert call_import(user, file.getvalue())["session"] >= sessions
     assert everything(api) == before
+    assert all(hashlib.sha256(row.payload.encode()).hexdigest() == row.sha256 for row in HandoffSnapshot.objects.all())
+    assert frozen == set(HandoffSnapshot.objects.values_list("project_id", "number", "payload", "sha256"))
     again = io.BytesIO()
     export_account(caller=caller_of_user(user), to=again)
     assert rows(again.getvalue()) == rows(file.getvalue())

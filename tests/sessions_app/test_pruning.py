@@ -108,6 +108,9 @@ def test_the_trash_is_emptied_after_30_days(chat: Chat) -> None:
 
 def test_a_project_in_the_trash_goes_with_all_that_is_in_it(chat: Chat) -> None:
     chat.say("m1", "one")
+    handoff = f"/projects/{chat.read()['session']['project_id']}/handoff"
+    chat.api.patch(handoff, {"summary": "frozen, and goes all the same"})
+    chat.api.post(f"{handoff}/freeze")
     other = Chat(chat.api, project="/home/alice/other")
     Project.objects.filter(path=chat.project).update(deleted_at=now() - DUE)
     project = Project.objects.get(path=chat.project)

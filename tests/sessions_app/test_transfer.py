@@ -110,6 +110,19 @@ def test_overwrite_and_what_stood_there_stays_in_history(chat: Chat, other: Chat
     assert (restored["working_notes"], restored["todos"]) == ("old", [todo("gone")])
 
 
+def test_an_overwritten_agent_state_stays_in_history_too(chat: Chat, other: Chat) -> None:
+    at = f"/sessions/{other.id}/agent-state"
+    other.api.put(at, {"plan": PLAN, "pending_action": ASK})
+    chat.api.put(f"/sessions/{chat.id}/agent-state", {"context": "new"})
+    answer = carried(chat, other, include=["agent_state"], on_conflict="overwrite")
+    assert answer["replaced"] == [{"kind": "agent_state", "rev": 1}]
+    assert "plan" not in other.api.get(at).json()
+    assert [item["plan"] for item in other.api.get(f"{at}/history").json()["items"]] == [PLAN]
+    assert other.api.post(f"{at}/history/1/restore").json()["plan"] == PLAN
+    assert [item["rev"] for item in other.api.get(f"{at}/history").json()["items"]] == [2, 1]
+    assert other.api.post(f"{at}/history/7/restore").status_code == 404
+
+
 def test_merge_unites_todos_appends_notes_and_takes_the_newer_summary(chat: Chat, other: Chat) -> None:
     chat.api.patch(f"/sessions/{chat.id}", {"title": "First try"})
     save_ai(chat, todos=[todo("Write  Tests", "completed"), todo("Sell")], working_notes="from there", context_summary="older")
@@ -218,6 +231,7 @@ def test_a_move_leaves_nothing_behind_that_could_not_come_back(chat: Chat, other
     assert chat.get("agent-state").status_code == chat.get("ai-states/claude").status_code == 404
     assert chat.undo(of=1, epoch=2)["restored"] == 1
     assert chat.api.post(f"/sessions/{chat.id}/ai-states/claude/history/1/restore").json()["working_notes"] == "words"
+    assert chat.api.post(f"/sessions/{chat.id}/agent-state/history/1/restore").json()["plan"] == PLAN
 
 
 def test_an_open_question_moves_and_is_answered_in_one_place(chat: Chat, other: Chat) -> None:
