@@ -8,6 +8,7 @@ from typing import Any, Self
 from django.contrib.auth.models import User
 from django.test import Client
 
+from scripts.sample_words import CHAT
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, start_chromium
 
@@ -48,6 +49,7 @@ class Photographer:
             "keys": "/keys/",
             "account": "/account/",
             "chat": f"/chat/?project={self.places['path']}",
+            "chat-new": "/chat/?project=new",
             "missing": "/nowhere/",
             "login": "/login/",
             "welcome": "/welcome/token/",
@@ -59,11 +61,7 @@ class Photographer:
         chat.open()
         chat.press("New session")
         chat.until(lambda texts: texts == [])
-        for text in (
-            "A shop for sailors' second-hand charts.",
-            "My launch date is the second of May.",
-            "When is my launch date?",
-        ):
+        for text in CHAT:
             chat.say(text)
             chat.until_still()
 
@@ -76,7 +74,7 @@ class Photographer:
         if name not in {"login", "welcome"}:
             self._browser.sign_in(self.url, self._login)
         self._browser.open(self.url + self.pages()[name])
-        if name == "chat":
+        if name.startswith("chat"):
             self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
         self._browser.pause(0.4)
         if height > SHORTEST * 2:

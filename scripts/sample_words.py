@@ -13,6 +13,8 @@ def ai(text: str, **more: Any) -> Said:
     return {"role": "assistant", "text": text, **more}
 
 
+CHAT = ("A shop for second-hand charts.", "My launch date is the second of May.", "What is my launch date?")
+
 # Path, name, events a day over the last 14 days.
 PROJECTS: list[tuple[str, str, list[int]]] = [
     ("/home/ana/harbour-shop", "Harbour shop", [2, 5, 0, 0, 9, 12, 7, 3, 0, 0, 14, 11, 18, 6]),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.browser.driving import Browser, wait_for
 
-TEXTS = "return [...document.querySelectorAll('[role=log] article p')].map((part) => part.textContent);"
+TEXTS = "return [...document.querySelectorAll('[role=log] article .words')].map((part) => part.textContent);"
 READY = "return document.getElementById('chat')?.dataset.ready === '1';"
 STEP = "return document.querySelector('[aria-current=step]')?.dataset.step;"
 

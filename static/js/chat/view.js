@@ -1,5 +1,7 @@
 /** What the chat page shows. Text goes in as text, never as markup. */
 
+import { show as showText } from "./markup.js";
+
 const SPEAKERS = { user: "You", assistant: "Answer" };
 const NOTES = { streaming: "still coming in", interrupted: "cut off" };
 const NEAR_END = 80;
@@ -47,7 +49,7 @@ export class View {
       if (item.dataset.step === step) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
     }
-    send.disabled = streaming;
+    send.hidden = streaming;
     stop.hidden = !streaming;
     plan.hidden = step !== "brainstorm" || streaming;
     finish.hidden = step !== "plan" || streaming;
@@ -62,7 +64,7 @@ export class View {
       const article = present.get(message.id) ?? this._article(message);
       present.delete(message.id);
       const [, text, note] = article.children;
-      if (text.textContent !== message.text) text.textContent = message.text;
+      showText(text, message.text);
       note.textContent = NOTES[message.status] ?? "";
       if (log.children[index] !== article) log.insertBefore(article, log.children[index] ?? null);
     });
@@ -73,7 +75,8 @@ export class View {
     const article = document.createElement("article");
     article.dataset.id = id;
     article.dataset.role = role;
-    article.append(...["h2", "p", "small"].map((name) => document.createElement(name)));
+    article.append(...["h2", "div", "small"].map((name) => document.createElement(name)));
+    article.children[1].className = "words";
     article.firstChild.textContent = SPEAKERS[role] ?? role;
     article.setAttribute("aria-label", SPEAKERS[role] ?? role);
     return article;
