@@ -1,6 +1,19 @@
 from django.urls import path
 
-from sessions_app.views import activity, chat, health, home, keys, login, projects, search, session_acts, sessions
+from sessions_app.views import (
+    activity,
+    chat,
+    handoff,
+    handoff_acts,
+    health,
+    home,
+    keys,
+    login,
+    projects,
+    search,
+    session_acts,
+    sessions,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +25,10 @@ urlpatterns = [
     path("keys/", keys.keys_page, name="keys"),
     path("keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
     path("projects/<uuid:project_id>/", projects.project_sessions, name="project"),
+    path("projects/<uuid:project_id>/handoff/", handoff.project_handoff, name="project_handoff"),
+    path("projects/<uuid:project_id>/handoff/compare/", handoff.compare, name="compare_handoff"),
+    path("projects/<uuid:project_id>/handoff/<int:number>/", handoff.snapshot, name="handoff_snapshot"),
+    path("projects/<uuid:project_id>/handoff/<slug:name>/", handoff_acts.act, name="handoff_act"),
     path("projects/<uuid:project_id>/activity/", activity.project_activity, name="project_activity"),
     path("projects/<uuid:project_id>/settings/", projects.project_settings, name="project_settings"),
     path("projects/<uuid:project_id>/delete/", projects.remove_project, name="remove_project"),

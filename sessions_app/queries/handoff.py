@@ -1,5 +1,7 @@
 """Reading handoffs: live, frozen, and what is different between two."""
 
+import hashlib
+import json
 import uuid
 from typing import Any
 
@@ -29,6 +31,11 @@ def content_of(handoff: Handoff) -> dict[str, Any]:
 def _filled(content: str) -> dict[str, Any]:
     """With new empty lists where nothing was written: they are the caller's to change."""
     return {**{kind: [] for kind in LISTS}, "summary": "", **read_json(content)}
+
+
+def mark_of(value: Any) -> str:
+    """Tells one version of an item, or of the summary, from another."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def handoff_json(handoff: Handoff) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 
 from sessions_app import events
-from sessions_app.errors import Conflict, Invalid, NotFound
+from sessions_app.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from sessions_app.models import Caller, ChatSession, Handoff, HandoffSnapshot, Project
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
-from sessions_app.queries.handoff import LISTS, content_of, get_snapshot
+from sessions_app.queries.handoff import LISTS, content_of, get_snapshot, mark_of
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.folding import folded
 from sessions_app.services.json_text import json_text
@@ -28,6 +28,12 @@ class IdTaken(Conflict):
 
 class Empty(Conflict):
     code, message = "nothing_to_freeze", "The handoff is empty. Add a decision, a file, a risk or a summary first."
+
+
+class Changed(PreconditionFailed):
+    """`details` has what stands there now."""
+
+    code, message = "changed_meanwhile", "Somebody changed this meanwhile. Read what it says now, then decide."
 
 
 def update_handoff(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, Any], conditions: Conditions = ANY) -> Handoff:
@@ -61,12 +67,25 @@ def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str
     return result[0], result[1]
 
 
-def update_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """Change one item; None takes a field out."""
+def edit_summary(*, caller: Caller, project_id: uuid.UUID, summary: str, seen: str) -> None:
+    """`seen`: the mark of the summary that the editor had before them. Another one stands there → 412 with it."""
+
+    def change(content: dict[str, Any]) -> None:
+        _check_seen(content["summary"], seen)
+        content["summary"] = summary
+
+    _change(caller, project_id, change)
+
+
+def update_item(
+    *, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, fields: dict[str, Any], seen: str = ""
+) -> dict[str, Any]:
+    """Change one item; None takes a field out. `seen`: the mark of the item that the editor had before them; another → 412."""
     result: list[dict[str, Any]] = []
 
     def change(content: dict[str, Any]) -> None:
         item = _item(content, kind, item_id)
+        _check_seen(item, seen)
         kept = {name: value for name, value in {**item, **fields}.items() if value is not None}
         content[kind][content[kind].index(item)] = kept
         result[:] = [kept]
@@ -75,8 +94,18 @@ def update_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: st
     return result[0]
 
 
-def delete_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str) -> None:
-    _change(caller, project_id, lambda content: content[kind].remove(_item(content, kind, item_id)))
+def delete_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, seen: str = "") -> dict[str, Any]:
+    """What was taken out; `seen` as for an update."""
+    result: list[dict[str, Any]] = []
+
+    def change(content: dict[str, Any]) -> None:
+        item = _item(content, kind, item_id)
+        _check_seen(item, seen)
+        content[kind].remove(item)
+        result[:] = [item]
+
+    _change(caller, project_id, change)
+    return result[0]
 
 
 def freeze_handoff(*, caller: Caller, project_id: uuid.UUID) -> HandoffSnapshot:
@@ -140,6 +169,11 @@ def _item(content: dict[str, Any], kind: str, item_id: str) -> dict[str, Any]:
             found: dict[str, Any] = item
             return found
     raise NotFound
+
+
+def _check_seen(present: Any, seen: str) -> None:
+    if seen and mark_of(present) != seen:
+        raise Changed(details={"now": present})
 
 
 def _with_id(item: dict[str, Any]) -> dict[str, Any]:

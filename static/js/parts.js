@@ -19,7 +19,11 @@ export class Parts {
     document.body.addEventListener("changed", () => this.refresh());
     // A form that was sent stays until its answer was heard.
     root.addEventListener("htmx:beforeRequest", () => (this.busy += 1));
-    root.addEventListener("htmx:afterRequest", () => this._free());
+    root.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+      if (detail.xhr.status < 400) done(target);
+      else if (detail.xhr.status === 412) this._put(detail.xhr.responseText, { newer: true });
+      this._free();
+    });
     placed?.();
   }
 
@@ -57,15 +61,16 @@ export class Parts {
     }
   }
 
-  _put(html) {
+  /** `newer`: also where somebody is writing, whose words go along. */
+  _put(html, { newer = false } = {}) {
     const template = document.createElement("template");
     template.innerHTML = html;
-    template.content.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
+    template.content.querySelectorAll("[data-copy], [data-copy-from]").forEach((button) => (button.hidden = false));
     const fresh = [...template.content.querySelectorAll("[data-part]")];
     const wanted = new Set(fresh.map(({ id }) => id));
-    for (const part of [...this.root.querySelectorAll("[data-part]")]) if (!wanted.has(part.id)) this._remove(part);
-    let before = null;
-    for (const part of fresh) before = this._place(part, before);
+    for (const part of [...this.root.querySelectorAll("[data-part]")]) if (!wanted.has(part.id) && !kept(part)) this._remove(part);
+    const places = fresh.map((part) => ({ part, parent: part.parentElement?.id, before: part.previousElementSibling?.id }));
+    for (const place of places) this._place(place, newer);
   }
 
   _remove(part) {
@@ -74,21 +79,31 @@ export class Parts {
     if (focused) this.root.focus({ preventScroll: true });
   }
 
-  /** Answers what stands there afterwards. `before`: the part that stands before it. */
-  _place(part, before) {
+  /** `parent` and `before` are the ids of what it stands in and after. */
+  _place({ part, parent, before }, newer) {
     const source = part.outerHTML.replace(SECRET, "");
     const standing = document.getElementById(part.id);
-    if (standing && (shown.get(standing) === source || (part.dataset.part === "kept" && writing(standing)))) return standing;
+    if (standing && (shown.get(standing) === source || (kept(standing) && !newer))) return;
     shown.set(part, source);
     if (standing) replace(standing, part);
-    else if (before) before.after(part);
-    else (this.root.querySelector("[data-part]") ?? this.root.lastChild).before(part);
+    else if (before && document.getElementById(before)) document.getElementById(before).after(part);
+    else (document.getElementById(parent) ?? this.root).prepend(part);
     globalThis.htmx?.process(part);
-    return part;
   }
 }
 
-const writing = (part) => [...part.querySelectorAll("textarea, input")].some(written);
+/* A part with `data-part="kept"` is not taken from under the hands of who writes in it. */
+const kept = (part) => part.dataset.part === "kept" && [...part.querySelectorAll("textarea, input")].some(written);
+
+/** What was saved is no draft any more: a form with `data-done="reset"` is for the next one, any other is folded. */
+function done(form) {
+  if (form.dataset.done === "reset") form.reset();
+  for (const field of form.querySelectorAll(FIELDS)) if ("defaultValue" in field) field.defaultValue = field.value;
+  const fold = form.dataset.done === "fold" && form.closest("details");
+  if (!fold) return;
+  fold.open = false;
+  fold.querySelector("summary").focus();
+}
 
 function replace(standing, fresh) {
   const find = ({ id }) => id && fresh.querySelector(`#${CSS.escape(id)}`);

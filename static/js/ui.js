@@ -46,6 +46,18 @@ export async function copyText(source) {
   }
 }
 
+/* What the clipboard gets is asked for first; where it refuses, the download beside the button does. */
+async function copyFrom(button) {
+  try {
+    const reply = await fetch(button.dataset.copyFrom);
+    if (!reply.ok) throw new Error(String(reply.status));
+    await navigator.clipboard.writeText(await reply.text());
+    toast("Copied.");
+  } catch {
+    toast("It could not be copied. Download it instead.", { error: true });
+  }
+}
+
 /* A menu closes with Escape, by a click elsewhere, or when another one opens. */
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(except)) menu.open = false;
@@ -61,10 +73,14 @@ document.addEventListener("keydown", (event) => {
 document.querySelectorAll("[data-theme-switch]").forEach(setUpTheme);
 document.querySelectorAll(".menu-button").forEach(setUpMenu);
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (button) copyText(document.getElementById(button.dataset.copy));
+  const button = event.target.closest("[data-copy], [data-copy-from]");
+  if (button?.dataset.copy) copyText(document.getElementById(button.dataset.copy));
+  else if (button) copyFrom(button);
 });
-document.querySelectorAll("[data-copy]").forEach((button) => (button.hidden = false));
+/* Only who has scripts can copy. */
+const offerCopies = (root) => root.querySelectorAll("[data-copy], [data-copy-from]").forEach((button) => (button.hidden = false));
+offerCopies(document);
+document.body.addEventListener("htmx:load", (event) => offerCopies(event.detail.elt));
 document.body.addEventListener("htmx:afterRequest", (event) => {
   const { xhr } = event.detail;
   if (xhr.status < 400) return;

@@ -44,7 +44,16 @@ def test_every_page_is_accessible_quiet_and_stays_at_home(
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     signed_in.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     project = f"/projects/{Project.objects.get().id}/"
-    pages = ("/", "/keys/", "/account/", project, f"{project}activity/", f"{project}settings/", f"/sessions/{chat.id}/")
+    pages = (
+        "/",
+        "/keys/",
+        "/account/",
+        project,
+        f"{project}handoff/",
+        f"{project}activity/",
+        f"{project}settings/",
+        f"/sessions/{chat.id}/",
+    )
     for page in pages:
         signed_in.open(server.url + page)
         axe = Axe(signed_in.driver)

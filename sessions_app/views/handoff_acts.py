@@ -1,0 +1,155 @@
+"""What the forms of the Handoff tab do: add, edit in place, take out with Undo, freeze."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from sessions_app.errors import Conflict, Invalid, NotFound
+from sessions_app.models import Caller
+from sessions_app.schemas.handoff import Decision, File, Item, Risk
+from sessions_app.services import handoff
+from sessions_app.views.frame import caller_of
+from sessions_app.views.handoff import KINDS, Kind, Refused, handoff_page
+from sessions_app.views.telling import told
+
+MODELS: dict[str, type[Item]] = {"decisions": Decision, "files": File, "risks": Risk}
+LONGEST, LONGEST_SUMMARY = 10_000, 100_000
+# Longer words do not fit into an address: then there is no Undo, and the toast says so by not having one.
+LONGEST_UNDO = 6_000
+CHANGED = "Somebody changed this meanwhile. Their text is shown; yours is still in the form: save it again to replace theirs."
+GONE = "Somebody took this out meanwhile. If it should stay, add it anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    message: str
+    undo: str = ""
+    failed: bool = False
+
+
+def _add(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
+    kind = _kind(form)
+    given = {name: value for name, value in _fields(kind, form).items() if value is not None}
+    _, merged = handoff.add_item(caller=caller, project_id=project_id, kind=kind.name, item=given)
+    return Done(f"This {kind.one} was there already." if merged else f"Added the {kind.one}.")
+
+
+def _edit(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
+    kind = _kind(form)
+    fields = _fields(kind, form)
+    try:
+        handoff.update_item(caller=caller, project_id=project_id, fields=fields, **_named(kind, form))
+    except NotFound:
+        raise Conflict(GONE) from None
+    return Done("Saved.")
+
+
+def _delete(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
+    kind = _kind(form)
+    item = handoff.delete_item(caller=caller, project_id=project_id, **_named(kind, form))
+    query = urlencode({"kind": kind.name, "content": orjson.dumps(item).decode()})
+    undo = f"{reverse('handoff_act', args=[project_id, 'restore'])}?{query}"
+    return Done(f"Took out the {kind.one}.", undo=undo if len(undo) <= LONGEST_UNDO else "")
+
+
+def _restore(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
+    """What was taken out comes back, at the end of its list."""
+    kind = _kind(form)
+    try:
+        given = MODELS[kind.name].model_validate_json(form.get("content", "")).model_dump(exclude_unset=True)
+    except ValueError:
+        raise Invalid("This Undo cannot be read. Add it by hand.", details={"field": "content"}) from None
+    handoff.add_item(caller=caller, project_id=project_id, kind=kind.name, item=given)
+    return Done(f"The {kind.one} is back.")
+
+
+def _summary(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
+    summary = _clean(form.get("summary", ""))
+    if len(summary) > LONGEST_SUMMARY:
+        raise Invalid(f"A summary has at most {LONGEST_SUMMARY:,} characters.", details={"field": "summary"})
+    handoff.edit_summary(caller=caller, project_id=project_id, summary=summary, seen=form.get("mark") or "none")
+    return Done("Saved.")
+
+
+def _freeze(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
+    try:
+        row = handoff.freeze_handoff(caller=caller, project_id=project_id)
+    except Conflict as error:
+        return Done(error.message, failed=True)
+    return Done(f"Frozen as snapshot {row.number}. Nothing changes it any more.")
+
+
+ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
+    "add": _add,
+    "edit": _edit,
+    "delete": _delete,
+    "restore": _restore,
+    "summary": _summary,
+    "freeze": _freeze,
+}
+
+
+@login_required
+@require_POST
+def act(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
+    if name not in ACTS:
+        raise NotFound
+    form = request.GET.copy()
+    form.update(request.POST)
+    try:
+        done = ACTS[name](caller_of(request), project_id, form)
+    except handoff.Changed:
+        return _show_newer(request, project_id, form)
+    page = reverse("project_handoff", args=[project_id])
+    return told(request, done.message, page=page, undo=done.undo, failed=done.failed)
+
+
+def _show_newer(request: HttpRequest, project_id: uuid.UUID, form: QueryDict) -> HttpResponse:
+    """The page as it is now, its form still holding what the editor wrote."""
+    if request.htmx:  # type: ignore[attr-defined]
+        reply = handoff_page(request, project_id, refused=Refused(form.get("item", "")), status=412)
+        reply["Stillhere-Message"] = quote(CHANGED)
+        return reply
+    messages.error(request, CHANGED)
+    return handoff_page(
+        request, project_id, refused=Refused(form.get("item", ""), {name: str(value) for name, value in form.items()}), status=412
+    )
+
+
+def _named(kind: Kind, form: QueryDict) -> dict[str, str]:
+    """Which item, and as which version the form showed it."""
+    return {"kind": kind.name, "item_id": form.get("item", ""), "seen": form.get("mark") or "none"}
+
+
+def _kind(form: QueryDict) -> Kind:
+    kind = KINDS.get(form.get("kind", ""))
+    if kind is None:
+        raise NotFound
+    return kind
+
+
+def _fields(kind: Kind, form: QueryDict) -> dict[str, Any]:
+    """What was written into the form; None: nothing."""
+    values: dict[str, Any] = {field.name: _clean(form.get(field.name, "")) or None for field in kind.fields}
+    for field in kind.fields:
+        if len(values[field.name] or "") > LONGEST:
+            raise Invalid(f"{field.label}: at most {LONGEST:,} characters.", details={"field": field.name})
+    if values[kind.fields[0].name] is None:
+        raise Invalid(f"Say what the {kind.one} is.", details={"field": kind.fields[0].name})
+    if values.get("rejected"):
+        values["rejected"] = [line.strip() for line in values["rejected"].splitlines() if line.strip()]
+    return values
+
+
+def _clean(text: str) -> str:
+    """As browsers send it, made plain."""
+    return text.replace("\r\n", "\n").replace("\0", "\ufffd").strip()

@@ -1,0 +1,124 @@
+"""The Handoff tab in a real browser, with the keyboard alone: decide, freeze, compare; and two people who edit at once."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.browser.driving import Browser
+from tests.browser.keys import Keyboard
+from tests.browser.looking import assert_accessible
+from tests.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+LIVE = "return document.getElementById('live-state').textContent === 'Live';"
+SAYS = "return [...document.querySelectorAll('.item .says')].map((item) => item.textContent.trim());"
+
+
+class Tab:
+    """One project's Handoff tab, and the API as an agent that writes to the same."""
+
+    def __init__(self, browser: Browser, url: str, api: Any) -> None:
+        self.browser, self.api, self.keyboard = browser, api, Keyboard(browser)
+        self.project = api.post("/projects", {"path": "/home/alice/shop"}).json()["id"]
+        self.address = f"{url}/projects/{self.project}/handoff/"
+
+    def open(self) -> None:
+        self.browser.open(self.address)
+        self.browser.until(LIVE)
+
+    def add(self, text: str) -> str:
+        item: str = self.api.post(f"/projects/{self.project}/handoff/decisions", {"text": text}).json()["item"]["id"]
+        return item
+
+    def until_toast(self, words: str, region: str = "status") -> None:
+        self.browser.until("return document.getElementById(args[0]).textContent.includes(args[1]);", f"toasts-{region}", words)
+
+    def until_says(self, *texts: str) -> None:
+        self.browser.until(f"return JSON.stringify({SAYS[7:-1]}) === JSON.stringify(args);", *texts)
+
+    def live(self) -> Any:
+        return self.api.get(f"/projects/{self.project}/handoff").json()
+
+
+@pytest.fixture
+def tab(browser: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> Iterator[Tab]:
+    client = Client()
+    client.force_login(alice)
+    browser.sign_in(server.url, client.cookies["sessionid"].value)
+    yield Tab(browser, server.url, api(alice))
+    browser.forget()  # Before the server: it answers to the end.
+
+
+def test_decide_freeze_and_compare_with_the_keyboard_alone(tab: Tab) -> None:
+    tab.open()
+    keys = tab.keyboard
+    keys.choose("Add decision")
+    keys.write("Decision", "Ship on Monday")
+    keys.choose("Save new decision")
+    tab.until_toast("Added the decision.")
+    tab.until_says("Ship on Monday")
+    keys.choose("Freeze", backwards=True)
+    tab.until_toast("Frozen as snapshot 1")
+    keys.choose("Edit Ship on Monday")
+    keys.write("Decision", " at noon")
+    keys.choose("Save decision")
+    tab.until_says("Ship on Monday at noon")
+    assert tab.live()["decisions"][0]["text"] == "Ship on Monday at noon"
+    assert_accessible(tab.browser)
+    keys.choose("Compare snapshot 1 to live")
+    tab.browser.until("return document.querySelector('.changes ins')?.textContent === ' at noon';")
+    assert_accessible(tab.browser)
+    keys.choose("/home/alice/shop")
+    tab.browser.until(LIVE)
+    keys.choose("Snapshot 1")
+    tab.browser.until("return document.getElementById('markdown')?.textContent.includes('Ship on Monday');")
+    assert_accessible(tab.browser)
+    assert tab.browser.complaints() == []
+
+
+def test_what_an_agent_writes_appears_and_what_one_writes_oneself_stays(tab: Tab) -> None:
+    item = tab.add("old")
+    tab.open()
+    keys = tab.keyboard
+    keys.choose("Edit old")
+    keys.write("Decision", " and mine")
+    tab.add("another")
+    tab.browser.until(f"{SAYS[:-1]}.includes('another');")
+    assert keys.at.accessible_name == "Decision"
+    tab.api.patch(f"/projects/{tab.project}/handoff/decisions/{item}", {"text": "theirs"})
+    tab.browser.pause(0.5)
+    assert tab.browser.run("return document.activeElement.value;") == "old and mine"
+    keys.choose("Save decision")
+    tab.until_toast("Somebody changed this meanwhile", "alert")
+    tab.browser.until(f"{SAYS[:-1]}.includes('theirs');")
+    assert tab.live()["decisions"][0]["text"] == "theirs"
+    keys.go_to("Decision", backwards=True)
+    assert tab.browser.run("return document.activeElement.value;") == "old and mine"
+    keys.choose("Save decision")
+    tab.until_says("old and mine", "another")
+    assert tab.live()["decisions"][0]["text"] == "old and mine"
+
+
+def test_take_out_and_undo(tab: Tab) -> None:
+    tab.add("Ship on Monday")
+    tab.open()
+    tab.keyboard.choose("Edit Ship on Monday")
+    tab.keyboard.choose("Take out Ship on Monday")
+    tab.until_toast("Took out the decision.")
+    tab.until_says()
+    tab.keyboard.choose("Undo")
+    tab.until_says("Ship on Monday")
+
+
+def test_a_snapshot_is_copied_as_markdown(tab: Tab) -> None:
+    tab.add("Ship on Monday")
+    tab.api.post(f"/projects/{tab.project}/handoff/freeze")
+    granted = {"origin": tab.address.split("/projects")[0], "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    tab.browser.driver.execute_cdp_cmd("Browser.grantPermissions", granted)
+    tab.open()
+    tab.keyboard.choose("Copy snapshot 1 as Markdown")
+    tab.until_toast("Copied.")
+    assert "- Ship on Monday" in tab.browser.run("return navigator.clipboard.readText();")
