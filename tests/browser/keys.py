@@ -41,5 +41,6 @@ class Keyboard:
         self.press(Keys.ENTER)
 
     def write(self, name: str, text: str, *, backwards: bool = False) -> None:
+        """At the end of what stands in the field."""
         self.go_to(name, backwards=backwards)
-        self.press(text)
+        self.press(Keys.END, text)
