@@ -29,12 +29,12 @@ TAKEN = "There is an entry under this key already. Take another key, or edit tha
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What stands in the editor. `rev`: what it was made from; empty: a new entry."""
+    """What stands in the editor. `match`: the ETag of what it was made from; empty: a new entry."""
 
     namespace: str = ""
     key: str = ""
     text: str = ""
-    rev: str = ""
+    match: str = ""
     error: str = ""
 
 
@@ -61,10 +61,10 @@ def entry_page(request: HttpRequest, project_id: uuid.UUID, namespace: str, key:
 def edit_entry(request: HttpRequest, project_id: uuid.UUID, namespace: str, key: str) -> HttpResponse:
     entry = queries.get_entry(caller=caller_of(request), project_id=project_id, namespace=namespace, key=key)
     if request.method == "POST":
-        draft = Draft(namespace, key, request.POST.get("value", ""), request.POST.get("rev", ""))
-        return _save(request, project_id, draft, present=str(entry.rev))
+        draft = Draft(namespace, key, request.POST.get("value", ""), request.POST.get("match", ""))
+        return _save(request, project_id, draft, entry)
     text = json.dumps(json.loads(entry.value), indent=2, ensure_ascii=False)
-    return _editor(request, project_id, Draft(namespace, key, text, str(entry.rev)))
+    return _editor(request, project_id, Draft(namespace, key, text, entry_etag(entry.rev)), entry)
 
 
 @login_required
@@ -102,20 +102,20 @@ def restore_version(request: HttpRequest, project_id: uuid.UUID, namespace: str,
     return told(request, done, page=_address(stored.entry))
 
 
-def _save(request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: str = "") -> HttpResponse:
+def _save(request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: MemoryEntry | None = None) -> HttpResponse:
     """A refusal goes back into the editor with what was written; only what is gone or not one's own is another page."""
     try:
         stored = _put(request, project_id, draft)
     except (NotFound, Gone):
         raise
     except PreconditionFailed as error:
-        said = CHANGED if present else TAKEN
-        return _editor(request, project_id, replace(draft, rev=present, error=said), status=error.status)
+        newer = replace(draft, error=TAKEN) if present is None else replace(draft, match=entry_etag(present.rev), error=CHANGED)
+        return _editor(request, project_id, newer, present, status=error.status)
     except strict_json.UnreadableJson as error:
         said = f"This is no JSON that can be stored: {error.why}."
-        return _editor(request, project_id, replace(draft, error=said), status=Invalid.status)
+        return _editor(request, project_id, replace(draft, error=said), present, status=Invalid.status)
     except AppError as error:
-        return _editor(request, project_id, replace(draft, error=error.message), status=error.status)
+        return _editor(request, project_id, replace(draft, error=error.message), present, status=error.status)
     secrets = sum(stored.redacted.values())
     taken_out = f" Secrets in it that were not stored: {secrets}." if secrets else ""
     done = f"Saved as rev {stored.entry.rev}.{taken_out}{overridden(project_id)}"
@@ -124,7 +124,7 @@ def _save(request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: st
 
 def _put(request: HttpRequest, project_id: uuid.UUID, draft: Draft) -> Stored:
     value, _ = strict_json.loads(draft.text.encode())
-    revised = Conditions(if_match=entry_etag(_number(draft.rev))) if draft.rev else Conditions(if_none_match="*")
+    revised = Conditions(if_match=draft.match) if draft.match else Conditions(if_none_match="*")
     return entries.put_entry(
         caller=caller_of(request),
         project_id=project_id,
@@ -134,8 +134,11 @@ def _put(request: HttpRequest, project_id: uuid.UUID, draft: Draft) -> Stored:
     )
 
 
-def _editor(request: HttpRequest, project_id: uuid.UUID, draft: Draft, *, status: int = 200) -> HttpResponse:
-    return page(request, project_id, "entry_editor", {"draft": draft, "namespace": draft.namespace}, status=status)
+def _editor(
+    request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: MemoryEntry | None = None, *, status: int = 200
+) -> HttpResponse:
+    known = {"draft": draft, "namespace": draft.namespace, "entry": present}
+    return page(request, project_id, "entry_editor", known, status=status)
 
 
 def _address(entry: MemoryEntry) -> str:

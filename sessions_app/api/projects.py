@@ -17,10 +17,10 @@ router = Router(tags=["Projects"])
 
 @router.get("", response={200: ProjectList, **refusals()}, operation_id="list_projects")
 def browse(
-    request: HttpRequest, q: str = "", deleted: bool = False, cursor: str | None = None, limit: int = LIMIT
+    request: HttpRequest, q: str = "", path: str = "", deleted: bool = False, cursor: str | None = None, limit: int = LIMIT
 ) -> HttpResponse:
-    """The caller's projects, the one changed last first. `deleted`: those in the trash."""
-    found = list_projects(caller=caller_of(request), text=q, deleted=deleted, after=read_cursor(cursor), limit=limit)
+    """The caller's projects, the one changed last first. `path`: only this very one; `deleted`: those in the trash."""
+    found = list_projects(caller=caller_of(request), text=q, path=path, deleted=deleted, after=read_cursor(cursor), limit=limit)
     following = make_cursor(found[limit - 1].updated_at, found[limit - 1].id) if len(found) > limit else None
     return json_reply({"items": [project_json(project) for project in found[:limit]], "next": following})
 

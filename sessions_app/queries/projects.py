@@ -39,6 +39,7 @@ def list_projects(
     *,
     caller: Caller,
     text: str = "",
+    path: str = "",
     deleted: bool = False,
     after: tuple[datetime, uuid.UUID] | None = None,
     limit: int = 50,
@@ -48,6 +49,8 @@ def list_projects(
     rows = Project.objects.visible_to(caller).filter(deleted_at__isnull=not deleted)
     if text:
         rows = rows.filter(path__icontains=text) | rows.filter(name__icontains=text)
+    if path:
+        rows = rows.filter(path=path)
     if after is not None:
         rows = rows.filter(updated_at__lte=after[0]).exclude(updated_at=after[0], id__lte=after[1])
     return list(rows.order_by("-updated_at", "id")[: limit + 1])

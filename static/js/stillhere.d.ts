@@ -90,10 +90,74 @@ export interface Options {
   debug?: boolean;
 }
 
+/** What every call rejects with that the server refused (`status` 0: no answer came). */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: Record<string, unknown>;
+}
+
+export interface MemoryEntry<Value = unknown> {
+  namespace: string;
+  key: string;
+  value: Value;
+  rev: number;
+  size_bytes: number;
+  updated_at: string;
+  /** For `ifMatch`: save only where nobody else has saved since. */
+  etag: string;
+}
+
+/** Kinds of secrets that were taken out before storing, with how many. */
+export type Redacted = Record<string, number>;
+
+/** `run`: the agent's run that holds the project's lease; while one is held, others are refused (423). */
+export interface AsRun {
+  run?: string;
+}
+
+export interface Compare extends AsRun {
+  /** Only where what is stored has this `etag` (else 412); null: only where there is nothing. */
+  ifMatch?: string | null;
+}
+
+export interface Memory {
+  /** Null where there is none. */
+  get<Value = unknown>(namespace: string, key: string): Promise<MemoryEntry<Value> | null>;
+  set<Value>(namespace: string, key: string, value: Value, options?: Compare): Promise<MemoryEntry<Value> & { redacted: Redacted }>;
+  /** Resolves with whether there was something to delete. */
+  delete(namespace: string, key: string, options?: Compare): Promise<boolean>;
+  list(): Promise<{ namespace: string; count: number; size_bytes: number }[]>;
+  list(namespace: string, options?: { prefix?: string }): Promise<{ key: string; rev: number; size_bytes: number; updated_at: string }[]>;
+}
+
+export interface ErrorReport {
+  message: string;
+  kind?: string;
+  stack?: string | { file?: string; function?: string; line?: number }[];
+  /** RFC 3339; left out: now. */
+  at?: string;
+}
+
+/** `fingerprints`: one an error, null where a noise rule kept it out. */
+export interface ErrorsRecorded {
+  recorded: number;
+  filtered: number;
+  new: number;
+  reopened: number;
+  fingerprints: (string | null)[];
+  redacted: Redacted;
+}
+
 export interface Connection {
   readonly project: string;
   readonly session: Session | null;
   readonly openingStep: string;
+  /** The project's memory. Its calls are not queued: what fails rejects with an `ApiError`. */
+  readonly memory: Memory;
+  reportErrors(errors: readonly ErrorReport[], options?: AsRun): Promise<ErrorsRecorded>;
+  /** What a new run should know, cut to the budget (in tokens); null where there is no project yet. */
+  context(options?: { budget?: number }): Promise<Record<string, unknown> | null>;
   peek(): State | null;
   resume(): Promise<State>;
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;

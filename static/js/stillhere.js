@@ -10,8 +10,9 @@
  *
  * @typedef {{key: string} | {cookie: true, user?: string, csrf?: string}} Auth
  */
-import { Http } from "./stillhere/http.js";
+import { ApiError, Http } from "./stillhere/http.js";
 import { Link } from "./stillhere/link.js";
+import { Memory } from "./stillhere/memory.js";
 import { Emitter, uuid } from "./stillhere/tools.js";
 
 const SWITCH_MS = 3000;
@@ -22,7 +23,7 @@ export function connect(options) {
   return new Connection(options);
 }
 
-export { uuid };
+export { ApiError, uuid };
 
 class Connection {
   constructor({ baseUrl = "", project, auth = { cookie: true }, client = "default", debug = false }) {
@@ -51,6 +52,22 @@ class Connection {
 
   get openingStep() {
     return this._link.openingStep;
+  }
+
+  /** What the project remembers beside its chats: `get`, `set`, `delete`, `list`. Nothing of it is queued: what fails rejects. */
+  get memory() {
+    if (this._memory?.project !== this.project) this._memory = new Memory(this._http, this.project);
+    return this._memory;
+  }
+
+  /** Record errors of the frontend: the same one again counts up. */
+  reportErrors(errors, options) {
+    return this.memory.reportErrors(errors, options);
+  }
+
+  /** What a new run should know of the project, within so many tokens; null where there is no project yet. */
+  context(options) {
+    return this.memory.context(options);
   }
 
   /** The mirrored session at once, or null; no request is made. */

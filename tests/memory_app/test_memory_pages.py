@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
 
 from memory_app.models import MemoryEntry
 from memory_app.views.json_tree import MOST_CHILDREN, MOST_VALUES, render_json
@@ -28,6 +29,12 @@ class Pages:
 
     def post(self, rest: str, **fields: str) -> Any:
         return self.client.post(self.base + rest, fields)
+
+    def edit(self, entry: str, value: str, *, match: str = "") -> Any:
+        """As somebody who opened the editor just now, or whose editor has the ETag `match`."""
+        found = re.search(r'name="match" value="([^"]+)"', self.get(f"memory/{entry}/edit/"))
+        assert found is not None
+        return self.post(f"memory/{entry}/edit/", match=match or found[1].replace("&quot;", '"'), value=value)
 
     def follow(self, rest: str, **fields: str) -> str:
         reply = self.client.post(self.base + rest, fields, follow=True)
@@ -98,7 +105,7 @@ def test_a_new_entry_and_an_edited_one_are_saved_past_the_lease_which_is_named(p
     done = pages.follow("memory-new/", namespace="notes", key="a", value='{"x": 12345678901234567890123}')
     assert "Saved as rev 1. It overrides run 1 (claude), which holds the writer&#x27;s lease." in done
     assert "12345678901234567890123" in pages.get("memory/notes/a/edit/")
-    pages.follow("memory/notes/a/edit/", rev="1", value='{"x": 2, "token": "abc"}')
+    assert pages.edit("notes/a", '{"x": 2, "token": "abc"}').status_code == 302
     assert memory.get("notes/a").json()["value"] == {"x": 2, "token": "[REDACTED:token]"}
 
 
@@ -114,7 +121,7 @@ def test_a_new_entry_and_an_edited_one_are_saved_past_the_lease_which_is_named(p
 )
 def test_what_is_no_json_stays_in_the_editor(pages: Pages, memory: Memory, value: str, said: str) -> None:
     memory.put("notes/a", {"x": 0})
-    refused = pages.post("memory/notes/a/edit/", rev="1", value=value)
+    refused = pages.edit("notes/a", value)
     assert refused.status_code == 422
     shown = refused.content.decode()
     assert said in shown
@@ -139,14 +146,14 @@ def test_what_the_store_refuses_stays_in_the_editor_too(pages: Pages, memory: Me
 
 
 def test_a_newer_value_is_overwritten_only_by_who_saves_once_more(pages: Pages, memory: Memory) -> None:
-    memory.put("notes/a", 1)
-    memory.put("notes/a", 2)
-    refused = pages.post("memory/notes/a/edit/", rev="1", value="3")
+    old = memory.put("notes/a", 1)["ETag"]
+    new = memory.put("notes/a", 2)["ETag"]
+    refused = pages.edit("notes/a", "3", match=old)
     assert refused.status_code == 412
     assert "It has changed since you opened it" in refused.content.decode()
-    assert 'name="rev" value="2"' in refused.content.decode()
+    assert f'name="match" value="{escape(new)}"' in refused.content.decode()
     assert memory.get("notes/a").json()["value"] == 2
-    assert pages.post("memory/notes/a/edit/", rev="2", value="3").status_code == 302
+    assert pages.edit("notes/a", "3", match=new).status_code == 302
     taken = pages.post("memory-new/", namespace="notes", key="a", value="4")
     assert (taken.status_code, memory.get("notes/a").json()["value"]) == (412, 3)
 

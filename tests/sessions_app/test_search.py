@@ -154,3 +154,11 @@ def test_a_search_takes_the_same_statements_however_much_is_found(chat: Chat) ->
 @pytest.mark.parametrize("query", ["", "?q=", "?q=abc&cursor=x", "?q=abc&limit=0", f"?q={'x' * 201}"])
 def test_what_cannot_be_searched_is_said(chat: Chat, query: str) -> None:
     assert chat.api.get(f"/search{query}").status_code == 422
+
+
+def test_a_project_is_found_by_its_very_path(api: Callable[..., Any], alice: User, bob: User) -> None:
+    for path in ("shop", "shop/old"):
+        api(alice).post("/projects", {"path": path})
+    api(bob).post("/projects", {"path": "shop"})
+    assert [project["path"] for project in api(alice).get("/projects?path=shop").json()["items"]] == ["shop"]
+    assert api(alice).get("/projects?path=sho").json()["items"] == []

@@ -72,7 +72,7 @@ export class Http {
     } catch {
       if (response.ok) throw new ApiError(0, { code: "unreadable", message: "The answer was cut off." });
     }
-    if (response.ok) return { status: response.status, body: content };
+    if (response.ok) return { status: response.status, body: content, etag: response.headers.get("ETag") };
     const error = content?.error ?? { code: "error", message: `The server answered ${response.status}.` };
     const asked = response.headers.get("Retry-After") ?? "";
     const seconds = /^\d+$/.test(asked) ? Number(asked) : Math.max(0, (Date.parse(asked) - Date.now()) / 1000) || 0;
