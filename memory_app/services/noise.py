@@ -27,7 +27,7 @@ type Said = tuple[str, str]
 # Projects whose compiled rules are kept in memory.
 _KEPT = 32
 # Of the processor's time, what one batch's regular expressions may take; what then is not asked yet is kept.
-_SECONDS = 2.0
+SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Rules:
 
     def sift(self, errors: Sequence[Said]) -> list[str | None]:
         """For each error the id of the rule that keeps it out, if one matches its message or its `kind: message`."""
-        deadline = time.thread_time() + _SECONDS
+        deadline = time.thread_time() + SECONDS
         known: dict[Said, str | None] = {}
         for said in errors:
             if said not in known:
@@ -97,7 +97,8 @@ def _read(text: str) -> list[Rule]:
         found = orjson.loads(text)["rules"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return []
-    return [rule for rule in map(_rule, found) if rule is not None]
+    items = found if isinstance(found, list) else []
+    return [rule for rule in map(_rule, items) if rule is not None]
 
 
 def _rule(item: Any) -> Rule | None:
