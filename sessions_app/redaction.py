@@ -96,13 +96,17 @@ _GROUPS: dict[str, int] = _SECRET.groupindex
 _KINDS = [(name, number) for name, number in _GROUPS.items() if not name.endswith(("_name", "_value"))]
 
 
-def redact[T](value: T) -> tuple[T, dict[str, int]]:
+# How many secrets of which kind were found.
+type Redacted = dict[str, int]
+
+
+def redact[T](value: T) -> tuple[T, Redacted]:
     """The JSON value without its secrets, and how many of which kind were taken out. `value` itself is not changed."""
     found: Counter[str] = Counter()
     return cast(T, _clean(value, found)), dict(found)
 
 
-def redact_text(text: str) -> tuple[str, dict[str, int]]:
+def redact_text(text: str) -> tuple[str, Redacted]:
     """The same for a text on its own."""
     found: Counter[str] = Counter()
     return _clean_text(text, found), dict(found)

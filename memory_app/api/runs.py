@@ -36,10 +36,15 @@ def take_over(request: HttpRequest, project_id: str, run_id: str) -> HttpRespons
 @router.post(RUN + "/end", response={200: RunEnded, **refusals(404, 409, 410, 413, 423)}, operation_id="end_run")
 def end(request: HttpRequest, project_id: str, run_id: str, payload: RunEnd) -> HttpResponse:
     """Write what the agent still holds and free the lease: all of it or nothing. Ending twice changes nothing."""
-    state, redacted = runs.end_run(
+    held = runs.Held(
+        entries=[NewEntry(entry.namespace, entry.key, entry.value) for entry in payload.entries],
+        errors=[error.as_new() for error in payload.errors],
+        ai_states=[state.as_held() for state in payload.ai_states],
+    )
+    ended = runs.end_run(
         caller=caller_of(request),
         project_id=parse_id(project_id),
         run_id=parse_id(run_id),
-        entries=[NewEntry(entry.namespace, entry.key, entry.value) for entry in payload.entries],
+        held=held,
     )
-    return json_reply(state.as_json() | {"redacted": redacted})
+    return json_reply(ended.as_json())

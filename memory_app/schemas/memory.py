@@ -5,7 +5,11 @@ from typing import Any
 from ninja import Schema
 from pydantic import Field
 
+from memory_app.schemas.errors import MOST_ERRORS, ErrorIn
+from memory_app.services.runs import HeldState
+from sessions_app.queries.sessions import parse_id
 from sessions_app.schemas.common import In
+from sessions_app.schemas.states import AiStateIn
 
 
 class NamespaceOut(Schema):
@@ -76,10 +80,23 @@ class EntryIn(In):
     value: Any
 
 
+class HeldAiState(AiStateIn):
+    """An AI's state in a session of the project (the current one, if none is named); what is left out stays as it was."""
+
+    session: str | None = None
+    ai_id: str = Field(pattern=r"^[a-z0-9._-]{1,64}$")
+
+    def as_held(self) -> HeldState:
+        fields = self.model_dump(exclude_unset=True, exclude={"session", "ai_id"})
+        return HeldState(None if self.session is None else parse_id(self.session), self.ai_id, fields)
+
+
 class RunEnd(In):
     """What the agent still holds."""
 
     entries: list[EntryIn] = Field(default=[], max_length=500)
+    errors: list[ErrorIn] = Field(default=[], max_length=MOST_ERRORS)
+    ai_states: list[HeldAiState] = Field(default=[], max_length=50)
 
 
 class Holder(Schema):
@@ -100,4 +117,8 @@ class RunOut(Schema):
 
 
 class RunEnded(RunOut):
+    """`recorded`, `filtered`: of the errors that came with it."""
+
+    recorded: int
+    filtered: int
     redacted: dict[str, int]

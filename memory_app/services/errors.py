@@ -17,7 +17,7 @@ from memory_app.services.noise import Rules, count_filtered, rules_of
 from sessions_app import events
 from sessions_app.errors import NotFound
 from sessions_app.queries.shared import Caller, EventType, now
-from sessions_app.redaction import redact, redact_text
+from sessions_app.redaction import Redacted, redact, redact_text
 from sessions_app.services.json_text import json_text
 from sessions_app.services.writing import write
 
@@ -46,7 +46,7 @@ class CheckedError:
     stack: str
     at: datetime
     identity: Identity
-    redacted: dict[str, int]
+    redacted: Redacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,20 @@ class Recorded:
     fingerprints: list[str | None]
     new: int
     reopened: int
-    redacted: dict[str, int]
+    redacted: Redacted
+
+    @property
+    def filtered(self) -> int:
+        return self.fingerprints.count(None)
+
+    @property
+    def recorded(self) -> int:
+        return len(self.fingerprints) - self.filtered
 
     def as_json(self) -> dict[str, Any]:
-        recorded = sum(fingerprint is not None for fingerprint in self.fingerprints)
         return {
-            "recorded": recorded,
-            "filtered": len(self.fingerprints) - recorded,
+            "recorded": self.recorded,
+            "filtered": self.filtered,
             "new": self.new,
             "reopened": self.reopened,
             "fingerprints": self.fingerprints,
@@ -92,11 +99,11 @@ def record_errors(*, caller: Caller, project_id: uuid.UUID, errors: list[NewErro
 
 def resolve_error(
     *, caller: Caller, project_id: uuid.UUID, fingerprint: str, known_fix: str = "", run_id: Writer
-) -> tuple[ErrorReport, dict[str, int]]:
+) -> tuple[ErrorReport, Redacted]:
     """It is resolved until it is seen again. A fix that is not said leaves the one that is known."""
     fix, redacted = redact_text(known_fix)
 
-    def work() -> tuple[ErrorReport, dict[str, int]]:
+    def work() -> tuple[ErrorReport, Redacted]:
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         error = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
         if error is None:
@@ -145,7 +152,7 @@ def store_errors(*, caller: Caller, store: MemoryStore, batch: Batch) -> Recorde
     return recorded
 
 
-def total(many: Iterable[dict[str, int]]) -> dict[str, int]:
+def total(many: Iterable[Redacted]) -> Redacted:
     """Counts of what was redacted, added up."""
     added: Counter[str] = Counter()
     for counts in many:

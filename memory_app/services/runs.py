@@ -1,16 +1,21 @@
 """Runs of agents: start, heartbeat, takeover, end."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memory_app.models import MemoryStore, Run
 from memory_app.models.run import AGENT_LENGTH
 from memory_app.services.entries import NewEntry, check_entry, store_entry
+from memory_app.services.errors import NewError, make_batch, store_errors, total
 from memory_app.services.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
 from sessions_app import events
-from sessions_app.errors import Gone, Invalid
+from sessions_app.errors import Gone, Invalid, NotFound
+from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, EventType, now
+from sessions_app.redaction import Redacted
+from sessions_app.services.ai_states import save_ai_state
+from sessions_app.services.locking import lock_session
 from sessions_app.services.projects import count_run
 from sessions_app.services.writing import write
 
@@ -35,6 +40,37 @@ class RunState:
             "holder": holder_json(self.store),
             "session_count": self.run.number,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class HeldState:
+    """Of an AI's state what it still holds; no session: the project's current one."""
+
+    session_id: uuid.UUID | None
+    ai_id: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What an agent still holds when it ends."""
+
+    entries: list[NewEntry] = field(default_factory=list)
+    errors: list[NewError] = field(default_factory=list)
+    ai_states: list[HeldState] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The run after its end, and what became of what it held."""
+
+    state: RunState
+    recorded: int = 0
+    filtered: int = 0
+    redacted: Redacted = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return self.state.as_json() | {"recorded": self.recorded, "filtered": self.filtered, "redacted": self.redacted}
 
 
 def start_run(*, caller: Caller, project_id: uuid.UUID, agent: str = "") -> RunState:
@@ -98,37 +134,50 @@ def free_lease(*, caller: Caller, project_id: uuid.UUID) -> Run | None:
     return write(work)
 
 
-def end_run(
-    *, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, entries: list[NewEntry]
-) -> tuple[RunState, dict[str, int]]:
-    """Write what the agent still holds and free the lease, in one transaction. Ending twice changes nothing."""
-    checked = [check_entry(entry) for entry in entries]
+def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: Held) -> Ended:
+    """Write what the agent still holds and free the lease, in one transaction. Ending twice changes nothing.
 
-    def work() -> tuple[RunState, dict[str, int]]:
+    What goes into memory needs the lease; an AI's state in a chat does not.
+    """
+    entries = [check_entry(entry) for entry in held.entries]
+    errors = make_batch(project_id, held.errors)
+
+    def work() -> Ended:
+        sessions = _lock_sessions(caller, project_id, held.ai_states)
         store = lock_store(caller=caller, project_id=project_id)
         run = get_run(project_id=project_id, run_id=run_id)
         if run.ended_at is not None:
-            return RunState(run, store), {}
-        if checked:
+            return Ended(RunState(run, store))
+        if entries or errors.errors:
             store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
-        for entry in checked:
-            store_entry(caller=caller, store=store, entry=entry)
+        redacted = [store_entry(caller=caller, store=store, entry=entry).redacted for entry in entries]
+        recorded = store_errors(caller=caller, store=store, batch=errors)
+        for session_id, state in zip(sessions, held.ai_states, strict=True):
+            _, _, taken_out = save_ai_state(
+                caller=caller, session_id=session_id, ai_id=state.ai_id, fields=state.fields, keep=True
+            )
+            redacted.append(taken_out)
         run.ended_at = run.last_seen_at = now()
         run.save(update_fields=["ended_at", "last_seen_at"])
         if store.holder_id == run.id:
             free(store)
             _tell(caller, store, run)
-        return RunState(run, store), _counted([entry.redacted for entry in checked])
+        return Ended(RunState(run, store), recorded.recorded, recorded.filtered, total([*redacted, recorded.redacted]))
 
     return write(work)
 
 
-def _counted(many: list[dict[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for counts in many:
-        for kind, count in counts.items():
-            total[kind] = total.get(kind, 0) + count
-    return total
+def _lock_sessions(caller: Caller, project_id: uuid.UUID, states: list[HeldState]) -> list[uuid.UUID]:
+    """Of each state its session, the current one where none is named. Locked by id, and before the memory."""
+    current = get_project(caller=caller, project_id=project_id).current_session_id
+    named = [state.session_id or current for state in states]
+    for session_id in sorted({session_id for session_id in named if session_id is not None}):
+        if lock_session(caller=caller, session_id=session_id).project_id != project_id:
+            raise NotFound
+    found = [session_id for session_id in named if session_id is not None]
+    if len(found) < len(named):
+        raise Invalid("The project has no current session. Name one in `session`.", details={"field": "ai_states"})
+    return found
 
 
 def _own(caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID) -> tuple[MemoryStore, Run]:

@@ -10,7 +10,17 @@ from sessions_app.models import PendingAction
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.sessions import parse_id
 from sessions_app.queries.states import agent_history, agent_json, get_action, get_agent_state, joined, read_json, state_etag
-from sessions_app.schemas.states import AgentStateIn, AgentStateList, AgentStateOut, PendingActionOut, ResolveIn, StepPatch
+from sessions_app.redaction import Redacted
+from sessions_app.schemas.states import (
+    ActionResolved,
+    AgentStateIn,
+    AgentStateList,
+    AgentStateOut,
+    AgentStateSaved,
+    PendingActionOut,
+    ResolveIn,
+    StepPatch,
+)
 from sessions_app.services.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
 from sessions_app.services.conditions import Conditions
 from sessions_app.services.pending_actions import resolve_action
@@ -22,6 +32,11 @@ CHANGES = refusals(404, 410, 412)
 
 def conditions_of(request: HttpRequest) -> Conditions:
     return Conditions(request.headers.get("If-Match", ""), request.headers.get("If-None-Match", ""))
+
+
+def with_redacted(body: bytes, redacted: Redacted) -> bytes:
+    """The JSON object with what was redacted of it before it was stored."""
+    return joined(body.decode(), redacted=redacted)
 
 
 @router.get(STATE, response={200: AgentStateOut, 304: None, **refusals(404, 410)}, operation_id="get_agent_state")
@@ -39,13 +54,13 @@ def has(request: HttpRequest, session_id: str) -> HttpResponse:
     return json_reply(b"", etag=state_etag(state.rev))
 
 
-@router.put(STATE, response={200: AgentStateOut, 201: AgentStateOut, **CHANGES}, operation_id="save_agent_state")
+@router.put(STATE, response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES}, operation_id="save_agent_state")
 def put(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpResponse:
     """Save it whole. `If-Match`: only over this version; `If-None-Match: *`: only where there is none."""
     return _save(request, session_id, payload, keep=False)
 
 
-@router.patch(STATE, response={200: AgentStateOut, 201: AgentStateOut, **CHANGES}, operation_id="update_agent_state")
+@router.patch(STATE, response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES}, operation_id="update_agent_state")
 def patch(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpResponse:
     """Save some of it: what is left out stays, null takes a field out."""
     return _save(request, session_id, payload, keep=True)
@@ -58,12 +73,14 @@ def delete(request: HttpRequest, session_id: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.patch(STATE + "/plan/steps/{step}", response={200: AgentStateOut, **CHANGES}, operation_id="update_plan_step")
+@router.patch(STATE + "/plan/steps/{step}", response={200: AgentStateSaved, **CHANGES}, operation_id="update_plan_step")
 def step(request: HttpRequest, session_id: str, step: str, payload: StepPatch) -> HttpResponse:
     """Change one step of the plan."""
     own_id, wanted = parse_id(session_id), conditions_of(request)
-    state = patch_step(caller=caller_of(request), session_id=own_id, step_id=step, fields=payload.fields(), conditions=wanted)
-    return json_reply(agent_json(state), etag=state_etag(state.rev))
+    state, redacted = patch_step(
+        caller=caller_of(request), session_id=own_id, step_id=step, fields=payload.fields(), conditions=wanted
+    )
+    return json_reply(with_redacted(agent_json(state), redacted), etag=state_etag(state.rev))
 
 
 @router.get(STATE + "/history", response={200: AgentStateList, **refusals(404, 410)}, operation_id="list_agent_state_history")
@@ -90,23 +107,23 @@ def action(request: HttpRequest, session_id: str, action: str) -> HttpResponse:
     return json_reply(_action_json(row))
 
 
-@router.post(ACTION + "/resolve", response={200: PendingActionOut, **refusals(404, 409, 410)}, operation_id="resolve_action")
+@router.post(ACTION + "/resolve", response={200: ActionResolved, **refusals(404, 409, 410)}, operation_id="resolve_action")
 def resolve(request: HttpRequest, session_id: str, action: str, payload: ResolveIn) -> HttpResponse:
     """Approve or reject, once. Answered before → 409 with that answer; expired → 410."""
     own_id, decision, note = parse_id(session_id), payload.decision, payload.note
-    row = resolve_action(caller=caller_of(request), session_id=own_id, action_id=action, decision=decision, note=note)
-    return json_reply(_action_json(row))
+    row, redacted = resolve_action(caller=caller_of(request), session_id=own_id, action_id=action, decision=decision, note=note)
+    return json_reply(with_redacted(_action_json(row), redacted))
 
 
 def _save(request: HttpRequest, session_id: str, payload: AgentStateIn, *, keep: bool) -> HttpResponse:
-    state, made = save_agent_state(
+    state, made, redacted = save_agent_state(
         caller=caller_of(request),
         session_id=parse_id(session_id),
         fields=payload.model_dump(exclude_unset=True),
         keep=keep,
         conditions=conditions_of(request),
     )
-    return json_reply(agent_json(state), status=201 if made else 200, etag=state_etag(state.rev))
+    return json_reply(with_redacted(agent_json(state), redacted), status=201 if made else 200, etag=state_etag(state.rev))
 
 
 def _action_json(row: PendingAction) -> bytes:

@@ -6,14 +6,14 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router
 
-from sessions_app.api.agent_state import CHANGES, conditions_of
+from sessions_app.api.agent_state import CHANGES, conditions_of, with_redacted
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals, unchanged
 from sessions_app.models.sql import rfc3339
 from sessions_app.queries.sessions import parse_id
 from sessions_app.queries.states import ai_history, ai_json, get_ai_state, joined, list_ai_states, state_etag
 from sessions_app.schemas.common import LIMIT
-from sessions_app.schemas.states import AI_ID, AiStateIn, AiStateList, AiStateOut
+from sessions_app.schemas.states import AI_ID, AiStateIn, AiStateList, AiStateOut, AiStateSaved
 from sessions_app.services.ai_states import delete_ai_state, restore_ai_state, save_ai_state
 
 router = Router(tags=["AI state"])
@@ -37,13 +37,13 @@ def read(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     return unchanged(request, etag) or json_reply(ai_json(state), etag=etag)
 
 
-@router.put(STATE, response={200: AiStateOut, 201: AiStateOut, **CHANGES}, operation_id="save_ai_state")
+@router.put(STATE, response={200: AiStateSaved, 201: AiStateSaved, **CHANGES}, operation_id="save_ai_state")
 def put(request: HttpRequest, session_id: str, ai_id: AiId, payload: AiStateIn) -> HttpResponse:
     """Save it whole. `If-Match`: only over this version; `If-None-Match: *`: only where there is none."""
     return _save(request, session_id, ai_id, payload, keep=False)
 
 
-@router.patch(STATE, response={200: AiStateOut, 201: AiStateOut, **CHANGES}, operation_id="update_ai_state")
+@router.patch(STATE, response={200: AiStateSaved, 201: AiStateSaved, **CHANGES}, operation_id="update_ai_state")
 def patch(request: HttpRequest, session_id: str, ai_id: AiId, payload: AiStateIn) -> HttpResponse:
     """Save some of it: what is left out stays, null takes a field out."""
     return _save(request, session_id, ai_id, payload, keep=True)
@@ -73,7 +73,7 @@ def restore(request: HttpRequest, session_id: str, ai_id: AiId, rev: int) -> Htt
 
 
 def _save(request: HttpRequest, session_id: str, ai_id: str, payload: AiStateIn, *, keep: bool) -> HttpResponse:
-    state, made = save_ai_state(
+    state, made, redacted = save_ai_state(
         caller=caller_of(request),
         session_id=parse_id(session_id),
         ai_id=ai_id,
@@ -81,4 +81,4 @@ def _save(request: HttpRequest, session_id: str, ai_id: str, payload: AiStateIn,
         keep=keep,
         conditions=conditions_of(request),
     )
-    return json_reply(ai_json(state), status=201 if made else 200, etag=state_etag(state.rev))
+    return json_reply(with_redacted(ai_json(state), redacted), status=201 if made else 200, etag=state_etag(state.rev))

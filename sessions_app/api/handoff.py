@@ -30,6 +30,7 @@ from sessions_app.schemas.handoff import (
     File,
     HandoffOut,
     HandoffPatch,
+    HandoffSaved,
     Item,
     ItemOut,
     ItemPatch,
@@ -54,13 +55,13 @@ def read(request: HttpRequest, project_id: str) -> HttpResponse:
     return unchanged(request, etag) or json_reply(handoff_json(live), etag=etag)
 
 
-@router.patch(LIVE, response={200: HandoffOut, **refusals(404, 410, 412)}, operation_id="update_handoff")
+@router.patch(LIVE, response={200: HandoffSaved, **refusals(404, 410, 412)}, operation_id="update_handoff")
 def update(request: HttpRequest, project_id: str, payload: HandoffPatch) -> HttpResponse:
     """Change the summary, or put whole lists in place; what is left out stays."""
     fields, wanted = payload.model_dump(exclude_unset=True), conditions_of(request)
     own_id = parse_id(project_id)
-    live = services.update_handoff(caller=caller_of(request), project_id=own_id, fields=fields, conditions=wanted)
-    return json_reply(handoff_json(live), etag=state_etag(live.rev))
+    live, redacted = services.update_handoff(caller=caller_of(request), project_id=own_id, fields=fields, conditions=wanted)
+    return json_reply({**handoff_json(live), "redacted": redacted}, etag=state_etag(live.rev))
 
 
 @router.post(LIVE + "/decisions", response=ADDED, operation_id="add_decision")
@@ -130,8 +131,8 @@ def update_item(request: HttpRequest, project_id: str, kind: str, item: str, pay
     """Change one item; what is left out stays."""
     own_id, name = parse_id(project_id), _kind(kind)
     fields = payload.fields(name)
-    done = services.update_item(caller=caller_of(request), project_id=own_id, kind=name, item_id=item, fields=fields)
-    return json_reply({"item": done, "merged": False})
+    done, redacted = services.update_item(caller=caller_of(request), project_id=own_id, kind=name, item_id=item, fields=fields)
+    return json_reply({"item": done, "merged": False, "redacted": redacted})
 
 
 @router.delete(LIVE + "/{kind}/{item}", response={204: None, **refusals(404, 410)}, operation_id="delete_handoff_item")
@@ -143,8 +144,8 @@ def delete_item(request: HttpRequest, project_id: str, kind: str, item: str) -> 
 
 def _add(request: HttpRequest, project_id: str, kind: str, payload: Item) -> HttpResponse:
     fields = payload.model_dump(exclude_unset=True)
-    item, merged = services.add_item(caller=caller_of(request), project_id=parse_id(project_id), kind=kind, item=fields)
-    return json_reply({"item": item, "merged": merged}, status=200 if merged else 201)
+    item, merged, redacted = services.add_item(caller=caller_of(request), project_id=parse_id(project_id), kind=kind, item=fields)
+    return json_reply({"item": item, "merged": merged, "redacted": redacted}, status=200 if merged else 201)
 
 
 def _kind(kind: str) -> str:

@@ -7,13 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from ninja import Query, Schema
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from sessions_app.errors import Invalid
 from sessions_app.models.sql import rfc3339
 
 # The default of a list's `limit`.
 LIMIT: int = Query(50, ge=1, le=500)  # type: ignore[type-arg]
+
+# Of an answer to a save: what was taken out before it was stored.
+REDACTED: dict[str, int] = Field(description="How many secrets of which kind were taken out before it was stored.")
 
 
 class In(Schema):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from ninja import Schema
 from pydantic import Field, model_validator
 
+from sessions_app.schemas.common import REDACTED
 from sessions_app.schemas.states import Exact, LongText, StateId
 
 Words = Annotated[str, Field(min_length=1, max_length=10_000)]
@@ -71,9 +72,14 @@ class HandoffOut(Schema):
     frozen_at: str | None
 
 
+class HandoffSaved(HandoffOut):
+    redacted: dict[str, int] = REDACTED
+
+
 class ItemOut(Schema):
     item: dict[str, Any]
     merged: bool = Field(description="It said the same as one that was there.")
+    redacted: dict[str, int] = REDACTED
 
 
 class Drift(Schema):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from sessions_app.errors import Invalid
 from sessions_app.models.state import MOST_TODOS, NOTES_LENGTH, STATE_ID_LENGTH
-from sessions_app.schemas.common import In
+from sessions_app.schemas.common import REDACTED, In
 
 StateId = Annotated[str, Field(min_length=1, max_length=STATE_ID_LENGTH, pattern=r"^[^/]+$")]
 AI_ID = r"^[a-z0-9._-]{1,64}$"
@@ -94,6 +94,10 @@ class AgentStateList(Schema):
     next: str | None
 
 
+class AgentStateSaved(AgentStateOut):
+    redacted: dict[str, int] = REDACTED
+
+
 class ResolveIn(In):
     decision: Literal["approve", "reject"]
     note: LongText = ""
@@ -106,6 +110,10 @@ class PendingActionOut(Schema):
     expires_at: str | None = None
     status: str = Field(description="pending, expired or resolved.")
     resolution: dict[str, Any] | None = Field(None, description="`{decision, note?, by, at}` once answered.")
+
+
+class ActionResolved(PendingActionOut):
+    redacted: dict[str, int] = REDACTED
 
 
 class Todo(Kept):
@@ -130,6 +138,10 @@ class AiStateOut(Schema):
     transferred_at: str | None = None
     transferred_through: list[dict[str, str]] | None = Field(None, description="`{from, at}` of each station before that.")
     rev: int
+
+
+class AiStateSaved(AiStateOut):
+    redacted: dict[str, int] = REDACTED
 
 
 class AiStateList(Schema):

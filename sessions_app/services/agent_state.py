@@ -10,6 +10,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.models.state import OVERWRITTEN_KEPT
 from sessions_app.queries.states import read_json
+from sessions_app.redaction import Redacted, redact
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import LockedSession, lock_session
@@ -19,19 +20,20 @@ from sessions_app.services.writing import write
 
 def save_agent_state(
     *, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any], keep: bool = False, conditions: Conditions = ANY
-) -> tuple[AgentState, bool]:
-    """The state, and whether it was made now. `keep`: what `fields` leaves out stays. A field of None goes."""
+) -> tuple[AgentState, bool, Redacted]:
+    """The state, whether it was made now, and what was redacted. `keep`: what `fields` leaves out stays. A field of None goes."""
+    clean, redacted = redact(fields)
 
-    def work() -> tuple[AgentState, bool]:
+    def work() -> tuple[AgentState, bool, Redacted]:
         session = lock_session(caller=caller, session_id=session_id)
         state = find_agent_state(session_id)
         made = state.content is None
         conditions.check(None if made else state.rev)
         kept = read_json(state.content) if keep and state.content is not None else {}
-        content = {name: value for name, value in {**kept, **fields}.items() if value is not None}
-        if fields.get("pending_action") is not None:
-            content["pending_action"] = ask(session_id=session_id, action=fields["pending_action"])
-        return _store(caller, session, state, content), made
+        content = {name: value for name, value in {**kept, **clean}.items() if value is not None}
+        if clean.get("pending_action") is not None:
+            content["pending_action"] = ask(session_id=session_id, action=clean["pending_action"])
+        return _store(caller, session, state, content), made, redacted
 
     return write(work)
 
@@ -50,10 +52,11 @@ def delete_agent_state(*, caller: Caller, session_id: uuid.UUID, conditions: Con
 
 def patch_step(
     *, caller: Caller, session_id: uuid.UUID, step_id: str, fields: dict[str, Any], conditions: Conditions = ANY
-) -> AgentState:
-    """Change one step of the plan; the others stay as they are."""
+) -> tuple[AgentState, Redacted]:
+    """Change one step of the plan; the others stay as they are. Answers what was redacted, too."""
+    clean, redacted = redact(fields)
 
-    def work() -> AgentState:
+    def work() -> tuple[AgentState, Redacted]:
         session = lock_session(caller=caller, session_id=session_id)
         state = find_agent_state(session_id)
         content = {} if state.content is None else read_json(state.content)
@@ -62,8 +65,8 @@ def patch_step(
         if step is None:
             raise NotFound
         conditions.check(state.rev)
-        step.update(fields)
-        return _store(caller, session, state, content)
+        step.update(clean)
+        return _store(caller, session, state, content), redacted
 
     return write(work)
 

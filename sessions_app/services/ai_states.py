@@ -10,6 +10,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.models.state import HISTORY_LENGTH
 from sessions_app.queries.states import read_json
+from sessions_app.redaction import Redacted, redact
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import LockedSession, lock_session
@@ -25,10 +26,11 @@ def save_ai_state(
     fields: dict[str, Any],
     keep: bool = False,
     conditions: Conditions = ANY,
-) -> tuple[AiState, bool]:
-    """The state, and whether it was made now. `keep`: what `fields` leaves out stays. A field of None goes."""
+) -> tuple[AiState, bool, Redacted]:
+    """The state, whether it was made now, and what was redacted. `keep`: what `fields` leaves out stays. A field of None goes."""
+    clean, redacted = redact(fields)
 
-    def work() -> tuple[AiState, bool]:
+    def work() -> tuple[AiState, bool, Redacted]:
         session = lock_session(caller=caller, session_id=session_id)
         state = find_ai_state(session_id, ai_id)
         made = state.content is None
@@ -36,10 +38,10 @@ def save_ai_state(
         kept = {} if state.content is None else read_json(state.content)
         if not keep:  # Where it came from is a fact, not a field that a save leaves out.
             kept = {name: value for name, value in kept.items() if name in PROVENANCE}
-        content = {name: value for name, value in {**kept, **fields}.items() if value is not None}
+        content = {name: value for name, value in {**kept, **clean}.items() if value is not None}
         store_ai_state(state, content)
         _tell(caller, session, state)
-        return state, made
+        return state, made, redacted
 
     return write(work)
 

@@ -13,6 +13,7 @@ from sessions_app.models import Caller, ChatSession, Handoff, HandoffSnapshot, P
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.queries.handoff import LISTS, content_of, get_snapshot, mark_of
+from sessions_app.redaction import Redacted, redact, redact_text
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.folding import folded
 from sessions_app.services.json_text import json_text
@@ -36,19 +37,23 @@ class Changed(PreconditionFailed):
     code, message = "changed_meanwhile", "Somebody changed this meanwhile. Read what it says now, then decide."
 
 
-def update_handoff(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, Any], conditions: Conditions = ANY) -> Handoff:
-    """Change the summary, or put whole lists in place; what `fields` leaves out stays."""
+def update_handoff(
+    *, caller: Caller, project_id: uuid.UUID, fields: dict[str, Any], conditions: Conditions = ANY
+) -> tuple[Handoff, Redacted]:
+    """Change the summary, or put whole lists in place; what `fields` leaves out stays. Answers what was redacted, too."""
+    clean, redacted = redact(fields)
 
     def change(content: dict[str, Any]) -> None:
-        for name, value in fields.items():
+        for name, value in clean.items():
             content[name] = [_with_id(item) for item in value] if name in LISTS else value
 
-    return _change(caller, project_id, change, conditions)
+    return _change(caller, project_id, change, conditions), redacted
 
 
-def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The item, and whether it was merged into one that says the same."""
+def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bool, Redacted]:
+    """The item, whether it was merged into one that says the same, and what was redacted."""
     result: list[Any] = []
+    item, redacted = redact(item)
 
     def change(content: dict[str, Any]) -> None:
         field = LISTS[kind]
@@ -64,34 +69,40 @@ def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str
         result[:] = [same or content[kind][-1], same is not None]
 
     _change(caller, project_id, change)
-    return result[0], result[1]
+    return result[0], result[1], redacted
 
 
 def edit_summary(*, caller: Caller, project_id: uuid.UUID, summary: str, seen: str) -> None:
     """`seen`: the mark of the summary that the editor had before them. Another one stands there → 412 with it."""
 
+    clean, _ = redact_text(summary)
+
     def change(content: dict[str, Any]) -> None:
         _check_seen(content["summary"], seen)
-        content["summary"] = summary
+        content["summary"] = clean
 
     _change(caller, project_id, change)
 
 
 def update_item(
     *, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, fields: dict[str, Any], seen: str = ""
-) -> dict[str, Any]:
-    """Change one item; None takes a field out. `seen`: the mark of the item that the editor had before them; another → 412."""
+) -> tuple[dict[str, Any], Redacted]:
+    """Change one item; None takes a field out. `seen`: the mark of the item that the editor had before them; another → 412.
+
+    Answers what was redacted, too.
+    """
     result: list[dict[str, Any]] = []
+    clean, redacted = redact(fields)
 
     def change(content: dict[str, Any]) -> None:
         item = _item(content, kind, item_id)
         _check_seen(item, seen)
-        kept = {name: value for name, value in {**item, **fields}.items() if value is not None}
+        kept = {name: value for name, value in {**item, **clean}.items() if value is not None}
         content[kind][content[kind].index(item)] = kept
         result[:] = [kept]
 
     _change(caller, project_id, change)
-    return result[0]
+    return result[0], redacted
 
 
 def delete_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, seen: str = "") -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sessions_app.models import AgentState, Caller, PendingAction
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.states import read_json
+from sessions_app.redaction import Redacted, redact_text
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import lock_session
 from sessions_app.services.writing import write
@@ -56,10 +57,13 @@ def withdraw(*, session_id: uuid.UUID, action: dict[str, Any], moved_to: uuid.UU
         row.save(update_fields=["content", "expires_at"])
 
 
-def resolve_action(*, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = "") -> PendingAction:
-    """Approve or reject. Answered before → 409 with the first answer; too late → 410."""
+def resolve_action(
+    *, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = ""
+) -> tuple[PendingAction, Redacted]:
+    """Approve or reject. Answered before → 409 with the first answer; too late → 410. Answers what was redacted, too."""
+    clean, redacted = redact_text(note)
 
-    def work() -> PendingAction:
+    def work() -> tuple[PendingAction, Redacted]:
         session = lock_session(caller=caller, session_id=session_id)
         row = PendingAction.objects.filter(session_id=session_id, action_id=action_id).first()
         if row is None:
@@ -68,7 +72,7 @@ def resolve_action(*, caller: Caller, session_id: uuid.UUID, action_id: str, dec
             raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
         if row.expires_at is not None and row.expires_at <= now():
             raise Expired(details={"id": action_id, "expires_at": rfc3339(row.expires_at)})
-        resolution = {"decision": decision, **({"note": note} if note else {}), "by": caller.username, "at": rfc3339(now())}
+        resolution = {"decision": decision, **({"note": clean} if clean else {}), "by": caller.username, "at": rfc3339(now())}
         row.resolution = json_text(resolution)
         row.save(update_fields=["resolution"])
         _show(session_id, action_id, resolution)
@@ -81,7 +85,7 @@ def resolve_action(*, caller: Caller, session_id: uuid.UUID, action_id: str, dec
             rev=session.rev,
             data={"action": action_id, "decision": decision},
         )
-        return row
+        return row, redacted
 
     return write(work)
 

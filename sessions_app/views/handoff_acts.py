@@ -39,7 +39,7 @@ class Done:
 def _add(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
     kind = _kind(form)
     given = {name: value for name, value in _fields(kind, form).items() if value is not None}
-    _, merged = handoff.add_item(caller=caller, project_id=project_id, kind=kind.name, item=given)
+    _, merged, _ = handoff.add_item(caller=caller, project_id=project_id, kind=kind.name, item=given)
     return Done(f"This {kind.one} was there already." if merged else f"Added the {kind.one}.")
 
 
