@@ -2,10 +2,10 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
-.PHONY: help install run serve test check lint format prove bench backup restore lock install-dev
+.PHONY: help install run serve test check lint format prove bench screenshots backup restore lock install-dev
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: ## make .venv with what the server runs on
 	@scripts/install.sh base
@@ -41,6 +41,9 @@ format: install-dev ## put code and templates into their form
 
 prove: install-dev ## the contract's promises, tried many times on both databases
 	@STILLHERE_PROVE=1 scripts/test.sh -m prove --timeout=0 $(ARGS)
+
+screenshots: install-dev ## README's pictures, anew (every page: ARGS="--every FOLDER")
+	@$(PYTHON) -m scripts.screenshots $(ARGS)
 
 bench: install-dev ## the speed of saves and resumes beside two yardsticks
 	@$(PYTHON) -m benchmarks $(ARGS)

@@ -12,6 +12,7 @@ from scripts.sample_words import CHAT
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, start_chromium
 
+CHAT_PROJECT = "chart-shop"
 PHONE = 500
 SHORTEST = 700
 
@@ -48,7 +49,7 @@ class Photographer:
             "search-none": "/search/?q=nothing-like-it",
             "keys": "/keys/",
             "account": "/account/",
-            "chat": f"/chat/?project={self.places['path']}",
+            "chat": f"/chat/?project={CHAT_PROJECT}",
             "chat-new": "/chat/?project=new",
             "missing": "/nowhere/",
             "login": "/login/",
@@ -56,11 +57,9 @@ class Photographer:
         }
 
     def chat(self) -> None:
-        """Something is said in the chat."""
-        chat = ChatPage(self._browser, self.url, self.places["path"])
+        """Something is said in the chat of a project of its own."""
+        chat = ChatPage(self._browser, self.url, CHAT_PROJECT)
         chat.open()
-        chat.press("New session")
-        chat.until(lambda texts: texts == [])
         for text in CHAT:
             chat.say(text)
             chat.until_still()

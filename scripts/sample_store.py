@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from scripts.sample_words import CHECKOUT, PROJECTS, SESSIONS
+from scripts.sample_words import AGENT_STATE, AI_STATE, CHECKOUT, PROJECTS, SESSIONS
 from sessions_app.auth import caller_of_user
 from sessions_app.models import ChatSession, Event, Message, Project
 from sessions_app.models.sql import now
@@ -58,6 +58,8 @@ def fill() -> dict[str, str]:
     checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
     other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
     store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
+    store.call("PUT", f"/sessions/{checkout}/agent-state", AGENT_STATE)
+    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", AI_STATE)
     _spread_over_days()
     project = Project.objects.get(path=PROJECTS[0][0])
     return {"user": str(store.user.pk), "project": str(project.id), "path": project.path, "session": checkout}

@@ -21,7 +21,7 @@ PROJECTS: list[tuple[str, str, list[int]]] = [
     ("/home/ana/thesis", "Tides and towns (thesis)", [4, 4, 6, 0, 0, 3, 8, 9, 2, 0, 0, 5, 7, 3]),
     ("/home/ana/garden-planner", "", [0, 0, 0, 3, 7, 0, 0, 0, 0, 6, 2, 0, 4, 0]),
     ("/srv/agents/release-notes", "Release notes agent", [1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 0]),
-    ("旅行/京都-2027", "京都の旅", [0, 0, 0, 0, 0, 0, 0, 0, 5, 3, 0, 1, 0, 0]),
+    ("/home/ana/kyoto", "Kyoto in spring", [0, 0, 0, 0, 0, 0, 0, 0, 5, 3, 0, 1, 0, 0]),
     (
         "/home/ana/a/rather/deep/folder/of/experiments/with-streaming-parsers-and-their-benchmarks",
         "",
@@ -133,8 +133,8 @@ SESSIONS: list[tuple[str, str, list[Said]]] = [
         [you("Write the notes for 0.9.2."), ai("- Saves are answered after the disk has them.\n- Two tabs elect one sender.")],
     ),
     (
-        "旅行/京都-2027",
-        "四月の三日間",
+        "/home/ana/kyoto",
+        "Three days in April",
         [
             you("桜が満開の頃、三日間でどこを歩けばいいですか。"),
             ai("初日は哲学の道、二日目は嵐山、三日目は伏見。朝七時前に出れば、人は少ないです。"),
@@ -146,3 +146,24 @@ SESSIONS: list[tuple[str, str, list[Said]]] = [
         [you("Is it worth it?"), ai("At 200 bytes a line: no.")],
     ),
 ]
+
+AGENT_STATE = {
+    "plan": {
+        "title": "One order for each cart",
+        "steps": [
+            {"id": "s1", "title": "Find the race in the log", "status": "completed"},
+            {"id": "s2", "title": "Write a test that fails", "status": "completed"},
+            {"id": "s3", "title": "Lock the cart before the stock", "status": "in_progress"},
+            {"id": "s4", "title": "Raise the time-out to ten minutes", "status": "pending"},
+        ],
+    },
+    "pending_action": {"id": "a1", "kind": "run_migration", "payload": {"name": "0042_cart_lock", "database": "staging"}},
+}
+AI_STATE = {
+    "todos": [
+        {"content": "Read the stock worker", "status": "completed", "activeForm": "Reading the stock worker"},
+        {"content": "Change the order of locks", "status": "in_progress", "activeForm": "Changing the order of locks"},
+        {"content": "Ask for a review", "status": "pending", "activeForm": "Asking for a review"},
+    ],
+    "working_notes": "Both sides take the cart first. The worker releases a cart only if it is not locked.",
+}

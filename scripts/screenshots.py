@@ -14,6 +14,8 @@ READMES = ROOT / "docs" / "screenshots"
 WIDTHS = (360, 1280, 1920)
 SCHEMES = ("light", "dark")
 HEIGHT = 800
+# Which pages README shows, and in which scheme.
+README = {"projects": "light", "session": "light", "chat": "dark"}
 TALLEST = 3000
 
 

@@ -7,6 +7,7 @@ import { streamAnswer } from "./chat/answer.js";
 import { View } from "./chat/view.js";
 
 const UNFINISHED_MS = 6000;
+const TITLE_LENGTH = 80;
 const root = document.getElementById("chat");
 const view = new View(root);
 const { project, user, csrf } = root.dataset;
@@ -116,10 +117,21 @@ function watchUnfinished() {
 }
 
 /** Which project was open last, for the next visit without an address. */
-function remember(path) {
+const remember = (path) => send("PUT", "/app-state?client=chat", { selected_project: path });
+
+/** A session without a title gets its first words for one, so that lists can tell it from others. */
+function name() {
+  const { session } = chat;
+  const first = page.messages.find(({ role }) => role === "user");
+  if (!session || session.title || !first) return;
+  session.title = [...first.text.trim().split("\n")[0]].slice(0, TITLE_LENGTH).join("");
+  send("PATCH", `/sessions/${session.id}`, { title: session.title });
+}
+
+/** What is nice to have saved: when it fails, nobody needs to know. */
+function send(method, path, content) {
   const headers = { "Content-Type": "application/json", "X-CSRFToken": csrf };
-  const body = JSON.stringify({ selected_project: path });
-  fetch("/api/v1/app-state?client=chat", { method: "PUT", headers, body }).catch(() => {});
+  fetch(`/api/v1${path}`, { method, headers, body: JSON.stringify(content) }).catch(() => {});
 }
 
 view.on({
@@ -149,6 +161,7 @@ view.on({
 chat.on("saved", ({ savedAt }) => {
   view.saved(savedAt);
   view.linkTo(chat.session);
+  name();
 });
 chat.on("restored", (state) => page.answering || restored(state));
 chat.on("changed", ({ messages }) => {
