@@ -12,7 +12,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
-from memory_app.api import errors, memory, performance, runs
+from memory_app.api import context, errors, memory, performance, runs
 from sessions_app.api import (
     agent_state,
     ai_states,
@@ -77,6 +77,7 @@ api.add_router("", events.router)
 api.add_router("/projects", memory.router)
 api.add_router("/projects", runs.router)
 api.add_router("/projects", performance.router)
+api.add_router("/projects", context.router)
 api.add_router("/projects", errors.router)
 api.add_router("", search.router)
 api.add_router("", exports.router)

@@ -129,6 +129,7 @@ API: dict[str, Row] = {
     "list_errors": Row("GET", "/projects/{project}/errors"),
     "get_error": Row("GET", "/projects/{project}/errors/{error}"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
+    "load_session_context": Row("GET", "/projects/{project}/context"),
     "create_ws_ticket": Row("POST", "/ws-tickets", {}, named=False),
 }
 

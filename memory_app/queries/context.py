@@ -1,0 +1,83 @@
+"""What a new run should know of its project: one answer of a known size, in a number of statements that does not depend
+on how much there is."""
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import Count, Q
+
+from memory_app.models import ErrorReport, MemoryStore
+from memory_app.queries.budget import cut
+from memory_app.queries.context_sections import (
+    RESOLVED_FOR,
+    Reading,
+    ai_states_section,
+    api_schema_section,
+    baselines_section,
+    errors_section,
+    handoff_section,
+    noise_section,
+    performance_section,
+    session_section,
+)
+from memory_app.queries.noise import filtered_by_rule
+from sessions_app.queries.projects import get_project
+from sessions_app.queries.shared import Caller, now, rfc3339
+from sessions_app.queries.snapshot import one_moment
+from sessions_app.queries.store import incarnation
+
+BYTES_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The head: enough for a 304. The sections are read when the body is asked for."""
+
+    reading: Reading
+    etag: str
+    head: dict[str, Any]
+
+    def body(self, budget: int) -> bytes:
+        """JSON of at most `budget` tokens."""
+        with one_moment():
+            sections = [make(self.reading) for make in _SECTIONS]
+        answer = cut(self.head, sections, budget * BYTES_A_TOKEN)
+        return orjson.dumps({**answer, "skipped": self.reading.skipped})
+
+
+_SECTIONS = (
+    baselines_section,
+    api_schema_section,
+    noise_section,
+    errors_section,
+    performance_section,
+    handoff_section,
+    session_section,
+    ai_states_section,
+)
+
+
+def find_context(*, caller: Caller, project_id: uuid.UUID) -> Context:
+    project, at = get_project(caller=caller, project_id=project_id), now()
+    last = project.last_session_at
+    head = {
+        "project": {
+            "id": str(project.id),
+            "path": project.path,
+            "name": project.name,
+            "created_at": rfc3339(project.created_at),
+            "last_session_at": None if last is None else rfc3339(last),
+        },
+        "session_count": max(1, project.session_count),
+    }
+    rev = MemoryStore.objects.filter(project_id=project_id).values_list("rev", flat=True).first()
+    filtered = sum(filtered_by_rule(project_id).values())
+    errors = ErrorReport.objects.kept_at(at).filter(project_id=project_id)
+    by_the_clock = errors.aggregate(kept=Count("id"), resolved=Count("id", filter=Q(resolved_at__gt=at - RESOLVED_FOR)))
+    # Every change of what is shown takes an event's number or a rev, stands in the head, or comes by the clock alone.
+    version = [incarnation(), project.event_seq, rev, filtered, by_the_clock, head]
+    etag = hashlib.sha256(orjson.dumps(version)).hexdigest()[:32]
+    return Context(Reading(caller, project.id, project.current_session_id, at, filtered), f'"{etag}"', head)
