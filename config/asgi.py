@@ -12,7 +12,8 @@ django.setup(set_prefix=False)
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 
-from config.bridge import Bridge, Message, Receive, Send
+from config.bridge import Bridge, Receive
+from config.exchange import Message, Send
 from config.upkeep import Upkeep
 from sessions_app import hub
 from sessions_app.routing import websocket_application

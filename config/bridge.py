@@ -8,7 +8,8 @@ whether or not anyone still waits, and what is too big or too much is refused be
 import asyncio
 import io
 import logging
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -16,12 +17,13 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_started
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
+from config.exchange import Exchange, Message, Send
+from config.logs import request_id
 from sessions_app.errors import AppError, BadRequest, TooLarge, Unavailable
 from sessions_app.live.threads import DatabaseThreads
 
-Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+EXCHANGE = "stillhere.exchange"
 BODY_SECONDS = 60
 BODIES_IN_MEMORY = 64_000_000
 logger = logging.getLogger(__name__)
@@ -45,7 +47,10 @@ class Handler(WSGIHandler):
 
     def respond(self, environ: dict[str, Any]) -> HttpResponseBase:
         request_started.send(sender=self.__class__, environ=environ)
-        return self.get_response(WSGIRequest(environ))
+        request = WSGIRequest(environ)
+        if (exchange := environ.get(EXCHANGE)) is not None:
+            exchange.reached(request)
+        return self.get_response(request)
 
 
 class Bridge:
@@ -59,20 +64,26 @@ class Bridge:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         self._requests += 1
-        body = b""
+        body, exchange = b"", Exchange(scope, send)
         try:
             if self._requests > self._queue:
                 raise Busy(retry_after=1)
             body = await self._read_body(scope, receive)
             self._body_bytes += len(body)
-            await self._run(scope, body, receive, send)
+            exchange.received_bytes = len(body)
+            await self._run(scope, body, receive, exchange)
         except AppError as error:
-            await _refuse(error, send)
+            await _refuse(error, exchange.send)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # The client left before its request was complete: there is nothing to run and nobody to answer.
+        except Exception:
+            logger.exception("a request failed outside of Django")
+            if not exchange.started:
+                await _refuse(AppError(details={"request_id": exchange.id}), exchange.send)
         finally:
             self._requests -= 1
             self._body_bytes -= len(body)
+            exchange.tell()
 
     def close(self) -> None:
         """Let what was received run to its end."""
@@ -107,21 +118,23 @@ class Bridge:
             raise Busy(retry_after=1)
         return body
 
-    async def _run(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
+    async def _run(self, scope: Message, body: bytes, receive: Receive, exchange: Exchange) -> None:
         loop = asyncio.get_running_loop()
-        environ = _environ(scope, body)
+        environ = {**_environ(scope, body), EXCHANGE: exchange, "stillhere.request_id": exchange.id}
+        send = exchange.send
         without_body = scope["method"] == "HEAD"
 
         def work() -> tuple[int, list[tuple[bytes, bytes]], bytes | None]:
-            response = self._handler.respond(environ)
+            told = request_id.set(exchange.id)
             try:
-                headers = _headers(response)
-                if isinstance(response, HttpResponse):
-                    return response.status_code, headers, b"" if without_body else response.content
-                self._stream(response, headers, without_body, receive, send, loop)
-                return response.status_code, headers, None
+                with closing(self._handler.respond(environ)) as response:
+                    headers = _headers(response)
+                    if isinstance(response, HttpResponse):
+                        return response.status_code, headers, b"" if without_body else response.content
+                    self._stream(response, headers, without_body, receive, send, loop)
+                    return response.status_code, headers, None
             finally:
-                response.close()
+                request_id.reset(told)
 
         status, headers, content = await loop.run_in_executor(self._pool, work)
         if content is not None:

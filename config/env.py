@@ -44,6 +44,14 @@ def flag(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{PREFIX}{name} must be 1 or 0, not {value!r}.")
 
 
+def choice(name: str, known: set[str], default: str) -> str:
+    """One of a few words."""
+    value = text(name, default).lower()
+    if value not in known:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be one of {', '.join(sorted(known))}, not {value!r}.")
+    return value
+
+
 def names(name: str, default: str = "") -> list[str]:
     """A comma-separated list."""
     return [item.strip() for item in text(name, default).split(",") if item.strip()]

@@ -11,6 +11,11 @@ from sessions_app.schemas.strict_json import REPLACEMENT
 _KINDS: dict[int, type[AppError]] = {kind.status: kind for kind in (BadRequest, Forbidden, NotFound, MethodNotAllowed, TooLarge)}
 
 
+def _reference(request: HttpRequest) -> dict[str, str]:
+    """What to tell the operator, who finds the error under it in the log."""
+    return {"request_id": number} if (number := request.META.get("stillhere.request_id")) else {}
+
+
 def storable_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
     """A NUL in an address is replaced as in bodies: PostgreSQL cannot even look for it."""
 
@@ -35,7 +40,7 @@ def api_shape(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
             return response
         if response.get("Content-Type", "").startswith("application/json"):
             return response
-        error = _KINDS.get(response.status_code, AppError)()
+        error = _KINDS[response.status_code]() if response.status_code in _KINDS else AppError(details=_reference(request))
         body = orjson.dumps(error.as_json())
         shaped = HttpResponse(body, status=response.status_code, content_type="application/json; charset=utf-8")
         shaped["Cache-Control"] = "no-store"

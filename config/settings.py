@@ -1,5 +1,6 @@
 """All settings, read from the environment once, in a fixed order: paths, who may reach us, apps, data, security, limits, logs."""
 
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -158,7 +159,7 @@ CORS_URLS_REGEX = r"^/api/.*$"
 CORS_ALLOW_CREDENTIALS = False
 # Beyond corsheaders' own: conditions (creating a session under one's own id needs one), and which run a memory write is from.
 CORS_ALLOW_HEADERS = [*default_headers, "if-match", "if-none-match", "stillhere-run"]
-CORS_EXPOSE_HEADERS = ["ETag", "Idempotent-Replayed", "Retry-After"]
+CORS_EXPOSE_HEADERS = ["ETag", "Idempotent-Replayed", "Retry-After", "X-Request-Id"]
 LOGIN_ATTEMPTS = 10
 LOGIN_WINDOW_SECONDS = 300
 
@@ -187,11 +188,12 @@ CHAT_STREAMS = env.integer("CHAT_STREAMS", 8, least=1)
 CHAT_WORD_MS = env.integer("CHAT_WORD_MS", 40)
 
 # --- Logs
+LOG_FORMAT = env.choice("LOG_FORMAT", {"json", "plain"}, "plain" if sys.stderr.isatty() else "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"json": {"()": "config.logs.JsonLines"}, "plain": {"()": "config.logs.PlainLines"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
     # Expected refusals (4xx) are the caller's business, not the operator's.
     "loggers": {"django.request": {"level": "ERROR"}},

@@ -33,6 +33,8 @@ call_command(*sys.argv[1:])
 UVICORN = [
     *("--ws", "websockets-sansio", "--ws-max-size", "1048576"),
     *("--ws-per-message-deflate", "false", "--lifespan", "on"),
+    # As `serve` does: the log is ours alone.
+    *("--no-access-log", "--log-config", "tests/uvicorn_log.json"),
 ]
 
 

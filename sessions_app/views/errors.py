@@ -51,4 +51,4 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return render(request, "500.html", status=500)
+    return render(request, "500.html", {"request_id": request.META.get("stillhere.request_id", "")}, status=500)

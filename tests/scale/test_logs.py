@@ -1,0 +1,83 @@
+"""The log of the real server: a line a request, under the id that its answer carries, without anything that users wrote."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.server import ServerProcess
+
+pytestmark = pytest.mark.scale
+SECRET = "planted-words"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    with ServerProcess(tmp_path, MAX_BODY_BYTES="20000", QUEUE="3") as process:
+        yield process
+
+
+def lines(server: ServerProcess) -> dict[str, dict[str, Any]]:
+    """By request id; a line that is no JSON fails here."""
+    told = [json.loads(line) for line in server.whole_log().splitlines()]
+    return {line["request_id"]: line for line in told if line["message"] == "request"}
+
+
+def test_every_request_has_its_line(server: ServerProcess) -> None:
+    key = server.key("ana")
+    headers = {"Authorization": f"Bearer {key}"}
+    api = server.api(key)
+    _, session = api.session(f"/{SECRET}")
+    address = f"{server.url}/api/v1/sessions/{session}/changes"
+    ops = [{"op": "upsert", "id": "m1", "role": "user", "text": SECRET}]
+    body = {"epoch": 1, "writer_id": "w", "seq": 1, "ops": ops}
+    asked = [
+        httpx.post(address, json=body, headers=headers),
+        httpx.get(f"{server.url}/api/v1/search?q={SECRET}", headers=headers),
+        httpx.get(f"{server.url}/api/v1/{SECRET}", headers={**headers, "X-Request-Id": "mine"}),
+        httpx.get(f"{server.url}/welcome/{SECRET}/"),
+        httpx.post(address, content=b"x" * 30_000, headers=headers),
+        httpx.get(f"{server.url}/static/css/base.css"),
+    ]
+    full = too_many(server)
+    server.stop()
+    found = lines(server)
+    told = [found[answer.headers["X-Request-Id"]] for answer in [*asked, full]]
+    assert [(line["method"], line["route"], line["status"]) for line in told] == [
+        ("POST", "api/v1/sessions/<session_id>/changes", 200),
+        ("GET", "api/v1/search", 200),
+        ("GET", "^api/", 404),
+        ("GET", "welcome/<str:token>/", asked[3].status_code),
+        ("POST", "api/v1/sessions/<session_id>/changes", 413),
+        ("GET", "/static/", 200),
+        ("GET", "api/v1/projects", 503),
+    ]
+    save = told[0]
+    assert save["bytes_in"] == len(asked[0].request.content)
+    assert save["bytes_out"] == len(asked[0].content)
+    assert 0 < save["ms"] < 5_000
+    assert isinstance(save["user"], int)
+    assert told[3]["user"] is None
+    assert SECRET not in server.whole_log()
+    assert key not in server.whole_log()
+    assert session not in server.whole_log()
+    api.close()
+
+
+def too_many(server: ServerProcess) -> httpx.Response:
+    """One request more than the house holds, beside those that leave before they are complete."""
+    half = f"POST /api/v1/projects HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 9\r\n\r\n{{".encode()
+    waiting = []
+    for _ in range(50):
+        waiting.append(socket.create_connection(("127.0.0.1", server.port)))
+        waiting[-1].sendall(half)
+        answer = httpx.get(f"{server.url}/api/v1/projects")
+        if answer.status_code == 503:
+            break
+    for connection in waiting:
+        connection.close()
+    return answer
