@@ -132,8 +132,13 @@ def markdown(row: HandoffSnapshot) -> str:
 
 def _item_lines(item: dict[str, Any], field: str) -> list[str]:
     text = f"`{item[field]}`" if field == "path" else item[field]
-    lines = [f"- {text}" + (f": {item['note']}" if item.get("note") else "")]
-    if item.get("rationale"):
-        lines.append(f"  - Why: {item['rationale']}")
     rejected = item.get("rejected") or []
-    return lines + [f"  - Rejected: {other}" for other in ([rejected] if isinstance(rejected, str) else rejected)]
+    below = [("Why", item.get("rationale"))]
+    below += [("Rejected", other) for other in ([rejected] if isinstance(rejected, str) else rejected)]
+    lines = [f"- {_inside(text, 2)}" + (f": {_inside(item['note'], 2)}" if item.get("note") else "")]
+    return lines + [f"  - {name}: {_inside(said, 4)}" for name, said in below if said]
+
+
+def _inside(text: str, depth: int) -> str:
+    """Its further lines stay in the list's item."""
+    return "\n".join(line and (" " * depth if number else "") + line for number, line in enumerate(text.splitlines()))

@@ -11,7 +11,7 @@ from sessions_app.models.message import Removal
 from sessions_app.models.session import TITLE_LENGTH
 from sessions_app.queries.sessions import SessionRow, get_session
 from sessions_app.services import receipts
-from sessions_app.services.locking import LockedSession, lock_session
+from sessions_app.services.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.services.message_copies import copy_messages
 from sessions_app.services.projects import ensure_project
 from sessions_app.services.receipts import Answer, Request
@@ -40,26 +40,32 @@ def fork_session(*, caller: Caller, session_id: uuid.UUID, fork: Fork) -> Answer
     """A new current session with the messages up to one; what was streaming is interrupted there. 201 with the session."""
 
     def work() -> Answer:
-        source = lock_session(caller=caller, session_id=session_id)
-        if fork.request is not None and (answered := receipts.find(fork.request)) is not None:
+        row = get_session(caller=caller, session_id=session_id)
+        if (answered := _answered(fork)) is not None:  # Before a project is made for it, which may be gone by now.
             return answered
-        row = _fork(caller, source, fork)
-        answer = Answer(201, orjson.dumps(row.as_json()), row.etag)
+        project_id = row.project_id if fork.project is None else ensure_project(caller=caller, path=fork.project)[0].id
+        lock_project_and_current(caller=caller, project_id=project_id, also=session_id, also_project=row.project_id)
+        source = lock_session(caller=caller, session_id=session_id)
+        if (answered := _answered(fork)) is not None:
+            return answered
+        made = _fork(caller, source, project_id, fork.up_to)
+        answer = Answer(201, orjson.dumps(made.as_json()), made.etag)
         return answer if fork.request is None else receipts.keep(fork.request, answer)
 
     return write(work)
 
 
-def _fork(caller: Caller, source: LockedSession, fork: Fork) -> SessionRow:
-    project_id = source.project_id
-    if fork.project is not None:
-        project_id = ensure_project(caller=caller, path=fork.project)[0].id
+def _answered(fork: Fork) -> Answer | None:
+    return None if fork.request is None else receipts.find(fork.request)
+
+
+def _fork(caller: Caller, source: LockedSession, project_id: uuid.UUID, up_to: str | None) -> SessionRow:
     original = ChatSession.objects.get(id=source.id)
     rows = Message.objects.filter(session_id=source.id, epoch=source.epoch, removed=Removal.NONE)
-    if fork.up_to is not None:
-        last = rows.filter(message_id=fork.up_to).values_list("position", flat=True).first()
+    if up_to is not None:
+        last = rows.filter(message_id=up_to).values_list("position", flat=True).first()
         if last is None:
-            raise UnknownMessage(details={"up_to": fork.up_to[:64]})
+            raise UnknownMessage(details={"up_to": up_to[:64]})
         rows = rows.filter(position__lte=last)
     title = f"{original.title} (fork)"[:TITLE_LENGTH] if original.title else ""
     new = NewSession(title, original.opening_step)

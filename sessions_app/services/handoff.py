@@ -40,12 +40,12 @@ class Changed(PreconditionFailed):
 def update_handoff(
     *, caller: Caller, project_id: uuid.UUID, fields: dict[str, Any], conditions: Conditions = ANY
 ) -> tuple[Handoff, Redacted]:
-    """Change the summary, or put whole lists in place; what `fields` leaves out stays. Answers what was redacted, too."""
+    """Change the summary, or put whole lists in place, merged in themselves. Answers what was redacted, too."""
     clean, redacted = redact(fields)
 
     def change(content: dict[str, Any]) -> None:
         for name, value in clean.items():
-            content[name] = [_with_id(item) for item in value] if name in LISTS else value
+            content[name] = _merged(name, value) if name in LISTS else value
 
     return _change(caller, project_id, change, conditions), redacted
 
@@ -59,13 +59,12 @@ def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str
         field = LISTS[kind]
         same = next((other for other in content[kind] if folded(other[field]) == folded(item[field])), None)
         if same is None:
-            if len(content[kind]) >= MOST_ITEMS:
-                raise Invalid(f"A handoff has at most {MOST_ITEMS} {kind}.", details={"field": kind})
+            _check_number(kind, len(content[kind]) + 1)
             if any(other["id"] == item.get("id") for other in content[kind]):
                 raise IdTaken(details={"id": item["id"]})
             content[kind].append(_with_id(item))
-        else:  # What the first one left out is taken from the second; what it says stays.
-            same.update({name: value for name, value in item.items() if not same.get(name)})
+        else:
+            _fill(same, item)
         result[:] = [same or content[kind][-1], same is not None]
 
     _change(caller, project_id, change)
@@ -185,6 +184,27 @@ def _item(content: dict[str, Any], kind: str, item_id: str) -> dict[str, Any]:
 def _check_seen(present: Any, seen: str) -> None:
     if seen and mark_of(present) != seen:
         raise Changed(details={"now": present})
+
+
+def _merged(kind: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each that says something of its own, in their order."""
+    found: dict[str, dict[str, Any]] = {}
+    for item in items:
+        same = found.setdefault(folded(item[LISTS[kind]]), item)
+        if same is not item:
+            _fill(same, item)
+    _check_number(kind, len(found))
+    return [_with_id(item) for item in found.values()]
+
+
+def _fill(item: dict[str, Any], same: dict[str, Any]) -> None:
+    """What the first one left out is taken from the one that says the same; what it says stays."""
+    item.update({name: value for name, value in same.items() if not item.get(name)})
+
+
+def _check_number(kind: str, number: int) -> None:
+    if number > MOST_ITEMS:
+        raise Invalid(f"A handoff has at most {MOST_ITEMS} {kind}.", details={"field": kind})
 
 
 def _with_id(item: dict[str, Any]) -> dict[str, Any]:

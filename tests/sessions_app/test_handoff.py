@@ -43,6 +43,14 @@ def test_what_says_the_same_is_merged(chat: Chat, at: str) -> None:
     assert chat.api.post(f"{at}/risks", {"text": "use sqlite"}).status_code == 201
 
 
+def test_a_whole_list_is_merged_in_itself(chat: Chat, at: str) -> None:
+    given = [{"id": "d1", "text": "Use SQLite"}, {"text": "Sell"}, {"text": "use  sqlite", "rationale": "one file"}]
+    found = chat.api.patch(at, {"decisions": given}).json()["decisions"]
+    assert [item["text"] for item in found] == ["Use SQLite", "Sell"]
+    assert found[0] == {"id": "d1", "text": "Use SQLite", "rationale": "one file"}
+    assert chat.api.patch(at, {"risks": [{"text": str(number)} for number in range(2_001)]}).status_code == 422
+
+
 def test_an_id_names_one_item(chat: Chat, at: str) -> None:
     chat.api.post(f"{at}/decisions", {"id": "d1", "text": "one"})
     assert refusal(chat.api.post(f"{at}/decisions", {"id": "d1", "text": "two"})) == (409, "id_taken")
@@ -157,6 +165,7 @@ def test_snapshots_are_listed_by_page(chat: Chat, at: str) -> None:
 
 def test_a_snapshot_as_markdown(chat: Chat, at: str) -> None:
     chat.api.post(f"{at}/decisions", {"text": "Use SQLite", "rationale": "one file", "rejected": "Oracle"})
+    chat.api.post(f"{at}/risks", {"text": "First line\n\n# no heading"})
     chat.api.post(f"{at}/files", {"path": "a.py", "note": "the door"})
     chat.api.patch(at, {"summary": "Nearly there"})
     chat.api.post(f"{at}/freeze")
@@ -168,6 +177,8 @@ def test_a_snapshot_as_markdown(chat: Chat, at: str) -> None:
         "  - Why: one file",
         "  - Rejected: Oracle",
         "- `a.py`: the door",
+        "- First line",
+        "  # no heading",
     ):
         assert line in text.splitlines()
 
