@@ -38,6 +38,8 @@ class ErrorReport(models.Model):
     first_seen = models.DateTimeField(default=now)
     last_seen = models.DateTimeField(default=now)
     resolved_at = models.DateTimeField(null=True, blank=True)
+    # When it was last seen again after it had been resolved.
+    reopened_at = models.DateTimeField(null=True, blank=True)
     known_fix = models.TextField(blank=True)
 
     objects = ErrorQuerySet.as_manager()

@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import orjson
+from django.db.models import Count, Q
 
 from memory_app.models import ErrorReport, MemoryStore
 from sessions_app.errors import NotFound
@@ -16,16 +17,38 @@ STATES = ("", "unresolved", "resolved")
 
 
 def list_errors(
-    *, caller: Caller, project_id: uuid.UUID, state: str = "", after: tuple[datetime, uuid.UUID] | None = None, limit: int
+    *,
+    caller: Caller,
+    project_id: uuid.UUID,
+    state: str = "",
+    text: str = "",
+    after: tuple[datetime, uuid.UUID] | None = None,
+    limit: int,
 ) -> list[ErrorReport]:
     """The one seen last first, without stacks; one more than `limit` where there are more."""
     get_project(caller=caller, project_id=project_id)
     rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
     if state:
         rows = rows.filter(resolved_at__isnull=state == "unresolved")
+    if text:
+        rows = rows.filter(Q(message__icontains=text) | Q(kind__icontains=text) | Q(file__icontains=text))
     if after is not None:
         rows = rows.filter(last_seen__lte=after[0]).exclude(last_seen=after[0], id__lte=after[1])
     return list(rows.order_by("-last_seen", "id")[: limit + 1])
+
+
+def count_open_errors(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Of each of these projects that has any. The ids are the caller's: a list made them."""
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=project_ids, resolved_at=None).order_by()
+    return dict(rows.values("project_id").annotate(count=Count("id")).values_list("project_id", "count"))
+
+
+def count_by_state(*, project_id: uuid.UUID) -> dict[str, int]:
+    """The caller has the project."""
+    unresolved = Count("id", filter=Q(resolved_at=None))
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id)
+    counted: dict[str, int] = rows.aggregate(all=Count("id"), unresolved=unresolved)
+    return counted | {"resolved": counted["all"] - counted["unresolved"]}
 
 
 def get_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
@@ -75,5 +98,6 @@ def _summary(error: ErrorReport) -> dict[str, Any]:
         "first_seen": rfc3339(error.first_seen),
         "last_seen": rfc3339(error.last_seen),
         "resolved_at": None if error.resolved_at is None else rfc3339(error.resolved_at),
+        "reopened_at": None if error.reopened_at is None else rfc3339(error.reopened_at),
         "known_fix": error.known_fix,
     }

@@ -3,8 +3,11 @@
 import threading
 import uuid
 from collections import Counter
+from dataclasses import dataclass
 
-from memory_app.models import FilteredCount
+import orjson
+
+from memory_app.models import FilteredCount, MemoryEntry
 
 type RuleKey = tuple[uuid.UUID, str]
 
@@ -31,6 +34,31 @@ class Waiting:
 
 
 waiting = Waiting()
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseRule:
+    """As the entry `noise/config` has it, and how many errors it kept out in its lifetime."""
+
+    id: str
+    pattern: str
+    kind: str
+    source: str
+    enabled: bool
+    filtered: int
+
+
+def list_rules(*, project_id: uuid.UUID) -> list[NoiseRule]:
+    """In the order of the entry. The caller has the project."""
+    text = (
+        MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config").values_list("value", flat=True).first()
+    )
+    filtered = filtered_by_rule(project_id)
+    rules = [] if text is None else orjson.loads(text)["rules"]
+    return [
+        NoiseRule(rule["id"], rule["pattern"], rule["kind"], rule["source"], rule["enabled"], filtered.get(rule["id"], 0))
+        for rule in rules
+    ]
 
 
 def filtered_by_rule(project_id: uuid.UUID) -> dict[str, int]:

@@ -63,6 +63,7 @@ class ErrorOut(Schema):
     first_seen: str
     last_seen: str
     resolved_at: str | None
+    reopened_at: str | None = Field(description="When it was last seen again after it had been resolved.")
     known_fix: str
     days: list[int]
 

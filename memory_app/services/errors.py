@@ -26,7 +26,10 @@ MESSAGE_LENGTH = 2_000
 STACK_LENGTH = 8_000
 FRAMES = 50
 HISTORY_DAYS = 14
-_CHANGED = ("message", "kind", "file", "function", "line", "stack", "count", "days", "first_seen", "last_seen", "resolved_at")
+_CHANGED = (
+    "message", "kind", "file", "function", "line", "stack", "count", "days", "first_seen", "last_seen", "resolved_at",
+    "reopened_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +108,26 @@ def resolve_error(
 
     def work() -> tuple[ErrorReport, Redacted]:
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
-        error = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
-        if error is None:
-            raise NotFound
+        error = _find(project_id, fingerprint)
         error.resolved_at = error.resolved_at or now()
         error.known_fix = fix or error.known_fix
         error.save(update_fields=["resolved_at", "known_fix"])
-        _touch(store)
-        data = {"namespace": "errors", "key": "history", "rev": store.rev, "deleted": False}
-        events.publish(project_id=project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
+        _tell(caller, store)
         return error, redacted
+
+    return write(work)
+
+
+def reopen_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str, run_id: Writer) -> ErrorReport:
+    """It was resolved by mistake."""
+
+    def work() -> ErrorReport:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        error = _find(project_id, fingerprint)
+        error.resolved_at = None
+        error.save(update_fields=["resolved_at"])
+        _tell(caller, store)
+        return error
 
     return write(work)
 
@@ -184,7 +197,8 @@ def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]
 def _see(row: ErrorReport, error: CheckedError) -> None:
     """Once more; the row tells of the time that is newest."""
     row.count += 1
-    row.resolved_at = None
+    if row.resolved_at is not None:
+        row.resolved_at, row.reopened_at = None, now()
     row.first_seen = min(row.first_seen, error.at)
     if error.at >= row.last_seen:
         identity = error.identity
@@ -196,6 +210,19 @@ def _see(row: ErrorReport, error: CheckedError) -> None:
     days[day] = days.get(day, 0) + 1
     oldest = (row.last_seen.date() - timedelta(days=HISTORY_DAYS - 1)).isoformat()
     row.days = json_text({name: count for name, count in sorted(days.items()) if name >= oldest})
+
+
+def _find(project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
+    found = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _tell(caller: Caller, store: MemoryStore) -> None:
+    _touch(store)
+    data = {"namespace": "errors", "key": "history", "rev": store.rev, "deleted": False}
+    events.publish(project_id=store.project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
 
 
 def _touch(store: MemoryStore) -> None:

@@ -2,27 +2,35 @@
 
 import { follow } from "./follow.js";
 import { Parts } from "./parts.js";
+import { toast } from "./toasts.js";
 
 const CHANGES = new Set(["MEMORY_CHANGED", "ERROR_RECORDED", "LEASE_CHANGED", "RESYNC"]);
 const MOST_ROWS = 500;
 const GENTLE_MS = 700;
 
-const place = document.querySelector("[data-events]");
-const meanwhile = document.getElementById("meanwhile");
-const regions = [...document.querySelectorAll("[data-parts]")].map((root) => new Parts(root));
-let timer = 0;
-
-/** As the page's address says, and as many rows of it as were scrolled to. */
-function refresh() {
-  timer = 0;
-  for (const region of regions) {
-    const rows = region.root.querySelectorAll("li[data-part]").length;
-    if (rows > MOST_ROWS) continue;
+/** Answered anew as the page's address says now, and as many rows of it as were scrolled to. */
+class Region extends Parts {
+  async _fetch() {
+    const rows = this.root.querySelectorAll("li[data-part]:not(.more)").length;
+    if (rows > MOST_ROWS) return;
     const address = new URL(location.href);
     if (rows) address.searchParams.set("rows", rows);
-    region.root.dataset.parts = address.href;
-    region.refresh();
+    this.root.dataset.parts = address.href;
+    await super._fetch();
   }
+}
+
+const place = document.querySelector("[data-events]");
+const meanwhile = document.getElementById("meanwhile");
+const failed = () => toast("This page is not up to date: the server does not answer.");
+const regions = [...document.querySelectorAll("[data-parts]")].map((root) => new Region(root, { failed }));
+// Beside the errors where there is room; above them, where there is none, it would push them away.
+if (matchMedia("(max-width: 60rem)").matches) document.getElementById("noise")?.removeAttribute("open");
+let timer = 0;
+
+function refresh() {
+  timer = 0;
+  for (const region of regions) region.refresh();
 }
 
 function heard({ type, data }) {
@@ -33,4 +41,4 @@ function heard({ type, data }) {
   if (data.namespace === namespace && data.key === key && data.rev > Number(rev)) meanwhile.firstElementChild.hidden = false;
 }
 
-follow({ project: place.dataset.project, since: Number(place.dataset.events), say: () => {}, heard, opened: () => regions.length && refresh() });
+follow({ project: place.dataset.project, since: Number(place.dataset.events), say: () => {}, heard, opened: refresh });

@@ -1,0 +1,73 @@
+"""One rule at a time of the entry `noise/config`: each change is a version of it, in force at once."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from memory_app.models import MemoryEntry
+from memory_app.services.entries import NewEntry, check_entry, store_entry
+from memory_app.services.lease import Writer, lock_for_writing
+from sessions_app.errors import NotFound
+from sessions_app.queries.shared import Caller
+from sessions_app.services.writing import write
+
+type Rule = dict[str, Any]
+
+
+def add_rule(*, caller: Caller, project_id: uuid.UUID, pattern: str, kind: str, run_id: Writer) -> Rule:
+    """A rule by hand. 422 where the pattern cannot be one."""
+    rule = {"id": f"manual-{uuid.uuid4().hex[:12]}", "pattern": pattern, "kind": kind, "source": "manual", "enabled": True}
+    return put_back_rule(caller=caller, project_id=project_id, rule=rule, run_id=run_id)
+
+
+def put_back_rule(*, caller: Caller, project_id: uuid.UUID, rule: Rule, run_id: Writer) -> Rule:
+    """A whole rule, at the end; where its id is taken, in place of that one."""
+
+    def put(rules: list[Rule]) -> Rule:
+        rules[:] = [*(one for one in rules if one["id"] != rule["id"]), rule]
+        return rule
+
+    return _edit(caller, project_id, run_id, put)
+
+
+def switch_rule(*, caller: Caller, project_id: uuid.UUID, rule_id: str, enabled: bool, run_id: Writer) -> Rule:
+    def switch(rules: list[Rule]) -> Rule:
+        rule = _named(rules, rule_id)
+        rule["enabled"] = enabled
+        return rule
+
+    return _edit(caller, project_id, run_id, switch)
+
+
+def delete_rule(*, caller: Caller, project_id: uuid.UUID, rule_id: str, run_id: Writer) -> Rule:
+    """Answers the rule as it was; `put_back_rule` takes this back. What it filtered stays counted."""
+
+    def delete(rules: list[Rule]) -> Rule:
+        rule = _named(rules, rule_id)
+        rules.remove(rule)
+        return rule
+
+    return _edit(caller, project_id, run_id, delete)
+
+
+def _edit(caller: Caller, project_id: uuid.UUID, run_id: Writer, edit: Callable[[list[Rule]], Rule]) -> Rule:
+    """`edit` changes the list it is given, and answers the rule that this is about."""
+
+    def work() -> Rule:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        found = MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config")
+        text = found.values_list("value", flat=True).first()
+        config = {"rules": []} if text is None else json.loads(text)
+        rule = edit(config["rules"])
+        store_entry(caller=caller, store=store, entry=check_entry(NewEntry("noise", "config", config)))
+        return rule
+
+    return write(work)
+
+
+def _named(rules: list[Rule], rule_id: str) -> Rule:
+    for rule in rules:
+        if rule["id"] == rule_id:
+            return rule
+    raise NotFound
