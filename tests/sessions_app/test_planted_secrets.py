@@ -25,7 +25,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         yield process
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(240)
 def test_planted_secrets_are_nowhere_and_their_hashes_open_nothing(server: ServerProcess, tmp_path: Path) -> None:
     key = server.key("ana")
     server.manage("shell", "-c", SET_PASSWORD)
