@@ -4,12 +4,15 @@
  */
 import { connect, uuid } from "./stillhere.js";
 import { streamAnswer } from "./chat/answer.js";
+import { Held } from "./chat/held.js";
+import { planOf } from "./chat/plan.js";
 import { View } from "./chat/view.js";
 
 const UNFINISHED_MS = 6000;
 const TITLE_LENGTH = 80;
 const root = document.getElementById("chat");
 const view = new View(root);
+const held = new Held(document.getElementById("chat-held"));
 const { project, user, csrf } = root.dataset;
 const chat = connect({ project, client: "chat", auth: { cookie: true, user, csrf }, debug: localStorage.stillhereDebug === "1" });
 const page = { messages: [], step: "question", answering: null };
@@ -47,6 +50,7 @@ async function answer() {
   const grow = (status) => put({ id: answering.id, role: "assistant", text: answering.text, status });
   const history = page.messages.map(({ role, text }) => ({ role, text }));
   let status = "complete";
+  let failed = null;
   try {
     const pieces = streamAnswer({ messages: history, openingStep: page.step, csrf, signal: answering.abort.signal });
     for await (const piece of pieces) {
@@ -57,12 +61,25 @@ async function answer() {
     }
   } catch (error) {
     status = "interrupted";
-    if (error.name !== "AbortError") view.alert(error.message);
+    if (error.name !== "AbortError") view.alert((failed = error.message));
   }
   if (page.answering !== answering) return;
   page.answering = null;
   if (answering.text) grow(status);
   save();
+  saveTurn(status === "complete" ? answering.text : "", failed);
+}
+
+/** The agent's own state after every turn: where it stands, what went wrong, and its plan, which outlives the page. */
+function saveTurn(text, failed) {
+  const plan = page.step === "plan" ? planOf(text, held.state?.plan) : null;
+  const context = { ...held.state?.context, step: page.step, turns: page.messages.length };
+  saveState({ context, last_error: failed, ...(plan ? { plan } : {}) });
+}
+
+function saveState(fields) {
+  held.show({ ...held.state, ...fields });
+  chat.saveState(fields);
 }
 
 function stop() {
@@ -100,6 +117,7 @@ async function open(path) {
 
 function restored(state) {
   show(state.messages, state.openingStep);
+  held.show(state.agentState ?? null);
   view.restored(state);
   watchUnfinished();
 }
@@ -155,8 +173,39 @@ view.on({
     view.toast("A new session. The former one is archived.");
     view.alert("");
     show(state.messages, "question");
+    held.show(null);
   },
 });
+
+held.on({
+  marked(step, done) {
+    const { plan } = held.state;
+    const steps = plan.steps.map((one) => (one.id === step ? { ...one, status: done ? "completed" : "pending" } : one));
+    saveState({ plan: { ...plan, steps } });
+  },
+  dismissed() {
+    const { plan } = held.state;
+    saveState({ plan: null });
+    view.toast("Plan dismissed.", () => [view.toast(""), saveState({ plan })]);
+    view.focus();
+  },
+  async answered(decision) {
+    try {
+      const answer = await chat.resolveAction(decision, { action: held.state.pending_action.id });
+      if (answer.late) view.toast(answer.resolution ? `${answer.resolution.by} answered before.` : "Its time is over.");
+      held.show(await chat.state());
+      view.focus();
+    } catch (error) {
+      view.alert(error.message);
+    }
+  },
+});
+
+/** Another page or agent changed what is held. */
+async function readState({ session }) {
+  if (session !== chat.session?.id) return;
+  held.show(await chat.state().catch(() => held.state));
+}
 
 chat.on("saved", ({ savedAt }) => {
   view.saved(savedAt);
@@ -181,6 +230,9 @@ chat.on("SESSION_CREATED", async ({ session }) => {
 chat.on("SESSION_DELETED", ({ session }) => {
   if (session === chat.session?.id) view.alert("This session was moved to the trash. Bring it back there, or begin a new one.");
 });
+chat.on("PLAN_RESTORED", ({ data: plan }) => plan && held.show({ ...held.state, plan }));
+chat.on("AGENT_STATE_SAVED", readState);
+chat.on("PENDING_ACTION_RESOLVED", readState);
 chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
 chat.on("refused", ({ message }) => view.alert(`Not saved: ${message} Your words stay on this page.`));
 chat.on("offline", () => view.quiet("No connection. What you write is kept here and saved when it is back."));

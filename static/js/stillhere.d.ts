@@ -38,6 +38,73 @@ export interface Session {
   [field: string]: unknown;
 }
 
+/** Steps, plan and pending action keep fields of your own. */
+export interface PlanStep {
+  id: string;
+  title: string;
+  status: "pending" | "in_progress" | "completed" | "failed" | "skipped";
+}
+
+export interface Plan {
+  title?: string;
+  steps?: PlanStep[];
+}
+
+export interface PendingAction {
+  id: string;
+  kind: string;
+  payload?: unknown;
+  /** RFC 3339. */
+  expires_at?: string;
+  resolution?: Resolution;
+}
+
+export interface Resolution {
+  decision: "approve" | "reject";
+  note?: string;
+  by: string;
+  at: string;
+}
+
+/** What an agent holds besides the messages. */
+export interface AgentState {
+  context?: unknown;
+  pr_data?: unknown;
+  plan?: Plan;
+  pending_action?: PendingAction;
+  last_error?: unknown;
+  /** Absent while the server has not confirmed it. */
+  saved_at?: string;
+  rev?: number;
+}
+
+/** Null takes a field out. */
+export type AgentStateFields = { [Field in "context" | "pr_data" | "plan" | "pending_action" | "last_error"]?: AgentState[Field] | null };
+
+export interface HandoffContent {
+  decisions: { id: string; text: string; rationale?: string; rejected?: string | string[] }[];
+  files: { id: string; path: string; note?: string }[];
+  risks: { id: string; text: string }[];
+  summary: string;
+}
+
+export interface Handoff {
+  live: HandoffContent & { rev: number; updated_at: string; frozen_at: string | null };
+  /** The newest snapshot; `derived` from live where there is none, but decisions are. */
+  frozen: { number: number; sha256: string; payload: HandoffContent } | { derived: true; payload: HandoffContent } | null;
+}
+
+/** A frame of the server's events. */
+export interface Frame<Data = unknown> {
+  type: string;
+  event_seq: number;
+  project: string;
+  session?: string;
+  epoch?: number;
+  rev?: number;
+  data?: Data;
+}
+
 export interface State {
   project: string;
   session: Session | null;
@@ -48,9 +115,9 @@ export interface State {
   /** True: from this browser's mirror, the server did not say so yet. */
   mirrored: boolean;
   skipped?: { id: string; reason: string }[];
-  agentState?: object | null;
+  agentState?: AgentState | null;
   aiStates?: object[];
-  handoff?: object | null;
+  handoff?: Handoff | null;
   appState?: object | null;
 }
 
@@ -70,11 +137,15 @@ export interface Events {
   /** Both texts are kept by the server: `server` stands, `ours` is the copy. */
   conflict: { id: string; server: StoredMessage | null; ours?: Operation; copyId: string | null };
   /** The server will not take this. The queue waits for `retry()` or `discard()`; the words are here. */
-  refused: { status: number; code: string; message: string; operations: object[] };
+  refused: { status: number; code: string; message: string; operations: object[]; state?: AgentStateFields };
   /** `storage_full`: this browser keeps nothing more; saving to the server goes on. */
   warning: { code: string; error: unknown };
   offline: { error?: Error };
   online: object;
+  /** This page (`data`: the whole bundle) or another one resumed. */
+  SESSION_RESTORED: Frame<object>;
+  /** After it, where there is a plan; `data` is the plan if this page resumed. */
+  PLAN_RESTORED: Frame<Plan>;
 }
 
 export interface Options {
@@ -167,6 +238,14 @@ export interface Connection {
   undoClear(of?: number): Promise<{ of: number; restored: number; renamed: { from: string; to: string }[] } | null>;
   newSession(options?: { openingStep?: string }): Promise<State>;
   switchProject(project: string): Promise<State>;
+  state(): Promise<AgentState | null>;
+  saveState(fields: AgentStateFields, options?: { replace?: boolean }): Promise<AgentState | null>;
+  /** `action` left out: the present one. `late`: somebody answered before, or its time was over. */
+  resolveAction(
+    decision: "approve" | "reject",
+    options?: { action?: string; note?: string },
+  ): Promise<PendingAction & { status: "resolved" | "expired"; late?: true }>;
+  handoff(): Promise<Handoff | null>;
   on<Type extends keyof Events>(type: Type, handler: (detail: Events[Type], type: string) => void): () => void;
   on(type: string, handler: (detail: any, type: string) => void): () => void;
   /** What was refused goes again. */

@@ -10,6 +10,7 @@
  *
  * @typedef {{key: string} | {cookie: true, user?: string, csrf?: string}} Auth
  */
+import { readHandoff } from "./stillhere/handoff.js";
 import { ApiError, Http } from "./stillhere/http.js";
 import { Link } from "./stillhere/link.js";
 import { Memory } from "./stillhere/memory.js";
@@ -119,6 +120,26 @@ class Connection {
     for (const forgotten of this._former.splice(MOST_FORMER)) forgotten.close();
     await former.settled(SWITCH_MS);
     return this.resume();
+  }
+
+  /** The agent's own state as the server has it now: plan, pending action, context; null where there is none. */
+  state() {
+    return this._link.states.read();
+  }
+
+  /** Save some of the agent's state; what is left out stays, null takes a field out. Goes on until it is answered, as messages do. */
+  saveState(fields, options) {
+    return this._link.states.save(fields, options);
+  }
+
+  /** Answer what the agent asks: `approve` or `reject`. Resolves with the answer that counts, which may be an earlier one. */
+  resolveAction(decision, options) {
+    return this._link.states.resolve(decision, options);
+  }
+
+  /** The project's handoff as it is now: `{live, frozen}`; null where nothing was ever written. */
+  handoff() {
+    return readHandoff(this._link);
   }
 
   /** @returns {() => void} ends it */

@@ -42,7 +42,8 @@ export class Http {
     return this.auth.csrf ?? cookie("csrftoken");
   }
 
-  async request(method, path, body, headers = {}) {
+  /** `keepalive`: the request outlives the page. */
+  async request(method, path, body, headers = {}, { keepalive = false } = {}) {
     const sent = { Accept: "application/json", ...headers };
     if (body !== undefined) sent["Content-Type"] = "application/json";
     if (this.auth.key) sent.Authorization = `Bearer ${this.auth.key}`;
@@ -56,6 +57,7 @@ export class Http {
         body: body === undefined ? undefined : JSON.stringify(body),
         credentials: this.auth.key ? "omit" : "same-origin",
         cache: "no-store",
+        keepalive,
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       text = await response.text();

@@ -7,6 +7,7 @@ import { hold, inTurn } from "./locks.js";
 import { Live } from "./live.js";
 import { Reader } from "./reader.js";
 import { Sender } from "./sender.js";
+import { States } from "./states.js";
 import { keyOf, Storage } from "./storage.js";
 import { bytesOf, digest, sleep, uuid, within } from "./tools.js";
 
@@ -38,6 +39,7 @@ export class Link {
     this.closed = false;
     this.live = new Live(this);
     this.reader = new Reader(this);
+    this.states = new States(this);
     this.sender = new Sender({
       scope: this.scope,
       http,
@@ -95,6 +97,7 @@ export class Link {
   /** Hand over everything at once, as a page does that may not come back. Answers whether it all went out. */
   flush() {
     this.mirror();
+    this.states.flush();
     const parked = this.present.filter((entry) => entry.kind !== "changes");
     const flying = this.present.filter((entry) => entry.kind === "changes" && !entry.covered);
     if (!this.unsent && flying.length === 0) return this.present.length === 0;
@@ -184,7 +187,7 @@ export class Link {
     this.mirroring = undefined;
     if (!this.session && this.book.messages.size === 0) return;
     const session = { ...(this.session ?? { id: this.provisional, epoch: 1, rev: 0 }), opening_step: this.openingStep };
-    this.storage.mirror({ session, messages: this.book.list(), savedAt: this.savedAt });
+    this.storage.mirror({ session, messages: this.book.list(), savedAt: this.savedAt, agentState: this.states.known });
   }
 
   close() {
@@ -255,6 +258,7 @@ export class Link {
     this.baseRev = 0;
     this.savedAt = null;
     this.step = null;
+    this.states.forget();
     const created = this._answerTo(entry);
     await this._enqueue(entry);
     await within(created, 5000);

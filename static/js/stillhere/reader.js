@@ -2,6 +2,7 @@
 import { pending } from "./answers.js";
 import { takeDirty } from "./entries.js";
 import { ApiError, backoff } from "./http.js";
+import { overlaid } from "./states.js";
 import { sleep } from "./tools.js";
 
 const LEFTOVERS_MS = 2500;
@@ -21,10 +22,13 @@ export class Reader {
     const mirrored = link.storage.mirrored();
     const entries = link.storage.stashes().flatMap(([, content]) => content.entries ?? []);
     const session = mirrored?.session ?? null;
-    const messages = overlaid(mirrored?.messages ?? [], entries, session);
+    const messages = applied(mirrored?.messages ?? [], entries, session);
     if (!session && messages.length === 0) return null;
     const openingStep = entries.findLast((entry) => entry.body.opening_step)?.body.opening_step ?? session?.opening_step ?? "";
-    return { project: link.project, session, messages, openingStep, savedAt: mirrored?.savedAt ?? null, mirrored: true };
+    const kept = link.storage.keptStates().filter(([, one]) => one.session === session?.id);
+    const agentState = kept.reduce((state, [, one]) => overlaid(state, one), mirrored?.agentState ?? null);
+    const savedAt = mirrored?.savedAt ?? null;
+    return { project: link.project, session, messages, openingStep, savedAt, agentState, mirrored: true };
   }
 
   /** Send what earlier pages left, then read what there is. Without a network: the mirror, and the rest when it is back. */
@@ -46,9 +50,21 @@ export class Reader {
       this._resumeLater();
       return { ...(peeked ?? this.state()), mirrored: true };
     }
+    return this._restored();
+  }
+
+  /** Tells the page, first of the session, then of the plan: both are there to be painted. */
+  _restored() {
+    const { link } = this;
     const state = this.state();
     link.log("session restored", state.savedAt);
     link.emit("restored", state);
+    if (!this.bundle) return state;
+    const { project, session } = link;
+    const frame = { event_seq: this.bundle.event_cursor, project, session: session.id, epoch: session.epoch, rev: session.rev };
+    link.emit("SESSION_RESTORED", { type: "SESSION_RESTORED", ...frame, data: this.bundle });
+    const plan = state.agentState?.plan;
+    if (plan) link.emit("PLAN_RESTORED", { type: "PLAN_RESTORED", ...frame, data: plan });
     return state;
   }
 
@@ -57,7 +73,7 @@ export class Reader {
       await this.link._pause(backoff(failures));
       try {
         await this.link.sender.drain(LEFTOVERS_MS);
-        if (await this.open({ quiet: false })) this.link.emit("restored", this.state());
+        if (await this.open({ quiet: false })) this._restored();
         this.link.emit("online", {});
         return;
       } catch (error) {
@@ -77,17 +93,18 @@ export class Reader {
       return Boolean(link.session);
     }
     await this._adopt(this.bundle.session, this.bundle.messages);
+    link.states.adopt(this.bundle.agent_state);
     link.live.follow(this.bundle.event_cursor);
     return true;
   }
 
   state() {
     const { link } = this;
-    const { agent_state: agentState = null, ai_states: aiStates = [], handoff = null, app_state: appState = null } = this.bundle ?? {};
+    const { ai_states: aiStates = [], handoff = null, app_state: appState = null } = this.bundle ?? {};
     const { session, openingStep, savedAt } = link;
     const skipped = this.bundle?.skipped ?? [];
     const common = { project: link.project, session, messages: link.book.list(), openingStep, savedAt, skipped };
-    return { ...common, agentState, aiStates, handoff, appState, mirrored: false };
+    return { ...common, agentState: link.states.shown, aiStates, handoff, appState, mirrored: false };
   }
 
   /** There is a session now: whoever writes with a key needs a token for its last words. */
@@ -199,9 +216,9 @@ export class Reader {
     link.book.reset(items, { bury: passed });
     if (!passed) {
       const others = queued.filter((entry) => entry.writer !== link.writer && !entry.refused);
-      for (const message of overlaid([], others, session)) link.book.overlay(message, false);
+      for (const message of applied([], others, session)) link.book.overlay(message, false);
       const own = [...link.waiting, { session: session.id, body: { ops: kept, epoch: session.epoch } }];
-      for (const message of overlaid([], own, session)) link.book.overlay(message, true);
+      for (const message of applied([], own, session)) link.book.overlay(message, true);
     }
     link.mirror();
     await this.opened();
@@ -229,7 +246,7 @@ export class Reader {
 }
 
 /** Messages with unsent operations of the same session and epoch applied. */
-function overlaid(messages, entries, session) {
+function applied(messages, entries, session) {
   const shown = new Map(messages.map((message) => [message.id, message]));
   for (const entry of entries) {
     if (session && (entry.session !== session.id || (entry.body.epoch ?? 1) !== session.epoch)) continue;

@@ -8,6 +8,7 @@ import { within } from "./tools.js";
 const DATABASE = "stillhere";
 const MIRROR_MESSAGES = 200;
 const MIRROR_CHARACTERS = 1_000_000;
+const MIRROR_STATE_CHARACTERS = 200_000;
 const DEAD_AFTER_MS = 20_000;
 const DYING_MS = 250;
 
@@ -94,7 +95,10 @@ export class Storage {
 
   /** The stashes of this scope: `[writer, content]`. */
   stashes() {
-    const prefix = this._stashName("");
+    return this._listed(this._stashName(""));
+  }
+
+  _listed(prefix) {
     const found = [];
     for (let i = 0; i < localStorage.length; i += 1) {
       const name = localStorage.key(i);
@@ -141,10 +145,26 @@ export class Storage {
     if (left.length > 0) this.inherited?.();
   }
 
+  // An agent's state that was not acknowledged yet, one for each page load.
+
+  keepState(writer, content) {
+    if (content === null) localStorage.removeItem(this._stateName(writer));
+    else this._write(this._stateName(writer), JSON.stringify(content));
+  }
+
+  keptStates() {
+    return this._listed(this._stateName(""));
+  }
+
+  _stateName(writer) {
+    return `stillhere:state:${this.scope}:${writer}`;
+  }
+
   // The mirror.
 
   mirror(content) {
     const messages = content.messages.slice(-MIRROR_MESSAGES);
+    if (JSON.stringify(content.agentState ?? null).length > MIRROR_STATE_CHARACTERS) content.agentState = null;
     let text = JSON.stringify({ ...content, messages });
     while (text.length > MIRROR_CHARACTERS && messages.length > 1) {
       messages.splice(0, Math.ceil(messages.length / 2));

@@ -1,0 +1,99 @@
+"""The chat page holds a plan beside the talk, as an agent does; a reload paints it again."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, wait_for
+from tests.browser.keys import Keyboard
+from tests.browser.looking import assert_accessible
+from tests.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+STEPS = "return [...document.querySelectorAll('#held-steps li')].map((step) => `${step.textContent}:${step.dataset.status}`);"
+
+
+@pytest.fixture
+def chat(browser: Browser, server: LiveServer, alice: User) -> Iterator[ChatPage]:
+    client = Client()
+    client.force_login(alice)
+    browser.sign_in(server.url, client.cookies["sessionid"].value)
+    yield ChatPage(browser, server.url)
+    browser.forget()  # Before the server: it answers to the end.
+
+
+@pytest.fixture
+def agent(api: Callable[..., Any], alice: User) -> Any:
+    return api(alice)
+
+
+def stored(agent: Any, chat: ChatPage) -> Any:
+    return agent.get(f"/resume?project={quote(chat.project)}&quiet=1").json()
+
+
+def plan(chat: ChatPage) -> None:
+    chat.open()
+    chat.say("Sell old maps")
+    chat.until(lambda texts: len(texts) == 2)
+    chat.until_still()
+    chat.say("Ship them flat")
+    chat.until(lambda texts: len(texts) == 4)
+    chat.until_still()
+    chat.press("Make a plan")
+    chat.browser.until(f"{STEPS[:-1]}.length === 2;")
+
+
+def test_a_plan_outlives_a_hard_reload_with_what_is_done_of_it(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    keyboard = Keyboard(chat.browser)
+    keyboard.go_to("Sell old maps")
+    keyboard.press(" ")
+    chat.browser.until(f"{STEPS[:-1]}[0] === 'Sell old maps:completed';")
+    wait_for(lambda: stored(agent, chat)["agent_state"]["plan"]["steps"][0]["status"] == "completed")
+    assert_accessible(chat.browser)
+    chat.reload_hard()
+    assert chat.browser.run(STEPS) == ["Sell old maps:completed", "Ship them flat:pending"]
+    assert chat.step() == "plan"
+    state = stored(agent, chat)["agent_state"]
+    assert (state["context"]["step"], state["context"]["turns"]) == ("plan", 5)
+    assert chat.browser.complaints() == []
+
+
+def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    session = stored(agent, chat)["session"]["id"]
+    agent.patch(f"/sessions/{session}/agent-state/plan/steps/s2", {"status": "in_progress"})
+    chat.browser.until(f"{STEPS[:-1]}[1] === 'Ship them flat:in_progress';")
+    agent.patch(f"/sessions/{session}/agent-state", {"pending_action": {"id": "a1", "kind": "print", "payload": "500 maps"}})
+    chat.press("Approve")
+    chat.browser.until("return document.getElementById('held-answer').textContent === 'alice: approve';")
+    asked = f"/sessions/{session}/agent-state/pending-action/a1"
+    assert agent.get(asked).json()["resolution"]["decision"] == "approve"
+
+
+def test_a_plan_is_dismissed_and_brought_back(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    chat.press("Dismiss plan")
+    wait_for(lambda: "plan" not in stored(agent, chat)["agent_state"])
+    assert chat.browser.run("return document.getElementById('chat-held').hidden;")
+    chat.press("Undo")
+    wait_for(lambda: "plan" in stored(agent, chat)["agent_state"])
+
+
+def test_each_project_has_its_own_plan(chat: ChatPage) -> None:
+    plan(chat)
+    field = chat.browser.textbox("Project")
+    field.clear()
+    field.send_keys(f"{chat.project}-b")
+    chat.press("Open")
+    chat.until(lambda texts: texts == [])
+    assert chat.browser.run("return document.getElementById('chat-held').hidden;")
+    field.clear()
+    field.send_keys(chat.project)
+    chat.press("Open")
+    chat.browser.until(f"{STEPS[:-1]}.length === 2;")
