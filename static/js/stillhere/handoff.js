@@ -13,6 +13,6 @@ export async function readHandoff(link) {
 
 /** A project may hand over without having a session. */
 async function projectId({ http, project }) {
-  const { items } = await http.get(`/projects?${new URLSearchParams({ q: project, limit: 500 })}`);
-  return items.find(({ path }) => path === project)?.id;
+  const { items } = await http.get(`/projects?path=${encodeURIComponent(project)}`);
+  return items[0]?.id;
 }
