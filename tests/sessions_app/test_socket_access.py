@@ -136,6 +136,8 @@ def test_logging_out_closes_the_sockets_of_that_login(house: House, project: str
         assert lasting.silence(0.5) == []
 
 
+# Starts four processes one after the other.
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("change", ["is_active=False", "password='another'"])
 def test_an_account_that_changed_is_asked_again(house: House, change: str) -> None:
     """A disabled user hears nothing more; a changed password ends what was opened by the old one, keys live on."""
