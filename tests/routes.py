@@ -181,6 +181,8 @@ PAGES: dict[str, Row | None] = {
     "chat": Row("GET", "/chat/?project={path}", named=False),
     "answer": None,
 }
+# Parts of a page, for scripts.
+FRAGMENTS = {"session_changes", "session_rail"}
 # What takes a form: address and fields. Each is refused without its token.
 FORMS: dict[str, str] = {
     "login": "/login/",
@@ -268,6 +270,12 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "key": str(ApiKey.objects.filter(user=user)[0].id),
     }
     return World(names)
+
+
+def whole_pages(world: World) -> dict[str, str]:
+    """The address of every page that a person signed in may open."""
+    rows = {name: row for name, row in PAGES.items() if row and row.method == "GET" and name not in FRAGMENTS}
+    return {name: world.address(row) for name, row in rows.items()}
 
 
 def unknown_world() -> World:

@@ -36,3 +36,10 @@ def share(part: float, whole: float) -> str:
     if part <= 0 or whole <= 0:
         return "0"
     return f"{min(100.0, max(0.5, 100 * part / whole)):.1f}"
+
+
+@register.filter
+def outline(values: Sequence[float], kind: str) -> str:
+    """The same bars as one path, for lists with many pictures: those of `some` values, or of `none`."""
+    chosen = (bar for bar, value in zip(bars(values), values, strict=True) if (kind == "some") == bool(value))
+    return "".join(f"M{bar.x} {bar.y}h6v{bar.height}h-6z" for bar in chosen)

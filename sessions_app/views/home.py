@@ -14,7 +14,7 @@ from sessions_app.schemas.common import make_cursor, read_cursor
 from sessions_app.services.projects import create_project
 from sessions_app.views.frame import caller_of
 
-A_PAGE = 50
+A_PAGE = 30
 
 
 class ProjectForm(forms.Form):

@@ -24,7 +24,7 @@ from sessions_app.services.searching import catch_up
 from sessions_app.services.sessions import NewSession, create_session
 from sessions_app.views.frame import SETTINGS_PARTS, caller_of
 
-A_PAGE = 50
+A_PAGE = 30
 STATES = {"archived": True, "open": False}
 
 
