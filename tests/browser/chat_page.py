@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.browser.driving import Browser, wait_for
 
-TEXTS = "return [...document.querySelectorAll('[role=log] article .words')].map((part) => part.textContent);"
+TEXTS = "return [...document.querySelectorAll('[role=log] article .words')].map((part) => part.textContent.trim());"
 READY = "return document.getElementById('chat')?.dataset.ready === '1';"
 STEP = "return document.querySelector('[aria-current=step]')?.dataset.step;"
 
@@ -53,6 +53,11 @@ class ChatPage:
 
     def until_answered(self, text: str) -> list[str]:
         return self.until(lambda texts: any(text in one for one in texts))
+
+    def until_grown(self) -> None:
+        """By itself: the last message has more words than now."""
+        seen = self.texts()
+        self.until(lambda texts: len(texts[-1]) > len(seen[-1]))
 
     def until_still(self) -> None:
         self.browser.until("return document.getElementById('chat-stop').hidden;")

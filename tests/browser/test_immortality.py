@@ -76,18 +76,20 @@ def test_the_quiet_line_says_what_was_restored_and_when_it_was_saved(chat: ChatP
     assert line.startswith("Restored: 2 messages, saved ")
 
 
-def test_a_second_tab_shows_the_stream_without_a_reload(chat: ChatPage) -> None:
+def test_a_second_tab_and_the_session_s_page_show_the_stream_without_a_reload(chat: ChatPage) -> None:
     chat.open()
     first = chat.browser.driver.current_window_handle
-    chat.browser.new_tab(chat.address)
-    chat.ready()
-    second = chat.browser.driver.current_window_handle
+    chat.say("count to 3")
+    chat.until(lambda texts: texts == ["count to 3", "1 2 3"])
+    chat.until_still()
+    session = chat.browser.until("return document.getElementById('chat-session').href;")
+    others = [chat.browser.new_tab(address) for address in (chat.address, session)]
     chat.browser.go_to(first)
     shown = chat.stream()
-    chat.browser.go_to(second)
-    chat.until(lambda texts: holds(texts, shown))
-    seen = chat.texts()
-    chat.until(lambda texts: len(texts[-1]) > len(seen[-1]))
+    for other in others:
+        chat.browser.go_to(other)
+        chat.until(lambda texts: holds(texts, shown))
+        chat.until_grown()
     chat.browser.go_to(first)
     chat.press("Stop")
 
