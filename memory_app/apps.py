@@ -7,10 +7,12 @@ class MemoryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from memory_app.services.pruning import due_rows
+        from memory_app.services import export_kinds, pruning
         from memory_app.views.runs import settings_part
-        from sessions_app.services.pruning import register
+        from sessions_app.queries.export_kinds import register
+        from sessions_app.services.pruning import register as register_due
         from sessions_app.views.frame import SETTINGS_PARTS
 
         SETTINGS_PARTS.append(settings_part)
-        register(due_rows)
+        register(*export_kinds.KINDS, settle=export_kinds.settle)
+        register_due(pruning.due_rows)

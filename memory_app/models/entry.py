@@ -1,3 +1,4 @@
+import re
 import uuid
 
 from django.db import models
@@ -5,6 +6,10 @@ from django.db import models
 from sessions_app.queries.shared import now
 
 NAME_LENGTH = 128
+# A namespace or a key; never one that means something in a path.
+ENTRY_NAME = re.compile(rf"(?!\.)[A-Za-z0-9._-]{{1,{NAME_LENGTH}}}")
+ENTRY_BYTES = 1_000_000
+VERSIONS = 10
 
 
 class MemoryEntry(models.Model):

@@ -10,6 +10,8 @@ PLACE_LENGTH = 300
 FINGERPRINT_LENGTH = 32
 # Unseen for so long, an error is gone.
 KEPT_FOR = timedelta(days=30)
+# Of a project; over these, those unseen for the longest go.
+KEPT = 500
 
 
 class ErrorQuerySet(models.QuerySet["ErrorReport"]):

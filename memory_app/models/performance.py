@@ -3,6 +3,8 @@ from django.db import models
 from sessions_app.queries.shared import now
 
 ENDPOINT_LENGTH = 200
+# Over these, the endpoints unseen for the longest and an endpoint's oldest runs go.
+ENDPOINTS, RUNS = 500, 10
 
 
 class EndpointTiming(models.Model):

@@ -7,11 +7,14 @@ import orjson
 from django.conf import settings
 from django.db.models import Count, Sum
 
-from memory_app.models import DeletedEntry, MemoryEntry, MemoryVersion, Run
+from memory_app.models import DeletedEntry, EndpointTiming, ErrorReport, MemoryEntry, MemoryVersion, Run
+from memory_app.models.entry import ENTRY_BYTES, VERSIONS
+from memory_app.models.error import KEPT, KEPT_FOR
+from memory_app.models.performance import ENDPOINTS, RUNS
 from memory_app.queries.generated import generated_keys, generated_namespaces
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
-from sessions_app.queries.shared import Caller, rfc3339
+from sessions_app.queries.shared import Caller, now, rfc3339
 
 
 def list_namespaces(*, caller: Caller, project_id: uuid.UUID) -> list[dict[str, Any]]:
@@ -86,13 +89,24 @@ def list_runs(*, caller: Caller, project_id: uuid.UUID, limit: int) -> list[Run]
 
 
 def memory_stats(*, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
+    """`size_bytes` is what the quota counts: present values, neither versions nor what is generated."""
     project = get_project(caller=caller, project_id=project_id)
     namespaces = list_namespaces(caller=caller, project_id=project_id)
     return {
         "size_bytes": sum(row["size_bytes"] for row in namespaces),
         "entries": {row["namespace"]: row["count"] for row in namespaces},
         "session_count": max(1, project.session_count),
-        "limits": {"project_bytes": settings.PROJECT_BYTES, "entry_bytes": 1_000_000, "versions": 10},
+        "errors": ErrorReport.objects.kept_at(now()).filter(project_id=project_id).count(),
+        "endpoints": EndpointTiming.objects.filter(project_id=project_id, newest=True).count(),
+        "limits": {
+            "project_bytes": settings.PROJECT_BYTES,
+            "entry_bytes": ENTRY_BYTES,
+            "versions": VERSIONS,
+            "errors": KEPT,
+            "error_days": KEPT_FOR.days,
+            "endpoints": ENDPOINTS,
+            "runs_an_endpoint": RUNS,
+        },
     }
 
 

@@ -66,6 +66,8 @@ class VersionList(Schema):
 class StatsOut(Schema):
     size_bytes: int
     entries: dict[str, int]
+    errors: int
+    endpoints: int
     session_count: int
     limits: dict[str, int]
 

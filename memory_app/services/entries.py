@@ -1,6 +1,5 @@
 """Writing entries: keys, versions, quota, compare-and-set."""
 
-import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
-from memory_app.models.entry import NAME_LENGTH
+from memory_app.models.entry import ENTRY_BYTES, ENTRY_NAME, NAME_LENGTH, VERSIONS
 from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.shapes import check_shape
 from sessions_app import events
@@ -19,11 +18,8 @@ from sessions_app.redaction import redact
 from sessions_app.services.json_text import json_text
 from sessions_app.services.writing import write
 
-ENTRY_BYTES = 1_000_000
-VERSIONS = 10
 # Deleted entries a project: the ones deleted last can be brought back.
 DELETED = 100
-_NAME = re.compile(rf"(?!\.)[A-Za-z0-9._-]{{1,{NAME_LENGTH}}}")
 
 
 class EntryTooLarge(TooLarge):
@@ -154,7 +150,7 @@ def restore_version(*, caller: Caller, project_id: uuid.UUID, namespace: str, ke
 def check_entry(entry: NewEntry) -> CheckedEntry:
     """What can be said without the database: names, shape, size. Secrets are taken out here."""
     for field in ("namespace", "key"):
-        if not _NAME.fullmatch(getattr(entry, field)):
+        if not ENTRY_NAME.fullmatch(getattr(entry, field)):
             raise Invalid(
                 f"A {field} has 1 to {NAME_LENGTH} of A-Z a-z 0-9 . _ - and begins with no dot.", details={"field": field}
             )

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from memory_app.models import ErrorReport, MemoryStore
-from memory_app.models.error import KIND_LENGTH, PLACE_LENGTH
+from memory_app.models.error import KEPT, KIND_LENGTH, PLACE_LENGTH
 from memory_app.services.fingerprints import Identity, identify
 from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.noise import Rules, count_filtered, rules_of
@@ -21,7 +21,6 @@ from sessions_app.redaction import Redacted, redact, redact_text
 from sessions_app.services.json_text import json_text
 from sessions_app.services.writing import write
 
-KEPT = 500
 MESSAGE_LENGTH = 2_000
 STACK_LENGTH = 8_000
 FRAMES = 50

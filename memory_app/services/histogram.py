@@ -7,6 +7,7 @@ histograms add up to the histogram of both. It holds at most about a thousand pa
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -55,6 +56,22 @@ class Histogram:
 
 def read_histogram(pairs: str, *, total_ms: float, min_ms: float, max_ms: float) -> Histogram:
     return Histogram(Counter(dict(orjson.loads(pairs))), total_ms, min_ms, max_ms)
+
+
+def read_pairs(value: Any) -> Counter[int]:
+    """Pairs that come from outside. Raises ValueError."""
+    pairs = value if isinstance(value, list) else [value]
+    buckets: Counter[int] = Counter()
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(type(number) is int for number in pair):
+            raise ValueError("no pairs of numbers")
+        bucket, count = pair
+        if not 0 <= bucket <= LAST_BUCKET or not 0 < count < 2**31:
+            raise ValueError("no bucket and count")
+        buckets[bucket] += count
+    if not buckets:
+        raise ValueError("no samples")
+    return buckets
 
 
 def _bucket(duration_ms: float) -> int:

@@ -8,7 +8,7 @@ from datetime import datetime
 import orjson
 
 from memory_app.models import EndpointTiming, MemoryStore, Run
-from memory_app.models.performance import ENDPOINT_LENGTH
+from memory_app.models.performance import ENDPOINT_LENGTH, ENDPOINTS, RUNS
 from memory_app.services.histogram import LONGEST_MS, Histogram, read_histogram
 from memory_app.services.lease import Writer, lock_for_writing
 from sessions_app import events
@@ -18,8 +18,6 @@ from sessions_app.queries.shared import Caller, EventType, now
 from sessions_app.redaction import redact_text
 from sessions_app.services.writing import write
 
-# Over these, the endpoints unseen for the longest and an endpoint's oldest runs go.
-ENDPOINTS, RUNS = 500, 10
 DEGRADED_RATIO, DEGRADED_MS = 1.5, 20.0
 _UPDATED = (
     "histogram", "count", "total_ms", "min_ms", "max_ms", "p50_ms", "p95_ms", "earlier_p95_ms", "degraded", "newest",

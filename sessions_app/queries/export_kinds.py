@@ -4,6 +4,8 @@ In a file a row belongs to the last row of its parent's kind before it. Not in t
 keys, tokens, stored answers to requests, and the event log (its numbers are kept, so that none is used twice).
 """
 
+import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -34,7 +36,8 @@ class Kind:
     """`under`: the parent's kind (USER: the account), to which the foreign key `link` points. Rows go in the order of `order`.
 
     `known_by`: the fields by which a row that is already there is recognised; it then stays as it is. Kinds without them
-    come only together with their parent. `later`: foreign keys to rows further down, set at the end.
+    come only together with their parent. `later`: foreign keys to rows further down, set at the end. `without`: columns that mean
+    nothing elsewhere. `clean`: makes the values of a file's row fit to be stored; raises WrongValue.
     """
 
     name: str
@@ -44,6 +47,8 @@ class Kind:
     order: tuple[str, ...] = ("pk",)
     known_by: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    clean: Callable[[dict[str, Any]], None] | None = None
 
     @cached_property
     def fields(self) -> dict[str, "Field[Any, Any]"]:
@@ -52,7 +57,7 @@ class Kind:
         return {
             field.attname: field
             for field in columns
-            if field.name != self.link and field.get_internal_type() not in {"AutoField", "BigAutoField"}
+            if field.name not in {self.link, *self.without} and field.get_internal_type() not in {"AutoField", "BigAutoField"}
         }
 
     @cached_property
@@ -82,9 +87,18 @@ KINDS: list[Kind] = [
 ]
 
 
-def register(*kinds: Kind) -> None:
-    """For another app whose rows belong to projects or sessions; called when it is ready."""
-    KINDS.extend(kind for kind in kinds if kind.name not in {known.name for known in KINDS})
+# Called with each project that an import made, in its transaction, once all is in.
+SETTLERS: list[Callable[[uuid.UUID], None]] = []
+
+
+class WrongValue(Exception):
+    """A value that this column does not take."""
+
+
+def register(*kinds: Kind, settle: Callable[[uuid.UUID], None]) -> None:
+    """For another app whose rows belong to projects or sessions; called once, when it is ready."""
+    KINDS.extend(kinds)
+    SETTLERS.append(settle)
 
 
 def kind_named(name: str) -> Kind:

@@ -9,15 +9,11 @@ from typing import Any
 
 from django.db.models import Field, ForeignKey
 
-from sessions_app.queries.export_kinds import Kind
+from sessions_app.queries.export_kinds import Kind, WrongValue
 
 # As of every body.
 MAX_DEPTH = 64
 _LARGEST = {"PositiveSmallIntegerField": 2**15 - 1, "PositiveIntegerField": 2**31 - 1, "IntegerField": 2**31 - 1}
-
-
-class WrongValue(Exception):
-    """A value that this column does not take."""
 
 
 def line_of(kind: Kind, values: tuple[Any, ...]) -> bytes:
@@ -47,7 +43,10 @@ def values_of(kind: Kind, row: Any) -> dict[str, Any]:
         raise WrongValue(f"{kind.name} has no field {sorted(unknown)[0][:64]!r}")
     if missing := [name for name in kind.known_by if name not in row]:
         raise WrongValue(f"{kind.name} lacks {missing[0]}")
-    return {name: _value(kind.fields[name], value) for name, value in row.items()}
+    values = {name: _value(kind.fields[name], value) for name, value in row.items()}
+    if kind.clean is not None:
+        kind.clean(values)
+    return values
 
 
 def _value(field: "Field[Any, Any]", value: Any) -> Any:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Never
 
 from sessions_app.errors import Invalid
-from sessions_app.queries.export_kinds import KINDS, USER, Kind
-from sessions_app.queries.export_rows import WrongValue, values_of
+from sessions_app.queries.export_kinds import KINDS, USER, Kind, WrongValue
+from sessions_app.queries.export_rows import values_of
 from sessions_app.queries.exports import FORMAT, VERSION
 
 LINE_BYTES = 16_000_000

@@ -16,7 +16,7 @@ from sessions_app import events
 from sessions_app.errors import Conflict
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.event import EventType
-from sessions_app.queries.export_kinds import USER, Kind
+from sessions_app.queries.export_kinds import SETTLERS, USER, Kind
 from sessions_app.services.import_file import Row, check_file, read_rows
 from sessions_app.services.projects import OtherProject
 from sessions_app.services.sessions import ExternalIdTaken
@@ -63,6 +63,7 @@ class _Import:
     later: list[tuple[Kind, _Place, dict[str, Any]]] = field(default_factory=list)
     # Sessions added to a project that was there, with followers who want to know.
     joined: list[ChatSession] = field(default_factory=list)
+    made_projects: list[uuid.UUID] = field(default_factory=list)
 
 
 def import_file(*, caller: Caller, file: BinaryIO) -> Imported:
@@ -81,6 +82,9 @@ def _import(caller: Caller, file: BinaryIO) -> Imported:
     _insert_waiting(work)
     for kind, place, values in work.later:
         _point(work, kind, place, values)
+    for project_id in work.made_projects:
+        for settle in SETTLERS:
+            settle(project_id)
     for session in work.joined:
         _tell(caller, session)
     return Imported(dict(work.added), dict(work.present))
@@ -104,6 +108,8 @@ def _take(work: _Import, row: Row) -> None:
         _insert_waiting(work)
         made.save(force_insert=True)
         work.places[kind.name] = _Place(made.pk, made=True)
+        if kind.name == "project":
+            work.made_projects.append(made.pk)
         if kind.name == "session" and not above.made:
             work.joined.append(made)  # type: ignore[arg-type]
     else:

@@ -41,9 +41,8 @@ _other_kinds: list[Callable[[], dict[str, Due]]] = []
 
 
 def register(due: Callable[[], dict[str, Due]]) -> None:
-    """For another app, whose rows expire too; called when it is ready."""
-    if due not in _other_kinds:
-        _other_kinds.append(due)
+    """For another app, whose rows expire too; called once, when it is ready."""
+    _other_kinds.append(due)
 
 
 def prune() -> dict[str, int]:
