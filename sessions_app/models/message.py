@@ -49,6 +49,7 @@ class Content(models.Model):
     parent_id = models.CharField(max_length=MESSAGE_ID_LENGTH, null=True, blank=True)
     status = models.CharField(max_length=11, choices=Status, default=Status.COMPLETE)
     writer_id = models.CharField(max_length=WRITER_ID_LENGTH, null=True, blank=True)
+    flagged = models.TextField(null=True, blank=True, help_text="How many secrets of which kind were found in it, as JSON.")
 
     class Meta:
         abstract = True

@@ -8,6 +8,9 @@ from sessions_app.models.sql import now
 
 PATH_LENGTH = 512
 NAME_LENGTH = 200
+# What `settings.redaction` may be: secrets in messages are left alone, pointed out, or taken out.
+REDACTION_MODES = OFF, FLAG, REDACT = ("off", "flag", "redact")
+DEFAULT_REDACTION = FLAG
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):

@@ -20,7 +20,8 @@ from sessions_app.models.sql import as_rfc3339, db_uuid, now, raw_time_sql, rfc3
 ROLES, STATUSES = frozenset(Role.values), frozenset(Status.values)
 STREAMING, INTERRUPTED = Status.STREAMING.value, Status.INTERRUPTED.value
 _COLUMNS = "message_id, role, text, status, ver, rev, position"
-_EXTRAS = "parts, metadata, raw, format, parent_id, size_bytes"
+_EXTRAS = "parts, metadata, raw, format, parent_id, flagged, size_bytes"
+_EXTRA_NAMES = _EXTRAS.split(", ")[:-1]
 _ROW = f"{_COLUMNS}, created, updated, {_EXTRAS}"
 
 
@@ -133,7 +134,7 @@ def _page(rows: list[Any], *, more: bool) -> Page:
     written_since = _streaming_since()
     page = Page([], [], more)
     for row in rows:
-        message_id, role, text, status, ver, rev, position, created, updated, parts, metadata, raw, format_, parent_id, _ = row
+        message_id, role, text, status, ver, rev, position, created, updated, *extras, _ = row
         item = {
             "id": message_id,
             "role": role,
@@ -147,8 +148,8 @@ def _page(rows: list[Any], *, more: bool) -> Page:
             "position": position,
         }
         sound = role in ROLES and status in STATUSES and message_id and isinstance(text, str)
-        if not (parts is metadata is raw is format_ is parent_id is None):
-            sound = sound and _put_extras(item, parts=parts, metadata=metadata, raw=raw, format=format_, parent_id=parent_id)
+        if any(extra is not None for extra in extras):
+            sound = sound and _put_extras(item, extras)
         if status == STREAMING and item["updated_at"] < written_since:
             item["status"] = INTERRUPTED
         if sound:
@@ -175,12 +176,12 @@ def read_json(stored: str) -> Any:
         return json.loads(stored)
 
 
-def _put_extras(item: dict[str, Any], **extras: str | None) -> bool:
+def _put_extras(item: dict[str, Any], extras: list[str | None]) -> bool:
     """Put in what is optional; False where it is damaged.
 
     Stored JSON goes out as the very text that came in; it is read once more only to see that it still is JSON.
     """
-    for name, stored in extras.items():
+    for name, stored in zip(_EXTRA_NAMES, extras, strict=True):
         if stored is None:
             continue
         if name in {"format", "parent_id"}:

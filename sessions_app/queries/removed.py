@@ -75,7 +75,7 @@ def _content(row: Message | ConflictCopy) -> dict[str, Any]:
     """As a message is shown: what was absent stays absent."""
     parts = [{"type": "text", "text": row.text}] if row.parts is None else orjson.Fragment(row.parts)
     shape: dict[str, Any] = {"id": row.message_id, "role": row.role, "text": row.text, "parts": parts, "status": row.status}
-    for name in ("metadata", "raw"):
+    for name in ("metadata", "raw", "flagged"):
         if (stored := getattr(row, name)) is not None:
             shape[name] = orjson.Fragment(stored)
     for name in ("format", "parent_id"):

@@ -57,6 +57,7 @@ class MessageOut(Schema):
     format: str | None = Field(None, description="Absent where none was saved.")
     raw: Any = Field(None, description="Absent where none was saved.")
     parent_id: str | None = Field(None, description="Absent where none was saved.")
+    flagged: dict[str, int] | None = Field(None, description="Secrets found in it, by kind; absent where none were.")
     ver: int
     rev: int
     status: str = Field(description="streaming, complete or interrupted.")
@@ -125,3 +126,6 @@ class SaveOut(Schema):
     spared: list[str]
     dropped: list[str] = Field(description="The oldest, taken out because the session has reached its hard cap.")
     normalized: list[str]
+    redacted: dict[str, int] = Field(
+        description="How many secrets of which kind were found: pointed out or, by the project's setting, taken out."
+    )

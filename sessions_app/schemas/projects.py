@@ -3,12 +3,11 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import Field, field_validator
 
-from sessions_app.models.project import NAME_LENGTH, PATH_LENGTH
+from sessions_app.models.project import DEFAULT_REDACTION, NAME_LENGTH, PATH_LENGTH, REDACTION_MODES
 from sessions_app.schemas.common import In
 
 Path = Annotated[str, Field(min_length=1, max_length=PATH_LENGTH, examples=["/home/ana/shop"])]
 Name = Annotated[str, Field(max_length=NAME_LENGTH)]
-REDACTION_MODES = ("off", "flag", "redact")
 
 
 class ProjectIn(In):
@@ -23,7 +22,7 @@ class ProjectPatch(In):
     @field_validator("settings")
     @classmethod
     def _known_redaction(cls, settings: dict[str, Any] | None) -> dict[str, Any] | None:
-        mode = (settings or {}).get("redaction", "flag")
+        mode = (settings or {}).get("redaction", DEFAULT_REDACTION)
         if mode not in REDACTION_MODES:
             raise ValueError(f"redaction is one of {', '.join(REDACTION_MODES)}")
         return settings

@@ -6,7 +6,7 @@ from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.sql import now
 from sessions_app.services.sent import Content
 
-_CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id")
+_CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id", "flagged")
 
 
 class Copies:

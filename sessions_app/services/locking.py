@@ -12,12 +12,14 @@ from django.db import connection, transaction
 
 from sessions_app.errors import NotFound, Unavailable
 from sessions_app.models import Caller, ChatSession, Project
+from sessions_app.models.project import DEFAULT_REDACTION
 from sessions_app.models.sql import db_time, db_uuid, now
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.sessions import SessionDeleted, as_uuid
 
 _LOCK = """
-SELECT s.epoch, s.rev, s.last_position, s.message_count, s.size_bytes, s.opening_step, s.deleted_at, p.deleted_at, p.id
+SELECT s.epoch, s.rev, s.last_position, s.message_count, s.size_bytes, s.opening_step,
+    p.settings ->> 'redaction', s.deleted_at, p.deleted_at, p.id
 FROM sessions_app_chatsession s JOIN sessions_app_project p ON p.id = s.project_id
 WHERE s.id = %s AND p.owner_id = %s
 """
@@ -39,6 +41,8 @@ class LockedSession:
     message_count: int
     size_bytes: int
     opening_step: str
+    # What the project does about secrets in messages.
+    redaction: str = DEFAULT_REDACTION
 
     def write(self) -> None:
         """Store the counters as they are now."""
@@ -59,13 +63,13 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
     if row is None:
         raise NotFound
     counters: list[Any]
-    *counters, opening_step, deleted_at, project_deleted_at, project_id = row
+    *counters, opening_step, redaction, deleted_at, project_deleted_at, project_id = row
     project = as_uuid(project_id)
     if caller.project_id not in {None, project}:
         raise NotFound
     if deleted_at is not None or project_deleted_at is not None:
         raise SessionDeleted
-    return LockedSession(session_id, project, *[*counters, opening_step])
+    return LockedSession(session_id, project, *[*counters, opening_step, redaction or DEFAULT_REDACTION])
 
 
 class _Moved(Exception):

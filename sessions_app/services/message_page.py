@@ -12,10 +12,10 @@ from sessions_app.models.sql import db_time, db_uuid, rfc3339, rfc3339_sql
 from sessions_app.queries.messages import shown_status
 from sessions_app.services.sent import Content
 
-_CONTENT = "role, text, status, parts, metadata, format, raw, parent_id"
+_CONTENT = "role, text, status, parts, metadata, format, raw, parent_id, flagged"
 _INSERT = (
     f"INSERT INTO sessions_app_message (message_id, {_CONTENT}, ver, rev, writer_id, writer_seq, removed, size_bytes, "  # noqa: S608
-    "updated_at, session_id, epoch, position, created_at) VALUES (" + ", ".join(["%s"] * 20) + ")"
+    "updated_at, session_id, epoch, position, created_at) VALUES (" + ", ".join(["%s"] * 21) + ")"
 )
 _UPDATE = (
     f"UPDATE sessions_app_message SET {', '.join(f'{name} = %s' for name in _CONTENT.split(', '))}, ver = %s, rev = %s, "  # noqa: S608
@@ -127,15 +127,15 @@ class MessagePage:
         with connection.cursor() as cursor:
             cursor.execute(sql, [db_uuid(self.session_id), self.epoch, *parameters])
             for pk, message_id, *rest in cursor.fetchall():
-                self.messages.setdefault(message_id, StoredMessage(pk, message_id, Content(*rest[:8]), *rest[8:]))
+                self.messages.setdefault(message_id, StoredMessage(pk, message_id, Content(*rest[:9]), *rest[9:]))
 
 
 def _values(message: StoredMessage, at: Any) -> list[Any]:
     content = message.content
     return [
         content.role, content.text, content.status, content.parts, content.metadata, content.format, content.raw,
-        content.parent_id, message.ver, message.rev, message.writer_id, message.writer_seq, message.removed,
-        content.size_bytes, at,
+        content.parent_id, content.flagged, message.ver, message.rev, message.writer_id, message.writer_seq,
+        message.removed, content.size_bytes, at,
     ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from sessions_app.queries.messages import live_window
 from sessions_app.queries.windows import marked
 from sessions_app.services.capping import drop_oldest
 from sessions_app.services.copies import Copies
+from sessions_app.services.guarding import guard
 from sessions_app.services.locking import LockedSession
 from sessions_app.services.message_page import MessagePage
 from sessions_app.services.protocol import Step, answer, etag, once
@@ -75,6 +76,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         seq=changes.seq,
         base_rev=base_rev,
         next_rev=session.rev + 1,
+        redaction=session.redaction,
     )
     page.load(_named_ids(changes.ops))
     for index, op in enumerate(changes.ops):
@@ -96,6 +98,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         spared=outcome.spared,
         dropped=dropped,
         normalized=changes.normalized,
+        redacted=outcome.redacted,
     )
 
 
@@ -138,6 +141,7 @@ def _keep_words(session: LockedSession, changes: Changes) -> int:
                 sent = read_upsert(op)
             except Rejected:
                 continue
+            guard(sent.content, session.redaction)
             copies.keep_refused(sent.message_id, sent.content)
     return copies.kept
 

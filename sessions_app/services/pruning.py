@@ -109,7 +109,7 @@ def _empty_some() -> int:
     """Content of what was deleted, truncated, replaced or dropped in the present epoch; the row remembers that it was."""
     due = Message.objects.exclude(removed="").filter(updated_at__lt=now() - RESTORABLE_FOR).exclude(_EMPTY)
     found = list(due.values_list("pk", flat=True)[:AT_ONCE])
-    nothing: dict[str, Any] = {"text": "", "parts": None, "metadata": None, "raw": None, "size_bytes": 0}
+    nothing: dict[str, Any] = {"text": "", "parts": None, "metadata": None, "raw": None, "flagged": None, "size_bytes": 0}
     return _alone(lambda: due.filter(pk__in=found).update(**nothing)) if found else 0
 
 

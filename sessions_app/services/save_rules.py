@@ -4,11 +4,14 @@ They come from a model that was run through tens of thousands of random historie
 nothing that was taken out comes back. Change one only together with the histories in the tests.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from sessions_app.models.message import ConflictCopy, Removal, Role, Status
+from sessions_app.models.project import OFF
 from sessions_app.services.copies import Copies
+from sessions_app.services.guarding import guard
 from sessions_app.services.message_page import MessagePage, StoredMessage
 from sessions_app.services.sent import Content, Rejected, Upsert, read_id, read_if_ver, read_upsert
 
@@ -25,6 +28,7 @@ class Outcome:
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
     spared: list[str] = field(default_factory=list)
+    redacted: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -37,6 +41,7 @@ class OpRules:
     seq: int
     base_rev: int
     next_rev: int
+    redaction: str = OFF
     outcome: Outcome = field(default_factory=Outcome)
 
     def apply(self, index: int, op: Any) -> None:
@@ -59,6 +64,7 @@ class OpRules:
             self.outcome.rejected.append({"id": message_id, "index": index, "reason": refusal.reason})
 
     def upsert(self, sent: Upsert) -> None:
+        self.outcome.redacted.update(guard(sent.content, self.redaction))
         stored = self.page.messages.get(sent.message_id)
         if stored is None:
             self._append(sent)

@@ -30,6 +30,8 @@ class Content:
     format: str | None = None
     raw: str | None = None
     parent_id: str | None = None
+    # What the project's redaction found in it; no part of what was sent.
+    flagged: str | None = None
 
     @property
     def size_bytes(self) -> int:

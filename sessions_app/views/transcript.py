@@ -33,6 +33,8 @@ class Shown:
     created_at: str
     text: str
     blocks: list[SafeString | Fold]
+    # Kinds of secrets that were found in it.
+    secrets: str
 
     @property
     def who(self) -> str:
@@ -50,7 +52,9 @@ def _shown(item: dict[str, Any]) -> Shown:
     if item["text"] and not any(isinstance(block, SafeString) for block in blocks):
         blocks.append(render(item["text"]))
     names = ("id", "role", "status", "position", "created_at", "text")
-    return Shown(**{name: item[name] for name in names}, blocks=blocks)
+    found = json.loads(orjson.dumps(item.get("flagged", {})))
+    secrets = ", ".join(sorted(kind.replace("_", " ") for kind in found))
+    return Shown(**{name: item[name] for name in names}, blocks=blocks, secrets=secrets)
 
 
 def _block(part: dict[str, Any]) -> SafeString | Fold | None:

@@ -27,6 +27,8 @@ export interface StoredMessage extends Message {
   created_at?: string;
   updated_at?: string;
   position?: number;
+  /** Secrets that were found in it, by kind; absent where none were. */
+  flagged?: Record<string, number>;
 }
 
 export interface Session {

@@ -69,7 +69,7 @@ def test_the_answer_holds_every_list(chat: Chat, tab: Writer) -> None:
     lists = {name: list[Any]() for name in ("applied", "ignored", "conflicts", "rejected", "spared", "dropped", "normalized")}
     answer = response.json()
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", answer.pop("saved_at"))
-    assert answer == {"session": chat.id, "epoch": 1, "prev_rev": 0, "rev": 0, **lists}
+    assert answer == {"session": chat.id, "epoch": 1, "prev_rev": 0, "rev": 0, "redacted": {}, **lists}
 
 
 def test_an_empty_save_is_fine_and_changes_nothing(chat: Chat, tab: Writer) -> None:

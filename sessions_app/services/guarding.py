@@ -1,0 +1,31 @@
+"""Secrets in messages, as the project's setting wants it: left alone (`off`), pointed out (`flag`), taken out (`redact`)."""
+
+from collections import Counter
+
+from sessions_app.models.project import OFF, REDACT
+from sessions_app.queries.messages import read_json
+from sessions_app.redaction import may_hold_secrets, redact, redact_text
+from sessions_app.services.json_text import json_text
+from sessions_app.services.sent import Content
+
+
+def guard(content: Content, mode: str) -> Counter[str]:
+    """How many of which kind were found. The content says so too and, in `redact`, no longer has them."""
+    if mode == OFF:
+        return Counter()
+    text, in_text = redact_text(content.text)
+    clean, found = {"text": text}, Counter(in_text)
+    for name in ("parts", "metadata", "raw"):
+        stored = getattr(content, name)
+        if stored is None or not may_hold_secrets(stored):
+            continue
+        value, in_extra = redact(read_json(stored))
+        clean[name] = json_text(value) if in_extra else stored
+        # Parts say once more what the text says.
+        found = found | Counter(in_extra) if name == "parts" else found + Counter(in_extra)
+    if found:
+        content.flagged = json_text(dict(found))
+        if mode == REDACT:
+            for name, value in clean.items():
+                setattr(content, name, value)
+    return found
