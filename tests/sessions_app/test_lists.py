@@ -65,6 +65,14 @@ def test_a_session_is_live_while_its_newest_message_streams(page: Client, chat: 
     assert ">live<" not in shown(page, project_page())
 
 
+def test_the_current_session_says_who_holds_the_lease(page: Client, chat: Chat) -> None:
+    assert "writes</a>" not in shown(page, project_page())
+    run = chat.api.post(f"/projects/{Project.objects.get().id}/runs", {"agent": "claude-code"}).json()["run_id"]
+    assert "claude-code writes</a>" in shown(page, project_page())
+    chat.api.post(f"/projects/{Project.objects.get().id}/runs/{run}/end")
+    assert "writes</a>" not in shown(page, project_page())
+
+
 def test_a_project_is_live_while_something_happens_in_it(page: Client, chat: Chat) -> None:
     chat.say("m1", "just now")
     assert ">live<" in shown(page, "/")
