@@ -8,7 +8,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from scripts.sample_words import AGENT_STATE, AI_STATE, CHECKOUT, PROJECTS, SESSIONS
+from scripts import sample_words as words
+from scripts.sample_words import CHECKOUT, PROJECTS, SESSIONS
 from sessions_app.auth import caller_of_user
 from sessions_app.models import ChatSession, Event, Message, Project
 from sessions_app.models.sql import now
@@ -58,11 +59,36 @@ def fill() -> dict[str, str]:
     checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
     other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
     store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
-    store.call("PUT", f"/sessions/{checkout}/agent-state", AGENT_STATE)
-    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", AI_STATE)
+    store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
+    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
+    _remember(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
     project = Project.objects.get(path=PROJECTS[0][0])
     return {"user": str(store.user.pk), "project": str(project.id), "path": project.path, "session": checkout}
+
+
+def _remember(store: Store, project: Project) -> None:
+    """A handoff, frozen once; memory, errors and durations of two runs."""
+    base = f"/projects/{project.id}"
+    for kind, items in words.HANDOFF.items():
+        for item in items:
+            store.call("POST", f"{base}/handoff/{kind}", item)
+    store.call("PATCH", f"{base}/handoff", {"summary": "The race is found and tested; the fix waits for a review."})
+    store.call("POST", f"{base}/handoff/freeze")
+    store.call("POST", f"{base}/handoff/risks", {"text": "No alarm yet when a cart is released during checkout."})
+    for (namespace, key), value in words.MEMORY.items():
+        store.call("PUT", f"{base}/memory/{namespace}/{key}", value)
+    for message, kind, stack, times in words.ERRORS:
+        store.call("POST", f"{base}/errors", {"errors": [{"message": message, "kind": kind, "stack": stack}] * times})
+    for half in (slice(0, 2), slice(2, 4)):
+        run = store.call("POST", f"{base}/runs", {"agent": "claude-code"})["run_id"]
+        samples = [
+            {"endpoint": endpoint, "duration_ms": duration}
+            for endpoint, durations in words.DURATIONS.items()
+            for duration in durations[half]
+        ]
+        store.call("POST", f"{base}/performance", {"samples": samples}, **{"Stillhere-Run": run})
+        store.call("POST", f"{base}/runs/{run}/end")
 
 
 def _spread_over_days() -> None:

@@ -167,3 +167,31 @@ AI_STATE = {
     ],
     "working_notes": "Both sides take the cart first. The worker releases a cart only if it is not locked.",
 }
+
+HANDOFF = {
+    "decisions": [
+        {"text": "The cart is locked before the stock", "rationale": "Both sides take it first, so neither waits for the other."},
+        {
+            "text": "Invoice numbers are taken last",
+            "rationale": "In the transaction that writes the invoice.",
+            "rejected": "A sequence: it leaves gaps.",
+        },
+    ],
+    "files": [{"path": "shop/checkout.py", "note": "check_out()"}, {"path": "shop/stock/worker.py"}],
+    "risks": [{"text": "The shop in Bergen still runs the old worker until Friday."}],
+}
+MEMORY = {
+    ("baselines", "checkout"): {"p95_ms": 240, "requests": 1800, "status": {"200": 1794, "409": 6}},
+    ("notes", "conventions"): {"money": "minor units", "time": "UTC", "tests": ["pytest -q", "make check"]},
+    ("notes", "people"): {"ana": "shop", "lindqvist": "books"},
+}
+ERRORS = [
+    ("EmptyCart: cart 8f1c has no lines", "EmptyCart", [{"function": "check_out", "file": "shop/checkout.py", "line": 41}], 7),
+    (
+        "Timeout after 2000 ms: GET https://rates.example.org/nok",
+        "Timeout",
+        [{"function": "rate", "file": "shop/rates.py", "line": 12}],
+        3,
+    ),
+]
+DURATIONS = {"POST /checkout": [180, 210, 240, 220], "GET /cart": [24, 22, 31, 27], "GET /invoices/{id}": [61, 64, 230, 250]}

@@ -18,18 +18,18 @@ from sessions_app.views.projects import project_page
 
 EVENTS_A_PAGE = 100
 PHRASES = {
-    EventType.SESSION_SAVED: "Saved",
+    EventType.SESSION_SAVED: "Session saved",
     EventType.SESSION_CREATED: "New session",
-    EventType.SESSION_UPDATED: "Changed",
-    EventType.SESSION_CLEARED: "Cleared",
-    EventType.SESSION_DELETED: "Deleted",
+    EventType.SESSION_UPDATED: "Session changed",
+    EventType.SESSION_CLEARED: "Session cleared",
+    EventType.SESSION_DELETED: "Session deleted",
     EventType.AGENT_STATE_SAVED: "Agent state saved",
     EventType.PENDING_ACTION_RESOLVED: "Question answered",
     EventType.AI_STATE_SAVED: "AI state saved",
     EventType.HANDOFF_CHANGED: "Handoff changed",
     EventType.HANDOFF_FROZEN: "Handoff frozen",
     EventType.MEMORY_CHANGED: "Memory changed",
-    EventType.LEASE_CHANGED: "Another writer",
+    EventType.LEASE_CHANGED: "Lease changed hands",
 }
 
 

@@ -86,8 +86,8 @@ def test_activity_tells_in_words_who_did_what_and_folds_repetition(page: Client,
     chat.clear()
     lines = re.findall(r'<li id="event-\d+".*?</li>', shown(page, project_page("activity/")), re.DOTALL)
     words = [" ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in lines]
-    assert re.match(r"Cleared Untitled session \w+ now", words[0])
-    assert words[1].startswith("Saved 3 times Untitled session")
+    assert re.match(r"Session cleared Untitled session \w+ now", words[0])
+    assert words[1].startswith("Session saved Untitled session 3 times")
     rows = page.get(project_page("activity/"), headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in rows
     assert rows.count("<li") == len(lines)
