@@ -51,6 +51,8 @@ class ErrorReport(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "fingerprint"], name="error_once")]
         indexes = [
             models.Index("project", models.F("last_seen").desc(), "id", name="error_browse"),
+            # The open ones are counted from the index alone.
+            models.Index("project", "last_seen", condition=models.Q(resolved_at=None), name="error_open"),
             # For forgetting, which looks through all projects.
             models.Index("last_seen", name="error_age"),
         ]

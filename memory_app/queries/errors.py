@@ -40,7 +40,7 @@ def list_errors(
 def count_open_errors(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
     """Of each of these projects that has any. The ids are the caller's: a list made them."""
     rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=project_ids, resolved_at=None).order_by()
-    return dict(rows.values("project_id").annotate(count=Count("id")).values_list("project_id", "count"))
+    return dict(rows.values("project_id").annotate(count=Count("*")).values_list("project_id", "count"))
 
 
 def count_by_state(*, project_id: uuid.UUID) -> dict[str, int]:

@@ -23,7 +23,7 @@ from sessions_app.schemas.strict_json import clean_text
 from sessions_app.views.frame import caller_of
 from sessions_app.views.telling import told
 
-A_PAGE, MOST_AT_ONCE = 50, 500
+A_PAGE, MOST_AT_ONCE = 30, 500
 MOST_CHARACTERS, FIX_LENGTH = 200, 10_000
 
 

@@ -1,6 +1,7 @@
 """Projects as their owner looks over them: what goes on in each, in a constant number of statements."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -14,12 +15,14 @@ from sessions_app.queries.projects import list_projects
 
 DAYS = 14
 LIVE = timedelta(seconds=10)
+# What other contexts count in projects, by a name of theirs; put here when they are ready.
+COUNTS: dict[str, Callable[[list[uuid.UUID]], dict[uuid.UUID, int]]] = {}
 NOTHING = (0, datetime.min.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectOverview:
-    """`activity`: events a day, the oldest of 14 days first. `live`: something happened just now."""
+    """`activity`: events a day, the oldest of 14 days first. `live`: something happened just now. `counts`: by others."""
 
     project: Project
     current: ChatSession | None
@@ -28,6 +31,7 @@ class ProjectOverview:
     last_activity: datetime
     activity: list[int]
     live: bool
+    counts: dict[str, int]
 
 
 def list_overviews(
@@ -39,7 +43,7 @@ def list_overviews(
     current = ChatSession.objects.in_bulk([project.current_session_id for project in projects if project.current_session_id])
     sessions = ChatSession.objects.filter(project_id__in=ids, deleted_at=None).values("project_id")
     totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(count=Count("id"), last=Max("updated_at"))}
-    days = _events_by_day(ids)
+    days, counts = _events_by_day(ids), {name: count(ids) for name, count in COUNTS.items()}
     at = now()
     lately = at - LIVE
     made = []
@@ -55,6 +59,7 @@ def list_overviews(
                 last_activity=max(project.updated_at, total["last"] or project.updated_at),
                 activity=[days.get((project.id, at.date() - timedelta(days=back)), NOTHING)[0] for back in reversed(range(DAYS))],
                 live=days.get((project.id, at.date()), NOTHING)[1] >= lately,
+                counts={name: found.get(project.id, 0) for name, found in counts.items()},
             )
         )
     return made

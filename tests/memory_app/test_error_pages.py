@@ -147,6 +147,14 @@ def test_a_pattern_that_cannot_be_one_is_refused_in_words(pages: ErrorPages, pat
     assert pages.memory.get("noise/config").status_code == 404
 
 
+def test_projects_show_how_many_errors_are_open(pages: ErrorPages) -> None:
+    assert "open error" not in pages.client.get("/").content.decode()
+    first, _ = pages.happen("one thing", "another thing")
+    assert ">2 open errors</a>" in pages.client.get("/").content.decode()
+    pages.post(f"errors/{first}/resolve/")
+    assert ">1 open error</a>" in pages.client.get("/").content.decode()
+
+
 def test_a_rule_that_is_gone_is_not_found(pages: ErrorPages) -> None:
     for act in ("switch", "delete"):
         assert pages.client.post(f"{pages.base}noise/{act}/", {"id": "gone"}).status_code == 404
