@@ -66,8 +66,8 @@ export class Held {
     const over = Boolean(expires) && new Date(expires) <= new Date();
     chip.textContent = kind;
     words.textContent = payload === undefined ? "" : typeof payload === "string" ? payload : JSON.stringify(payload, null, 2);
-    words.hidden = payload === undefined;
     acts.hidden = Boolean(resolution) || over;
+    words.hidden = payload === undefined || acts.hidden;
     question.toggleAttribute("data-open", !acts.hidden);
     answer.textContent = resolution ? `${resolution.by}: ${resolution.decision}` : over ? "Its time is over." : "";
   }
