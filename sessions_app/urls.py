@@ -13,6 +13,7 @@ from sessions_app.views import (
     search,
     session_acts,
     sessions,
+    transfer,
 )
 
 urlpatterns = [
@@ -37,6 +38,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/", sessions.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", sessions.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/rail/", sessions.session_rail, name="session_rail"),
+    path("sessions/<uuid:session_id>/transfer/", transfer.transfer_page, name="transfer"),
     path("sessions/<uuid:session_id>/<slug:name>/", session_acts.act, name="session_act"),
     path("search/", search.search_page, name="search"),
     path("chat/", chat.chat, name="chat"),

@@ -177,6 +177,7 @@ PAGES: dict[str, Row | None] = {
     "session": Row("GET", "/sessions/{session}/"),
     "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
     "session_rail": Row("GET", "/sessions/{session}/rail/"),
+    "transfer": Row("GET", "/sessions/{session}/transfer/"),
     "session_act": Row("POST", "/sessions/{session}/archive/"),
     "chat": Row("GET", "/chat/?project={path}", named=False),
     "answer": None,
@@ -212,6 +213,7 @@ FORMS: dict[str, str] = {
     "edit_memory_entry": "/projects/{project}/memory/notes/{entry}/edit/",
     "delete_memory_entry": "/projects/{project}/memory/notes/{entry}/delete/",
     "restore_memory_version": "/projects/{project}/memory/notes/{entry}/versions/1/restore/",
+    "transfer": "/sessions/{session}/transfer/",
     "session_act": "/sessions/{session}/delete/",
 }
 

@@ -1,6 +1,7 @@
 /** What every page has: the theme switch, the menu on small screens, toasts, copying, keys. */
 
 import { toast } from "./toasts.js";
+import "./dialog.js";
 import "./keyboard.js";
 
 const THEMES = ["system", "light", "dark"];

@@ -24,12 +24,13 @@ class Keyboard:
         return self.browser.driver.switch_to.active_element
 
     def go_to(self, name: str, *, backwards: bool = False) -> None:
-        """Tab until what has the focus has this accessible name."""
-        seen = []
+        """Tab until what has the focus has this accessible name; one that ends with … may go on."""
+        seen: list[str] = []
         for _ in range(MOST_STEPS):
-            if self.at.accessible_name == name:
+            present = self.at.accessible_name
+            if present == name or (name.endswith("…") and present.startswith(name[:-1])):
                 return
-            seen.append(self.at.accessible_name)
+            seen.append(present)
             if backwards:
                 self.back_tab()
             else:

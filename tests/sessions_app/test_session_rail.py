@@ -1,6 +1,5 @@
 """What stands beside a transcript: the plan, the agent's question and its one answer, each AI's todos and notes."""
 
-import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import AgentState, AiState
+from sessions_app.models import AgentState
 from sessions_app.models.sql import now, rfc3339
 from tests.chat import Chat
 
@@ -68,10 +67,9 @@ def test_each_ai_shows_its_todos_notes_and_whence_it_came(page: Client, chat: Ch
         {"content": "Mend", "status": "in_progress", "activeForm": "Mending"},
     ]
     notes = {"todos": todos, "working_notes": "**loud** <script>", "context_summary": "where it stood"}
-    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", notes)
+    chat.api.put(f"/sessions/{former.id}/ai-states/claude", notes)
     chat.api.put(f"/sessions/{chat.id}/ai-states/gemini", {"working_notes": "quiet"})
-    carried = {**notes, "transferred_from": former.id, "transferred_at": rfc3339(now())}
-    AiState.objects.filter(ai_id="claude").update(content=json.dumps(carried))
+    assert chat.api.post(f"/sessions/{former.id}/transfer", {"to_session": chat.id}).status_code == 200
     rail = shown(page, chat)
     assert f'from\n        <a href="/sessions/{former.id}/">The &lt;former&gt; one</a>' in rail
     assert "1 of 2" in rail
