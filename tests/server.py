@@ -168,10 +168,10 @@ class Api:
     """The JSON API with a key: what tests of a real server call again and again."""
 
     def __init__(self, url: str, key: str) -> None:
-        self._http = httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=20)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=20)
 
     def call(self, method: str, path: str, body: Any = None, **parameters: Any) -> Any:
-        answer = self._http.request(method, path, json=body, params=parameters)
+        answer = self.http.request(method, path, json=body, params=parameters)
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
 
@@ -187,4 +187,4 @@ class Api:
         return self.call("POST", f"/sessions/{session}/changes", body)
 
     def close(self) -> None:
-        self._http.close()
+        self.http.close()

@@ -41,7 +41,8 @@ class Resume:
 
     @property
     def etag(self) -> str:
-        return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}"'
+        """With the session's id: where a path was given to another project, the numbers may be the same again."""
+        return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}.{self.session.id.hex[:8]}"'
 
     def body(self) -> "Body":
         window = window_of(self.session)

@@ -74,8 +74,16 @@ def _united(here: list[State], there: list[State], *, there_is_newer: bool) -> l
 
 def _notes(here: str, there: str, heading: str) -> str:
     """Both, unless one stands in the other already, line for line."""
-    if f"\n{there.strip()}\n" in f"\n{here.strip()}\n" or not there.strip():
+    if _stands_in(there, here):
         return here
-    if f"\n{here.strip()}\n" in f"\n{there.strip()}\n" or not here.strip():
+    if _stands_in(here, there):
         return there
-    return f"{here.rstrip()}\n\n{heading}\n\n{there}"
+    return f"{_trimmed(here)}\n\n{heading}\n\n{_trimmed(there)}"
+
+
+def _stands_in(text: str, other: str) -> bool:
+    return f"\n{_trimmed(text)}\n" in f"\n{_trimmed(other)}\n" or not text.strip()
+
+
+def _trimmed(text: str) -> str:
+    return text.strip("\n")
