@@ -4,6 +4,7 @@ A user's pattern can stall nobody: RE2 runs in linear time, a pattern's automato
 and the length of what they look at are limited, and a report's rules are asked before anything is locked.
 """
 
+import threading
 import time
 import uuid
 from collections import Counter
@@ -68,6 +69,7 @@ class Rules:
 
 
 _in_force: dict[uuid.UUID, Rules] = {}
+_flushing = threading.Lock()
 
 
 def rules_of(project_id: uuid.UUID) -> Rules:
@@ -120,10 +122,11 @@ def count_filtered(project_id: uuid.UUID, rule_ids: list[str]) -> None:
 
 def flush_filtered() -> int:
     """Store what waits. Always 0: one round stores all of it. What a store that refuses leaves waits on."""
-    counts = waiting.copy()
-    if counts:
-        write(partial(_store, counts))
-        waiting.take_off(counts)
+    with _flushing:  # Two at once would store the same counts twice.
+        counts = waiting.copy()
+        if counts:
+            write(partial(_store, counts))
+            waiting.take_off(counts)
     return 0
 
 

@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from memory_app.models import MemoryEntry, MemoryStore
+from memory_app.models import ErrorReport, FilteredCount, MemoryEntry, MemoryStore
+from memory_app.services import noise
 from tests.memory_app.conftest import Memory
 
 WRITERS = 8
@@ -84,3 +85,68 @@ def test_of_eight_takeovers_the_last_fence_alone_writes(shared: Memory) -> None:
     assert sorted(codes) == [201] + [423] * (WRITERS - 1)
     newest = max(taken, key=lambda run: int(run["fence"]))
     assert codes[taken.index(newest)] == 201
+
+
+@pytest.mark.timeout(60)
+def test_eight_writers_of_one_error_lose_no_count(shared: Memory) -> None:
+    error = {"message": "user 7 not found", "kind": "KeyError"}
+
+    def report(number: int) -> list[dict[str, int]]:
+        return [shared.api.post(shared.address("errors"), {"errors": [error] * 3}).json() for _ in range(4)]
+
+    answers = [answer for result in at_once(report) for answer in result]
+    assert sum(answer["new"] for answer in answers) == 1
+    assert ErrorReport.objects.get().count == WRITERS * 4 * 3
+
+
+@pytest.mark.timeout(60)
+def test_eight_writers_of_new_errors_keep_five_hundred(shared: Memory) -> None:
+    def report(number: int) -> int:
+        errors = [{"message": f"writer {'x' * number} error {'y' * item}"} for item in range(100)]
+        return int(shared.api.post(shared.address("errors"), {"errors": errors}).json()["new"])
+
+    assert at_once(report) == [100] * WRITERS
+    assert ErrorReport.objects.count() == 500
+
+
+@pytest.mark.timeout(60)
+def test_eight_writers_of_noise_lose_no_count(shared: Memory) -> None:
+    rule = {"id": "r", "pattern": "noise", "kind": "substring", "source": "auto", "enabled": True}
+    shared.put("noise/config", {"rules": [rule]})
+
+    def report(number: int) -> None:
+        for _ in range(4):
+            shared.api.post(shared.address("errors"), {"errors": [{"message": f"noise {number}"}] * 5})
+            noise.flush_filtered()
+
+    at_once(report)
+    noise.flush_filtered()
+    assert FilteredCount.objects.get().count == WRITERS * 4 * 5
+
+
+@pytest.mark.timeout(60)
+def test_a_holder_that_was_stopped_writes_nothing_after_the_takeover(shared: Memory) -> None:
+    """Seven threads of the old holder write on while the other run takes over: in the log, nothing of theirs comes after."""
+    stopped, other = shared.start("stopped"), shared.start("other")
+    headers = {"Stillhere-Run": stopped["run_id"]}
+    last = {"entries": [{"namespace": "late", "key": "end", "value": 1}], "errors": [{"message": "late"}]}
+
+    def act(number: int) -> list[int]:
+        if number == 0:
+            assert shared.run(other["run_id"], "takeover").status_code == 200
+            return []
+        codes = []
+        for item in range(6):
+            codes.append(shared.put(f"late/{number}", item, **headers).status_code)
+            codes.append(shared.api.post(shared.address("errors"), {"errors": [{"message": "late"}]}, **headers).status_code)
+        return codes
+
+    codes = [code for result in at_once(act) for code in result]
+    assert set(codes) <= {200, 201, 423}
+    assert shared.run(stopped["run_id"], "end", last).status_code == 423
+    told = shared.api.get(shared.address("events?since=0&limit=500")).json()["items"]
+    taken = next(event["event_seq"] for event in told if event["type"] == "LEASE_CHANGED" and event["data"]["fence"] == 2)
+    writes = [event["event_seq"] for event in told if event["type"] in {"MEMORY_CHANGED", "ERROR_RECORDED"}]
+    assert len(writes) == len([code for code in codes if code != 423])
+    assert all(seq < taken for seq in writes)
+    assert ErrorReport.objects.count() <= 1
