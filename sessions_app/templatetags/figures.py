@@ -22,11 +22,17 @@ def plain(text: str) -> str:
 
 
 @register.filter
-def size(count: int) -> str:
+def count(number: int) -> str:
+    """With thin spaces between the thousands, where no line breaks."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+@register.filter
+def size(number: int) -> str:
     """Bytes in thousands, as the limits count them."""
-    if count < 1_000:
-        return f"{count} B"
-    value, step = count / 1_000, 0
+    if number < 1_000:
+        return f"{number} B"
+    value, step = number / 1_000, 0
     while value >= 999.5 and step < len(UNITS) - 1:
         value, step = value / 1_000, step + 1
     unit = UNITS[step]

@@ -11,6 +11,7 @@ from django.test import Client
 
 from sessions_app.models import Event, Message, Project
 from sessions_app.models.sql import now
+from sessions_app.templatetags.figures import count
 from tests.chat import Chat
 
 
@@ -110,3 +111,7 @@ def test_a_deleted_project_waits_in_the_trash_and_is_erased_by_typing_its_path(p
 def test_what_is_not_in_the_trash_is_not_erased(page: Client, chat: Chat) -> None:
     project = Project.objects.get()
     assert page.post(f"/projects/{project.id}/erase/", {"typed": project.path}).status_code == 404
+
+
+def test_counts_have_thin_separators() -> None:
+    assert [count(number) for number in (0, 999, 1_000, 1_234_567)] == ["0", "999", "1\u202f000", "1\u202f234\u202f567"]
