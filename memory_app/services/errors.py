@@ -158,7 +158,7 @@ def store_errors(*, caller: Caller, store: MemoryStore, batch: Batch) -> Recorde
     ]
     recorded = Recorded(fingerprints, new, reopened, total(error.redacted for error in batch.errors))
     if kept:
-        _touch(store)
+        touch(store)
         data = {"recorded": len(kept), "new": new, "reopened": reopened, "rev": store.rev}
         events.publish(project_id=store.project_id, type=EventType.ERROR_RECORDED, caller=caller, data=data)
     return recorded
@@ -185,7 +185,7 @@ def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]
             row = ErrorReport(project_id=store.project_id, fingerprint=fingerprint, count=0)
             row.first_seen = row.last_seen = error.at
             known[fingerprint] = row
-        _see(row, error)
+        see(row, error)
     ErrorReport.objects.bulk_create([row for row in known.values() if row.fingerprint not in before])
     ErrorReport.objects.bulk_update([row for row in known.values() if row.fingerprint in before], _CHANGED)
     too_many = list(mine.order_by("-last_seen", "id").values_list("pk", flat=True)[KEPT:])
@@ -193,7 +193,7 @@ def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]
     return len(known) - len(before), len(resolved)
 
 
-def _see(row: ErrorReport, error: CheckedError) -> None:
+def see(row: ErrorReport, error: CheckedError) -> None:
     """Once more; the row tells of the time that is newest."""
     row.count += 1
     if row.resolved_at is not None:
@@ -219,12 +219,13 @@ def _find(project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
 
 
 def _tell(caller: Caller, store: MemoryStore) -> None:
-    _touch(store)
+    touch(store)
     data = {"namespace": "errors", "key": "history", "rev": store.rev, "deleted": False}
     events.publish(project_id=store.project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
 
 
-def _touch(store: MemoryStore) -> None:
+def touch(store: MemoryStore) -> None:
+    """The errors changed now."""
     store.rev += 1
     store.errors_changed_at = now()
     store.save(update_fields=["rev", "errors_changed_at"])

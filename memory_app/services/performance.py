@@ -56,7 +56,7 @@ def record_samples(*, caller: Caller, project_id: uuid.UUID, samples: list[Sampl
         run = _run_number(caller, store, run_id)
         rows = _add(project_id, run, measured)
         if rows:
-            _forget_endpoints(project_id)
+            forget_endpoints(project_id)
             store.rev += 1
             store.save(update_fields=["rev"])
             data = {"namespace": "performance", "key": "endpoints", "rev": store.rev, "deleted": False}
@@ -153,7 +153,8 @@ def _others(rows: list[EndpointTiming], run: int) -> list[EndpointTiming]:
     return sorted((row for row in rows if row.run != run), key=lambda row: -row.run)
 
 
-def _forget_endpoints(project_id: uuid.UUID) -> None:
+def forget_endpoints(project_id: uuid.UUID) -> None:
+    """Those unseen for the longest, over the limit."""
     newest = EndpointTiming.objects.filter(project_id=project_id, newest=True).order_by("-last_at", "endpoint")
     if too_many := list(newest.values_list("endpoint", flat=True)[ENDPOINTS:]):
         EndpointTiming.objects.filter(project_id=project_id, endpoint__in=too_many).delete()

@@ -1,10 +1,11 @@
 """Making and changing projects."""
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from sessions_app.errors import Forbidden, Invalid
 from sessions_app.models import Caller, Project
@@ -61,6 +62,14 @@ def count_run(*, project_id: uuid.UUID) -> int:
     """One more run of an agent, now; answers how many there were. Inside the caller's transaction, late: it locks the row."""
     Project.objects.filter(id=project_id).update(session_count=F("session_count") + 1, last_session_at=now())
     return Project.objects.values_list("session_count", flat=True).get(id=project_id)
+
+
+def raise_run_count(*, project_id: uuid.UUID, count: int, last_at: datetime | None = None) -> None:
+    """There were at least so many runs, the last one at that time or later: known from elsewhere."""
+    project = Project.objects.filter(id=project_id)
+    project.filter(session_count__lt=count).update(session_count=count)
+    if last_at is not None:
+        project.filter(Q(last_session_at=None) | Q(last_session_at__lt=last_at)).update(last_session_at=min(last_at, now()))
 
 
 def check_path(path: str) -> None:
