@@ -99,7 +99,13 @@ def test_a_killed_server_costs_nothing_that_was_shown(browser: Browser, mortal: 
     chat = ChatPage(browser, mortal.url)
     chat.open()
     shown = chat.stream()
+    first = browser.driver.current_window_handle
+    beside = browser.new_tab(browser.until("return document.getElementById('chat-session').href;"))
+    chat.until(lambda texts: holds(texts, shown))
+    browser.until("return document.getElementById('live-state').textContent === 'Live';")
     mortal.kill()
+    browser.until("return document.getElementById('live-state').textContent.startsWith('Cut off');")
+    browser.go_to(first)
     chat.until_still()
     shown = chat.texts()
     mortal.start()
@@ -107,6 +113,9 @@ def test_a_killed_server_costs_nothing_that_was_shown(browser: Browser, mortal: 
     chat.reload_hard()
     assert holds(chat.texts(), shown)
     chat.say("count to 3")
+    chat.until(lambda texts: texts[-1] == "1 2 3")
+    browser.go_to(beside)
+    browser.until("return document.getElementById('live-state').textContent === 'Live';", seconds=40)
     chat.until(lambda texts: texts[-1] == "1 2 3")
     browser.forget()
 

@@ -78,3 +78,19 @@ def test_lists_follow_what_happens_and_keep_the_focus(signed_in: Browser, server
     chat.api.patch(f"/sessions/{chat.id}", {"title": "Renamed"})
     signed_in.until("return document.querySelectorAll('#events > li').length === args[0];", lines + 1)
     assert signed_in.complaints() == []
+
+
+def test_what_is_typed_is_looked_for_at_once(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    Chat(chat.api).say("m1", "hay")
+    marks = "return [...document.querySelectorAll('mark')].map((mark) => mark.textContent);"
+    for page, box in (("/search/", "Search"), (f"/projects/{Project.objects.get().id}/", "Filter sessions")):
+        signed_in.open(server.url + page)
+        signed_in.textbox(box).send_keys("decimal")
+        signed_in.until(f"return location.search === '?q=decimal' && (() => {{ {marks} }})().length === 1;")
+        assert signed_in.run(marks) == ["Decimal"]
+    signed_in.driver.find_element(By.CSS_SELECTOR, ".list .title").click()
+    signed_in.until("return document.querySelector('article:target')?.dataset.id === 'm2';")
+    signed_in.open(f"{server.url}/")
+    signed_in.textbox("Filter projects").send_keys("nothing like it")
+    signed_in.until("return document.querySelector('.empty h2')?.textContent.includes('nothing like it');")
+    assert signed_in.complaints() == []
