@@ -32,7 +32,7 @@ call_command(*sys.argv[1:])
 """
 UVICORN = [
     *("--ws", "websockets-sansio", "--ws-max-size", "1048576"),
-    *("--ws-per-message-deflate", "false", "--lifespan", "on"),
+    *("--ws-per-message-deflate", "false", "--lifespan", "on", "--timeout-graceful-shutdown", "10"),
     # As `serve` does: the log is ours alone.
     *("--no-access-log", "--log-config", "tests/uvicorn_log.json"),
 ]

@@ -8,10 +8,12 @@ import struct
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.databases import own_database
 from tests.server import ServerProcess
@@ -20,6 +22,7 @@ from tests.writers import Writer, all_messages, problems
 pytestmark = pytest.mark.scale
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 PATIENCE_SECONDS = 10
+RESUMED_SECONDS = 5
 
 
 @pytest.fixture
@@ -53,17 +56,21 @@ def wait_until_read(connection: socket.socket) -> None:
     time.sleep(0.001)
 
 
+def wait_until(true: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def hang_up(server: ServerProcess, times: int) -> None:
     key = server.key("ana")
     api = server.api(key)
     _, session = api.session("/left")
     for number in range(times):
         send_and_reset(server, key, session, number)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while len(stored := all_messages(api, session)) < times and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: len(all_messages(api, session)) == times, PATIENCE_SECONDS)
     api.close()
-    assert len(stored) == times
 
 
 def test_a_save_whose_client_hung_up_is_kept(server: ServerProcess) -> None:
@@ -75,12 +82,18 @@ def test_five_hundred_saves_whose_clients_hung_up_are_kept(server: ServerProcess
     hang_up(server, 500)
 
 
+def all_went_on(writers: list[Writer], heard: list[int]) -> bool:
+    return all(len(writer.acks) > before for writer, before in zip(writers, heard, strict=True))
+
+
 def end_often(server: ServerProcess, times: int) -> None:
-    """SIGTERM under writers: what was received is answered within the grace, and the server ends without an error."""
+    """SIGTERM under writers and with a socket open: what was received is answered within the grace, the server ends without an
+    error, and once another one serves everybody goes on."""
     key = server.key("ana")
     api = server.api(key)
     sessions = [api.session(f"/ends/{number}")[1] for number in range(4)]
     writers = [Writer(server.url, key, session, f"w{number}") for number, session in enumerate(sessions)]
+    headers = {"Authorization": f"Bearer {key}"}
     stop = threading.Event()
     threads = [threading.Thread(target=writer.run, args=(stop,)) for writer in writers]
     for thread in threads:
@@ -88,11 +101,14 @@ def end_often(server: ServerProcess, times: int) -> None:
     try:
         for _ in range(times):
             time.sleep(random.uniform(0.1, 0.4))
-            began = time.monotonic()
-            server.signal(signal.SIGTERM)
-            assert server.wait(15) in {0, -signal.SIGTERM}
-            assert time.monotonic() - began <= 10
+            with connect(f"ws://{server.host}/ws/events/?project=/ends/0", additional_headers=headers, close_timeout=1):
+                began = time.monotonic()
+                server.signal(signal.SIGTERM)
+                assert server.wait(15) in {0, -signal.SIGTERM}
+                assert time.monotonic() - began <= 10
+            heard = [len(writer.acks) for writer in writers]
             server.start()
+            wait_until(partial(all_went_on, writers, heard), RESUMED_SECONDS)
     finally:
         stop.set()
         for thread in threads:
