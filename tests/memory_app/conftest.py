@@ -37,3 +37,9 @@ class Memory:
 @pytest.fixture
 def memory(api: Callable[..., Any], alice: User, path: str) -> Memory:
     return Memory(api(alice), path)
+
+
+@pytest.fixture
+def shared(transactional_db: None, api: Callable[..., Any], alice: User, path: str) -> Memory:
+    """The same where transactions really end, for several threads."""
+    return Memory(api(alice), path)

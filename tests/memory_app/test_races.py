@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 
 from memory_app.models import ErrorReport, FilteredCount, MemoryEntry, MemoryStore
@@ -33,11 +32,6 @@ def at_once(act: Callable[[int], Any]) -> list[Any]:
     for thread in threads:
         thread.join()
     return results
-
-
-@pytest.fixture
-def shared(transactional_db: None, api: Callable[..., Any], alice: User, path: str) -> Memory:
-    return Memory(api(alice), path)
 
 
 @pytest.mark.timeout(60)

@@ -11,7 +11,7 @@ from sessions_app.queries.shared import now
 from sessions_app.services.pruning import prune
 from tests.memory_app.conftest import Memory
 from tests.memory_app.test_errors import ago, errors_of, record
-from tests.memory_app.test_races import at_once, shared  # noqa: F401 - a fixture
+from tests.memory_app.test_races import at_once
 
 RULE = {"id": "r", "pattern": "ResizeObserver loop", "kind": "substring", "source": "auto", "enabled": True}
 
@@ -49,7 +49,7 @@ def test_scenario_12_rules_that_were_stored_are_in_force_at_once(memory: Memory)
 
 
 @pytest.mark.timeout(60)
-def test_scenario_13_reads_and_writes_at_once_are_whole(shared: Memory) -> None:  # noqa: F811 - the fixture
+def test_scenario_13_reads_and_writes_at_once_are_whole(shared: Memory) -> None:
     """Two writers replace a value whose halves must agree; six readers never see one that does not."""
     ended = threading.Event()
     shared.put("notes/n", {"a": 0, "b": 0})

@@ -1,5 +1,6 @@
 """Seed 002's scenarios by number, as far as they are about a server that ends, or whose store refuses."""
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -12,8 +13,13 @@ from typing import Any
 
 import httpx
 import pytest
+from django.conf import settings
 
+from config.upkeep import CHORES, Upkeep
+from memory_app.models import FilteredCount
 from tests.databases import ON_POSTGRESQL, own_database
+from tests.memory_app.conftest import Memory
+from tests.memory_app.test_errors import record
 from tests.scale.test_store_refuses import disk_full, read_only
 from tests.server import ServerProcess
 
@@ -62,7 +68,7 @@ def served(folder: Path, *, flush_seconds: str = "30") -> Iterator[tuple[ServerP
         yield server, Client(server), own
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.scale
 def test_scenario_14_a_server_that_is_told_to_end_stores_the_counts_first(tmp_path: Path) -> None:
     with served(tmp_path, flush_seconds="3600") as (server, client, _):
         client.on("PUT", "memory/noise/config", {"rules": [RULE]})
@@ -76,20 +82,24 @@ def test_scenario_14_a_server_that_is_told_to_end_stores_the_counts_first(tmp_pa
 
 
 @pytest.mark.timeout(60)
-def test_scenario_15_counts_that_wait_are_stored_within_the_interval(tmp_path: Path) -> None:
-    """Killed after the interval, a server has lost no count; what an answer said is stored without any waiting."""
-    with served(tmp_path, flush_seconds="1") as (server, client, _):
-        client.on("PUT", "memory/noise/config", {"rules": [RULE]})
-        client.on("POST", "errors", {"errors": [{"message": "noise"}]})
-        time.sleep(2.5)
-        client.on("POST", "errors", {"errors": [{"message": "real"}]})
-        server.kill()
-        server.start()
-        assert client.filtered() == 1
-        assert len(client.on("GET", "errors").json()["items"]) == 1
+def test_scenario_15_counts_that_wait_are_stored_within_the_interval(shared: Memory) -> None:
+    shared.put("noise/config", {"rules": [RULE]})
+    flushing = next(chore for chore in CHORES if chore.name == "flushing")
+    assert flushing.seconds == settings.FLUSH_SECONDS == 30
+    upkeep = Upkeep((dataclasses.replace(flushing, seconds=0.3, at_end=False),))
+    upkeep.start()
+    try:
+        for number in (1, 2):
+            record(shared, {"message": "noise"})
+            deadline = time.monotonic() + 20
+            while list(FilteredCount.objects.values_list("count", flat=True)) != [number]:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+    finally:
+        upkeep.stop()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.scale
 def test_scenario_16_a_store_that_refuses_writes_says_so_reads_on_and_recovers(tmp_path: Path) -> None:
     with served(tmp_path) as (server, client, own):
         run = client.on("POST", "runs", {}).json()["run_id"]
