@@ -20,6 +20,7 @@ class Region extends Parts {
   }
 }
 
+const state = document.getElementById("live-state");
 const place = document.querySelector("[data-events]");
 const meanwhile = document.getElementById("meanwhile");
 const failed = () => toast("This page is not up to date: the server does not answer.");
@@ -41,4 +42,5 @@ function heard({ type, data }) {
   if (data.namespace === namespace && data.key === key && data.rev > Number(rev)) meanwhile.firstElementChild.hidden = false;
 }
 
-follow({ project: place.dataset.project, since: Number(place.dataset.events), say: () => {}, heard, opened: refresh });
+const say = (words) => (state.textContent = words);
+follow({ project: place.dataset.project, since: Number(place.dataset.events), say, heard, opened: refresh });
