@@ -35,7 +35,8 @@ function refresh() {
 }
 
 function heard({ type, data }) {
-  if (!CHANGES.has(type)) return;
+  // A lease that runs out says nothing: the server's heartbeat is the time to look.
+  if (!CHANGES.has(type) && !(type === "HEARTBEAT" && document.querySelector("[data-lease]"))) return;
   timer ||= setTimeout(refresh, GENTLE_MS);
   if (!meanwhile || type !== "MEMORY_CHANGED") return;
   const { namespace, key, rev } = meanwhile.dataset;

@@ -222,6 +222,31 @@ export interface ErrorsRecorded {
   redacted: Redacted;
 }
 
+export interface KnownError {
+  fingerprint: string;
+  kind: string;
+  message: string;
+  first_seen: string;
+  last_seen: string;
+  count: number;
+}
+
+/** `omitted`: what the budget left out of a section, and where to read it. */
+export interface Context {
+  project: { id: string; path: string; name: string; created_at: string; last_session_at: string | null };
+  session_count: number;
+  baselines: { count: number; names: string[] };
+  api_schema: { endpoint_count: number; updated_at: string | null };
+  noise: { total: number; auto: number; manual: number; filtered: number };
+  errors: { unresolved: KnownError[]; resolved: (KnownError & { resolved_at: string; known_fix: string })[] };
+  performance: { endpoints: number; degraded: { endpoint: string; run: number; p95_ms: number; earlier_p95_ms: number }[] };
+  handoff: object | null;
+  session: object | null;
+  ai_states: object[];
+  omitted: { section: string; count: number; href: string }[];
+  skipped: { namespace: string; key: string }[];
+}
+
 export interface Connection {
   readonly project: string;
   readonly session: Session | null;
@@ -230,7 +255,7 @@ export interface Connection {
   readonly memory: Memory;
   reportErrors(errors: readonly ErrorReport[], options?: AsRun): Promise<ErrorsRecorded>;
   /** What a new run should know, cut to the budget (in tokens); null where there is no project yet. */
-  context(options?: { budget?: number }): Promise<Record<string, unknown> | null>;
+  context(options?: { budget?: number }): Promise<Context | null>;
   peek(): State | null;
   resume(): Promise<State>;
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;

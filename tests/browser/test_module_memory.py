@@ -66,3 +66,15 @@ def test_an_etag_guards_a_value_and_a_lease_the_memory(page: Frontend, api: Call
 
 def test_a_value_that_json_cannot_hold_is_not_sent(page: Frontend) -> None:
     assert do(page, "return refusal(memory.set('notes', 'a', undefined));")[0] == "TypeError"
+
+
+def test_errors_are_reported_and_a_new_run_is_told_of_them(page: Frontend) -> None:
+    assert do(page, "return window.chat.context();") is None
+    what = "{ message: 'x is undefined', kind: 'ReferenceError', stack: new Error('x').stack }"
+    report = f"return window.chat.reportErrors([{what}]);"
+    first, second = do(page, report), do(page, report)
+    assert (first["recorded"], first["new"], second["new"]) == (1, 1, 0)
+    assert first["fingerprints"] == second["fingerprints"]
+    told = do(page, "return window.chat.context({ budget: 2000 });")
+    assert [error["count"] for error in told["errors"]["unresolved"]] == [2]
+    assert told["session_count"] == 1
