@@ -28,6 +28,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/", projects.project_sessions, name="project"),
     path("projects/<uuid:project_id>/handoff/", handoff.project_handoff, name="project_handoff"),
     path("projects/<uuid:project_id>/handoff/compare/", handoff.compare, name="compare_handoff"),
+    path("projects/<uuid:project_id>/handoff/item/", handoff_acts.item_page, name="handoff_item"),
     path("projects/<uuid:project_id>/handoff/<int:number>/", handoff.snapshot, name="handoff_snapshot"),
     path("projects/<uuid:project_id>/handoff/<slug:name>/", handoff_acts.act, name="handoff_act"),
     path("projects/<uuid:project_id>/activity/", activity.project_activity, name="project_activity"),

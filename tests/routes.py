@@ -150,6 +150,7 @@ PAGES: dict[str, Row | None] = {
     "project_handoff": Row("GET", "/projects/{project}/handoff/"),
     "compare_handoff": Row("GET", "/projects/{project}/handoff/compare/?from=1&to=live"),
     "handoff_snapshot": Row("GET", "/projects/{project}/handoff/1/"),
+    "handoff_item": Row("GET", "/projects/{project}/handoff/item/?kind=decisions&item=d1"),
     "handoff_act": Row("POST", "/projects/{project}/handoff/freeze/"),
     "project_activity": Row("GET", "/projects/{project}/activity/"),
     "project_settings": Row("GET", "/projects/{project}/settings/"),

@@ -38,24 +38,15 @@ class Change:
     lines: list[Line]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    changes: list[Change]
-
-    def count(self, how: str) -> int:
-        return sum(change.how == how for change in self.changes)
-
-    @property
-    def told(self) -> str:
-        counts = [(self.count(how), how) for how in ("added", "removed", "changed")]
-        return ", ".join(f"{count:,} {how}" for count, how in counts if count) or "nothing changed"
+def counted(found: dict[str, list[Any]]) -> str:
+    counts = ((len(found[how]), how) for how in ("added", "removed", "changed"))
+    return ", ".join(f"{count:,} {how}" for count, how in counts if count) or "nothing changed"
 
 
-def shown_difference(found: dict[str, list[Any]]) -> Difference:
+def shown_changes(found: dict[str, list[Any]]) -> list[Change]:
     changes = [Change("added", ONE[one["kind"]], _lines(one["kind"], {}, one["item"])) for one in found["added"]]
     changes += [Change("changed", ONE[one["kind"]], _lines(one["kind"], one["from"], one["to"])) for one in found["changed"]]
-    changes += [Change("removed", ONE[one["kind"]], _lines(one["kind"], one["item"], {})) for one in found["removed"]]
-    return Difference(changes)
+    return changes + [Change("removed", ONE[one["kind"]], _lines(one["kind"], one["item"], {})) for one in found["removed"]]
 
 
 def _lines(kind: str, old: Any, new: Any) -> list[Line]:

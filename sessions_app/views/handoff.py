@@ -3,7 +3,6 @@
 import hashlib
 import uuid
 from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -27,7 +26,7 @@ from sessions_app.queries.handoff import (
 )
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.states import read_json
-from sessions_app.views.differences import Difference, shown_difference
+from sessions_app.views.differences import counted, shown_changes
 from sessions_app.views.frame import caller_of
 from sessions_app.views.markdown import render as render_text
 
@@ -72,8 +71,6 @@ class Item:
     says: str
     details: dict[str, Any]
     mark: str
-    fields: list[tuple[Field, str]]
-    refused: bool
 
     @property
     def key(self) -> str:
@@ -82,21 +79,13 @@ class Item:
 
     @property
     def rejected(self) -> list[str]:
-        return _lines(self.details.get("rejected"))
+        return lines_of(self.details.get("rejected"))
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     kind: Kind
     items: list[Item]
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """An edit that met a newer text, of an item or (no id) of the summary; and what the editor wrote."""
-
-    item_id: str
-    words: dict[str, str] = dataclass_field(default_factory=dict)
 
 
 @login_required
@@ -107,10 +96,8 @@ def project_handoff(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse
     return handoff_page(request, project_id)
 
 
-def handoff_page(
-    request: HttpRequest, project_id: uuid.UUID, *, refused: Refused | None = None, status: int = 200
-) -> HttpResponse:
-    """Live, with the snapshots; alone where the page brings itself up to date."""
+def handoff_page(request: HttpRequest, project_id: uuid.UUID, *, draft: str | None = None, status: int = 200) -> HttpResponse:
+    """Live, with the snapshots; alone where the page brings itself up to date. `draft`: a summary that met a newer one."""
     caller = caller_of(request)
     project = get_project(caller=caller, project_id=project_id)
     live = get_handoff(caller=caller, project_id=project_id)
@@ -118,10 +105,10 @@ def handoff_page(
     rows = list_snapshots(caller=caller, project_id=project_id, before=_before(request), limit=A_PAGE)
     context = {
         "project": project,
-        "groups": shown_groups(content, refused),
+        "groups": shown_groups(content),
         "summary": content["summary"],
-        "summary_draft": refused.words.get("summary", content["summary"]) if refused else content["summary"],
-        "summary_refused": refused is not None and not refused.item_id,
+        "summary_draft": content["summary"] if draft is None else draft,
+        "summary_refused": draft is not None,
         "summary_html": render_text(content["summary"]),
         "summary_mark": mark_of(content["summary"]),
         "live": live,
@@ -148,7 +135,7 @@ def snapshot(request: HttpRequest, project_id: uuid.UUID, number: int) -> HttpRe
         "groups": shown_groups(payload),
         "summary_html": render_text(payload.get("summary", "")),
         "markdown": markdown(row),
-        "drift": shown_difference(difference(payload, live)),
+        "drift": counted(difference(payload, live)),
     }
     shown = {"project": project, "here": project.id, "tab": "handoff", **context}
     return render(request, "sessions_app/handoff_snapshot.html", shown)
@@ -165,32 +152,30 @@ def compare(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     newest = str(numbers[0]) if numbers else LIVE
     sides = request.GET.get("from", newest), request.GET.get("to", LIVE)
     old, new = (_content(caller, project, side) for side in sides)
+    found = difference(old, new)
     context = {"old": sides[0], "new": sides[1], "numbers": [str(number) for number in numbers]}
-    shown = {"project": project, "here": project.id, "tab": "handoff", **context, "found": shown_difference(difference(old, new))}
-    return render(request, "sessions_app/handoff_compare.html", shown)
+    shown = {"project": project, "here": project.id, "tab": "handoff", "told": counted(found), "changes": shown_changes(found)}
+    return render(request, "sessions_app/handoff_compare.html", {**shown, **context})
 
 
-def shown_groups(content: dict[str, Any], refused: Refused | None = None) -> list[Group]:
-    return [Group(KINDS[kind], [_item(KINDS[kind], item, refused) for item in content.get(kind, [])]) for kind in LISTS]
+def shown_groups(content: dict[str, Any]) -> list[Group]:
+    return [Group(KINDS[kind], [shown_item(KINDS[kind], item) for item in content.get(kind, [])]) for kind in LISTS]
 
 
-def _item(kind: Kind, item: dict[str, Any], refused: Refused | None) -> Item:
-    met = refused is not None and refused.item_id == item["id"]
-    drafts = refused.words if refused is not None and met else {}
-    fields = [(field, drafts.get(field.name, "\n".join(_lines(item.get(field.name))))) for field in kind.fields]
-    return Item(item["id"], item[kind.fields[0].name], item, mark_of(item), fields, met)
+def shown_item(kind: Kind, item: dict[str, Any]) -> Item:
+    return Item(item["id"], item[kind.fields[0].name], item, mark_of(item))
 
 
-def _lines(value: str | list[str] | None) -> list[str]:
+def lines_of(value: str | list[str] | None) -> list[str]:
     return [value] if isinstance(value, str) else value or []
 
 
-def _drift(caller: Caller, project: Project, number: int, content: dict[str, Any]) -> Difference | None:
-    """Against the newest snapshot, where there is one."""
+def _drift(caller: Caller, project: Project, number: int, content: dict[str, Any]) -> str:
+    """How far it went on since the newest snapshot, where there is one."""
     if not number:
-        return None
+        return ""
     row = get_snapshot(caller=caller, project_id=project.id, number=number)
-    return shown_difference(difference(read_json(row.payload), content))
+    return counted(difference(read_json(row.payload), content))
 
 
 def _content(caller: Caller, project: Project, side: str) -> dict[str, Any]:

@@ -10,15 +10,20 @@ import orjson
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.errors import Conflict, Invalid, NotFound
 from sessions_app.models import Caller
+from sessions_app.queries.handoff import content_of, get_handoff
+from sessions_app.queries.projects import get_project
 from sessions_app.schemas.handoff import Decision, File, Item, Risk
 from sessions_app.services import handoff
 from sessions_app.views.frame import caller_of
-from sessions_app.views.handoff import KINDS, Kind, Refused, handoff_page
+from sessions_app.views.handoff import KINDS, Kind, handoff_page, lines_of, shown_item
 from sessions_app.views.telling import told
 
 MODELS: dict[str, type[Item]] = {"decisions": Decision, "files": File, "risks": Risk}
@@ -114,15 +119,43 @@ def act(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
 
 
 def _show_newer(request: HttpRequest, project_id: uuid.UUID, form: QueryDict) -> HttpResponse:
-    """The page as it is now, its form still holding what the editor wrote."""
-    if request.htmx:  # type: ignore[attr-defined]
-        reply = handoff_page(request, project_id, refused=Refused(form.get("item", "")), status=412)
-        reply["Stillhere-Message"] = quote(CHANGED)
-        return reply
-    messages.error(request, CHANGED)
-    return handoff_page(
-        request, project_id, refused=Refused(form.get("item", ""), {name: str(value) for name, value in form.items()}), status=412
-    )
+    """What it says now, above a form that still holds what the editor wrote."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        messages.error(request, CHANGED)
+    words = {name: str(value) for name, value in form.items()}
+    if "kind" in form:
+        reply = _item_page(request, project_id, form, words=words, status=412)
+    else:
+        reply = handoff_page(request, project_id, draft=words.get("summary", ""), status=412)
+    reply["Stillhere-Message"] = quote(CHANGED)
+    return reply
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def item_page(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """The form for one item; alone where it takes the item's place on the tab."""
+    return _item_page(request, project_id, request.GET)
+
+
+def _item_page(
+    request: HttpRequest, project_id: uuid.UUID, form: QueryDict, *, words: dict[str, str] | None = None, status: int = 200
+) -> HttpResponse:
+    """`words`: what was written, where it met a newer text."""
+    caller, kind = caller_of(request), _kind(form)
+    project = get_project(caller=caller, project_id=project_id)
+    present = content_of(get_handoff(caller=caller, project_id=project_id))[kind.name]
+    found = next((item for item in present if item["id"] == form.get("item")), None)
+    if found is None:
+        raise NotFound
+    stored = {field.name: "\n".join(lines_of(found.get(field.name))) for field in kind.fields}
+    fields = [(field, {**stored, **(words or {})}[field.name]) for field in kind.fields]
+    context = {"project": project, "here": project.id, "tab": "handoff", "kind": kind, "item": shown_item(kind, found)}
+    name = "handoff_item.html#item" if request.htmx else "handoff_item.html"  # type: ignore[attr-defined]
+    shown = {**context, "fields": fields, "refused": words is not None}
+    return render(request, f"sessions_app/{name}", shown, status=status)
 
 
 def _named(kind: Kind, form: QueryDict) -> dict[str, str]:

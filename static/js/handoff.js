@@ -6,17 +6,7 @@ import { toast } from "./toasts.js";
 
 const NEWS = new Set(["HANDOFF_CHANGED", "HANDOFF_FROZEN", "RESYNC"]);
 const root = document.getElementById("handoff");
-let told = "";
-
-/* The line stands in a part that may be put in anew. */
-function say(words) {
-  told = words;
-  document.getElementById("live-state").textContent = words;
-}
-
-const parts = new Parts(root, {
-  placed: () => say(told),
-  failed: () => toast("This page is not up to date: the server does not answer."),
-});
+const say = (words) => (document.getElementById("live-state").textContent = words);
+const parts = new Parts(root, { failed: () => toast("This page is not up to date: the server does not answer.") });
 const heard = ({ type }) => NEWS.has(type) && parts.refresh();
 follow({ project: root.dataset.project, since: Number(root.dataset.events), say, heard, opened: () => parts.refresh() });

@@ -19,10 +19,16 @@ export class Parts {
     document.body.addEventListener("changed", () => this.refresh());
     // A form that was sent stays until its answer was heard.
     root.addEventListener("htmx:beforeRequest", () => (this.busy += 1));
-    root.addEventListener("htmx:afterRequest", ({ target, detail }) => {
-      if (detail.xhr.status < 400) done(target);
-      else if (detail.xhr.status === 412) this._put(detail.xhr.responseText, { newer: true });
+    root.addEventListener("htmx:afterRequest", ({ detail: { elt, xhr } }) => {
+      if (elt.matches("form") && xhr.status < 400) done(elt);
+      if (xhr.status === 412) this._putOne(xhr.responseText, elt.closest("[data-part]").id);
       this._free();
+    });
+    root.addEventListener("click", (event) => {
+      if (!event.target.closest("[data-cancel]")) return;
+      event.preventDefault();
+      giveUp(event.target.closest("[data-part]"));
+      this.refresh();
     });
     placed?.();
   }
@@ -61,16 +67,18 @@ export class Parts {
     }
   }
 
-  /** `newer`: also where somebody is writing, whose words go along. */
-  _put(html, { newer = false } = {}) {
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    template.content.querySelectorAll("[data-copy], [data-copy-from]").forEach((button) => (button.hidden = false));
-    const fresh = [...template.content.querySelectorAll("[data-part]")];
+  _put(html) {
+    const fresh = partsOf(html);
     const wanted = new Set(fresh.map(({ id }) => id));
     for (const part of [...this.root.querySelectorAll("[data-part]")]) if (!wanted.has(part.id) && !kept(part)) this._remove(part);
     const places = fresh.map((part) => ({ part, parent: part.parentElement?.id, before: part.previousElementSibling?.id }));
-    for (const place of places) this._place(place, newer);
+    for (const place of places) if (!kept(document.getElementById(place.part.id))) this._place(place);
+  }
+
+  /** A newer text, also where somebody is writing: their words go along. */
+  _putOne(html, id) {
+    const part = partsOf(html).find((one) => one.id === id);
+    if (part) this._place({ part });
   }
 
   _remove(part) {
@@ -80,10 +88,10 @@ export class Parts {
   }
 
   /** `parent` and `before` are the ids of what it stands in and after. */
-  _place({ part, parent, before }, newer) {
+  _place({ part, parent, before }) {
     const source = part.outerHTML.replace(SECRET, "");
     const standing = document.getElementById(part.id);
-    if (standing && (shown.get(standing) === source || (kept(standing) && !newer))) return;
+    if (standing && shown.get(standing) === source) return;
     shown.set(part, source);
     if (standing) replace(standing, part);
     else if (before && document.getElementById(before)) document.getElementById(before).after(part);
@@ -92,17 +100,30 @@ export class Parts {
   }
 }
 
-/* A part with `data-part="kept"` is not taken from under the hands of who writes in it. */
-const kept = (part) => part.dataset.part === "kept" && [...part.querySelectorAll("textarea, input")].some(written);
+function partsOf(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  template.content.querySelectorAll("[data-copy], [data-copy-from]").forEach((button) => (button.hidden = false));
+  return [...template.content.querySelectorAll("[data-part]")];
+}
 
-/** What was saved is no draft any more: a form with `data-done="reset"` is for the next one, any other is folded. */
+/* A part with `data-part="kept"` is not taken from under the hands of who writes in it. */
+const kept = (part) => part?.dataset.part === "kept" && (part.hasAttribute("data-editing") || [...part.querySelectorAll("textarea")].some(written));
+
+/** What was saved is no draft any more. A form with `data-done="reset"` is for the next one. */
 function done(form) {
   if (form.dataset.done === "reset") form.reset();
-  for (const field of form.querySelectorAll(FIELDS)) if ("defaultValue" in field) field.defaultValue = field.value;
-  const fold = form.dataset.done === "fold" && form.closest("details");
-  if (!fold) return;
-  fold.open = false;
-  fold.querySelector("summary").focus();
+  else for (const field of form.querySelectorAll("textarea")) field.defaultValue = field.value;
+  giveUp(form.closest("[data-part]"));
+  form.closest("details.edit:not([open])")?.querySelector("summary").focus();
+}
+
+function giveUp(part) {
+  if (!part) return;
+  part.removeAttribute("data-editing");
+  shown.delete(part);
+  for (const fold of part.querySelectorAll("details.edit")) fold.open = false;
+  for (const field of part.querySelectorAll("textarea")) field.value = field.defaultValue;
 }
 
 function replace(standing, fresh) {
@@ -122,7 +143,7 @@ function replace(standing, fresh) {
   standing.replaceWith(fresh);
   for (const [part, height] of heights) if (find(part)) find(part).scrollTop = height;
   if (!focused) return;
-  const heir = find(focused) || fresh;
+  const heir = find(focused) || fresh.querySelector("[data-heir]") || fresh;
   heir.focus({ preventScroll: true });
   if (selection && heir !== fresh && heir.type !== "email") heir.setSelectionRange?.(...selection);
 }

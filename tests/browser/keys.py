@@ -1,5 +1,8 @@
 """A person who has no mouse."""
 
+import contextlib
+
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -23,11 +26,17 @@ class Keyboard:
     def at(self) -> WebElement:
         return self.browser.driver.switch_to.active_element
 
+    def name(self) -> str:
+        """Of what has the focus; the page may put it in anew while one asks."""
+        while True:
+            with contextlib.suppress(StaleElementReferenceException):
+                return str(self.at.accessible_name)
+
     def go_to(self, name: str, *, backwards: bool = False) -> None:
         """Tab until what has the focus has this accessible name; one that ends with … may go on."""
         seen: list[str] = []
         for _ in range(MOST_STEPS):
-            present = self.at.accessible_name
+            present = self.name()
             if present == name or (name.endswith("…") and present.startswith(name[:-1])):
                 return
             seen.append(present)

@@ -64,6 +64,28 @@ def test_a_plan_outlives_a_hard_reload_with_what_is_done_of_it(chat: ChatPage, a
     assert chat.browser.complaints() == []
 
 
+def test_the_immortality_test_with_a_plan(chat: ChatPage) -> None:
+    """Seed 001: say the code, trigger a plan, reload hard; history and plan are back, and the code is known."""
+    chat.open()
+    chat.say("My secret code is 777.")
+    chat.until_answered("secret code is 777.")
+    chat.until_still()
+    chat.say("Create file secret.txt")
+    chat.until(lambda texts: len(texts) == 4)
+    chat.until_still()
+    chat.press("Make a plan")
+    chat.browser.until(f"{STEPS[:-1]}.length === 2;")
+    chat.until_still()
+    shown = chat.texts()
+    chat.browser.until("return /^Saved /.test(document.getElementById('chat-quiet').textContent);")
+    chat.reload_hard()
+    assert chat.texts() == shown
+    assert chat.browser.run(STEPS) == ["My secret code is 777.:pending", "Create file secret.txt:pending"]
+    chat.say("What is my code?")
+    chat.until(lambda texts: texts[-1] == "Your secret code is 777.")
+    assert len(chat.browser.run(STEPS)) == 2
+
+
 def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent: Any) -> None:
     plan(chat)
     session = stored(agent, chat)["session"]["id"]

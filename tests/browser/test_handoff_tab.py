@@ -39,6 +39,13 @@ class Tab:
     def until_says(self, *texts: str) -> None:
         self.browser.until(f"return JSON.stringify({SAYS[7:-1]}) === JSON.stringify(args);", *texts)
 
+    def edit(self, says: str) -> None:
+        """Opens its form, in which the first field has the focus."""
+        self.keyboard.choose(f"Edit {says}")
+        self.browser.until(
+            "return document.activeElement.closest('[data-editing]')?.querySelector('textarea') === document.activeElement;"
+        )
+
     def live(self) -> Any:
         return self.api.get(f"/projects/{self.project}/handoff").json()
 
@@ -62,7 +69,7 @@ def test_decide_freeze_and_compare_with_the_keyboard_alone(tab: Tab) -> None:
     tab.until_says("Ship on Monday")
     keys.choose("Freeze", backwards=True)
     tab.until_toast("Frozen as snapshot 1")
-    keys.choose("Edit Ship on Monday")
+    tab.edit("Ship on Monday")
     keys.write("Decision", " at noon")
     keys.choose("Save decision")
     tab.until_says("Ship on Monday at noon")
@@ -71,7 +78,7 @@ def test_decide_freeze_and_compare_with_the_keyboard_alone(tab: Tab) -> None:
     keys.choose("Compare snapshot 1 to live")
     tab.browser.until("return document.querySelector('.changes ins')?.textContent === ' at noon';")
     assert_accessible(tab.browser)
-    keys.choose("/home/alice/shop")
+    keys.choose("Handoff")
     tab.browser.until(LIVE)
     keys.choose("Snapshot 1")
     tab.browser.until("return document.getElementById('markdown')?.textContent.includes('Ship on Monday');")
@@ -83,11 +90,11 @@ def test_what_an_agent_writes_appears_and_what_one_writes_oneself_stays(tab: Tab
     item = tab.add("old")
     tab.open()
     keys = tab.keyboard
-    keys.choose("Edit old")
+    tab.edit("old")
     keys.write("Decision", " and mine")
     tab.add("another")
     tab.browser.until(f"{SAYS[:-1]}.includes('another');")
-    assert keys.at.accessible_name == "Decision"
+    assert keys.name() == "Decision"
     tab.api.patch(f"/projects/{tab.project}/handoff/decisions/{item}", {"text": "theirs"})
     tab.browser.pause(0.5)
     assert tab.browser.run("return document.activeElement.value;") == "old and mine"
@@ -102,10 +109,21 @@ def test_what_an_agent_writes_appears_and_what_one_writes_oneself_stays(tab: Tab
     assert tab.live()["decisions"][0]["text"] == "old and mine"
 
 
+def test_an_edit_is_given_up(tab: Tab) -> None:
+    tab.add("Ship on Monday")
+    tab.open()
+    tab.edit("Ship on Monday")
+    tab.keyboard.write("Decision", " at noon")
+    tab.keyboard.choose("Cancel")
+    tab.until_says("Ship on Monday")
+    assert tab.keyboard.name() == "Edit Ship on Monday"
+    assert tab.live()["rev"] == 1
+
+
 def test_take_out_and_undo(tab: Tab) -> None:
     tab.add("Ship on Monday")
     tab.open()
-    tab.keyboard.choose("Edit Ship on Monday")
+    tab.edit("Ship on Monday")
     tab.keyboard.choose("Take out Ship on Monday")
     tab.until_toast("Took out the decision.")
     tab.until_says()

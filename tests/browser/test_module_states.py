@@ -90,8 +90,9 @@ def test_a_state_saved_in_a_tunnel_goes_when_the_network_is_back(page: Frontend)
     page.browser.offline()
     for number in range(5):
         page.browser.run(SAVE_UNSEEN, {"context": {"turn": number}})
-    assert page.browser.run("return (await window.chat._link.states.shown).context.turn;") == 4
+    assert not page.browser.run("return await window.chat.settled(100);")
     page.browser.online()
+    page.settle()
     wait_for(lambda: '"turn":4' in (AgentState.objects.values_list("content", flat=True).first() or "").replace(" ", ""))
 
 

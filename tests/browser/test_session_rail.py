@@ -75,7 +75,7 @@ def test_the_rail_follows_what_agents_save_and_keeps_what_one_does_there(
     signed_in.until("return document.querySelector('#rail-question').textContent.includes('another text');")
     assert signed_in.run("return document.querySelector('#rail-ai-claude-notes').open;")
     keyboard = Keyboard(signed_in)
-    assert keyboard.at.accessible_name == "Note to the agent"
+    assert keyboard.name() == "Note to the agent"
     keyboard.press("rd")
     assert signed_in.run("return document.activeElement.value;") == "half a word"
     answer = f"/sessions/{chat.id}/agent-state/pending-action/a1/resolve"
@@ -107,6 +107,6 @@ def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: Live
         assert_accessible(signed_in)
         keyboard.press("\ue00c")
         assert not signed_in.run("return document.querySelector('#rail').checkVisibility();")
-        assert keyboard.at.accessible_name == "Details"
+        assert keyboard.name() == "Details"
     finally:
         signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -53,7 +53,7 @@ def test_work_is_carried_over_with_the_keyboard_alone(signed_in: Browser, server
     assert_accessible(signed_in)
     keys.write("Find a session or project", "a targ")
     signed_in.until("return document.querySelectorAll('#transfer-places label').length === 1;")
-    assert keys.at.accessible_name == "Find a session or project"
+    assert keys.name() == "Find a session or project"
     keys.press("\ue007")  # Enter finds nothing more, and leaves nothing.
     keys.go_to("A target in…")
     keys.press(" ")

@@ -45,11 +45,13 @@ class Tab:
 
     def form_of(self, words: str) -> dict[str, str]:
         """The hidden fields of the form that edits the item that says this."""
-        for form in re.findall(r"<form.*?</form>", self.read(), re.DOTALL):
-            hidden = dict(re.findall(r'name="(kind|item|mark)" value="([^"]*)"', form))
-            if "handoff/edit/" in form and f">{words}</textarea>" in unescape(form):
-                return hidden
-        raise AssertionError(f"no form for {words!r}")
+        links = re.findall(r'<a[^>]*? href="([^"]+/item/[^"]+)"[^>]*>Edit<span[^>]*> ([^<]*)</span>', self.read())
+        [address] = [unescape(address) for address, says in links if unescape(says) == words]
+        return self.hidden(self.page.get(address).content.decode())
+
+    def hidden(self, shown: str) -> dict[str, str]:
+        [form] = re.findall(r'<form[^>]*handoff/edit/".*?</form>', shown, re.DOTALL)
+        return dict(re.findall(r'name="(kind|item|mark)" value="([^"]*)"', form))
 
     def summary_mark(self) -> str:
         [form] = re.findall(r'<form[^>]*handoff/summary/".*?</form>', self.read(), re.DOTALL)
@@ -116,7 +118,8 @@ def test_an_edit_of_one_item_does_not_meet_edits_of_others(tab: Tab) -> None:
     tab.send("add", kind="risks", text="two")
     assert tab.send("edit", **seen, text="ONE!").status_code == 302
     assert tab.send("summary", summary="where it stands", mark=summary).status_code == 302
-    assert tab.send("summary", summary="another", mark=summary).status_code == 412
+    late = tab.send("summary", summary="another <one>", mark=summary)
+    assert (late.status_code, ">another &lt;one&gt;</textarea>" in late.content.decode()) == (412, True)
     assert (tab.live()["summary"], [item["text"] for item in tab.live()["risks"]]) == ("where it stands", ["ONE!", "two"])
 
 
@@ -127,6 +130,7 @@ def test_what_somebody_took_out_is_not_edited_back(tab: Tab) -> None:
     refused = tab.send_by_script("edit", **seen, text="ONE")
     assert (refused.status_code, "took%20this%20out" in refused["Stillhere-Message"]) == (409, True)
     assert tab.send("delete", **seen).status_code == 404
+    assert tab.page.get(f"{tab.address}item/?kind=risks&item={seen['item']}").status_code == 404
 
 
 def test_a_form_that_stays_on_the_page_gets_the_newer_text_and_its_toast(tab: Tab) -> None:

@@ -125,7 +125,7 @@ export class Link {
   /** Resolves once everything is acknowledged; false if it is not by then. */
   async settled(milliseconds = 10_000) {
     const until = Date.now() + milliseconds;
-    while (this.unsent || this.present.length > 0) {
+    while (this.unsent || this.present.length > 0 || this.states.due.length > 0) {
       if (Date.now() > until || this.present.some((entry) => entry.refused)) return false;
       if (this.present.length === 0) await within(this.pump(), Math.max(1, until - Date.now()));
       await sleep(15);
@@ -191,7 +191,7 @@ export class Link {
   }
 
   close() {
-    if (this.unsent || this.waiting.length > 0) this.flush();
+    if (this.unsent || this.waiting.length > 0 || this.states.due.length > 0) this.flush();
     this.closed = true;
     clearTimeout(this.timer);
     clearTimeout(this.mirroring);
