@@ -27,6 +27,7 @@ from sessions_app.models import (
     PendingAction,
     Project,
 )
+from sessions_app.queries.export_cleaning import clean_snapshot, clean_state
 
 USER = ""
 
@@ -76,14 +77,14 @@ KINDS: list[Kind] = [
     Kind("clearing", Clearing, "session", "session"),
     Kind("message", Message, "session", "session"),
     Kind("conflict_copy", ConflictCopy, "session", "session", ("created_at", "id")),
-    Kind("agent_state", AgentState, "session", "session"),
-    Kind("agent_state_version", AgentStateVersion, "agent_state", "state", ("rev",)),
-    Kind("pending_action", PendingAction, "session", "session"),
-    Kind("ai_state", AiState, "session", "session", ("ai_id",)),
-    Kind("ai_state_version", AiStateVersion, "ai_state", "state", ("rev",)),
+    Kind("agent_state", AgentState, "session", "session", clean=clean_state),
+    Kind("agent_state_version", AgentStateVersion, "agent_state", "state", ("rev",), clean=clean_state),
+    Kind("pending_action", PendingAction, "session", "session", clean=clean_state),
+    Kind("ai_state", AiState, "session", "session", ("ai_id",), clean=clean_state),
+    Kind("ai_state_version", AiStateVersion, "ai_state", "state", ("rev",), clean=clean_state),
     # With a project that is made, not beside what another handoff has numbered already.
-    Kind("handoff", Handoff, "project", "project"),
-    Kind("handoff_snapshot", HandoffSnapshot, "project", "project", ("number",)),
+    Kind("handoff", Handoff, "project", "project", clean=clean_state),
+    Kind("handoff_snapshot", HandoffSnapshot, "project", "project", ("number",), clean=clean_snapshot),
 ]
 
 

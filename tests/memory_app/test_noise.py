@@ -16,9 +16,10 @@ from tests.memory_app.test_errors import record
 
 
 @pytest.fixture(autouse=True)
-def committed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test's transaction never commits: what waits for the commit happens now."""
-    monkeypatch.setattr(transaction, "on_commit", lambda act, **options: act())
+def committed_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests' transaction never commits: what waits for the commit happens now."""
+    if "shared" not in request.fixturenames:
+        monkeypatch.setattr(transaction, "on_commit", lambda act, **options: act())
 
 
 def rule(pattern: str, kind: str = "substring", **fields: Any) -> dict[str, Any]:
@@ -156,3 +157,25 @@ def test_damaged_rules_are_no_rules(memory: Memory, value: str) -> None:
     use(memory, rule("n"))
     MemoryEntry.objects.filter(namespace="noise").update(value=value, rev=77)
     assert record(memory, *messages("n"))["recorded"] == 1
+
+
+class Undone(Exception):
+    pass
+
+
+def test_rules_of_a_write_that_was_undone_are_forgotten(shared: Memory) -> None:
+    """The rev that was rolled back is given again, to other rules."""
+
+    def store_use_and_fail() -> None:
+        with transaction.atomic():
+            use(shared, rule("one"))
+            assert record(shared, *messages("one"))["filtered"] == 1
+            raise Undone
+
+    with pytest.raises(Undone):
+        store_use_and_fail()
+    use(shared, rule("two"))
+    assert shared.get("noise/config").json()["rev"] == 1
+    recorded = record(shared, *messages("one", "two"))
+    assert [fingerprint is None for fingerprint in recorded["fingerprints"]] == [False, True]
+    assert filtered_by_rule(uuid.UUID(shared.project)) == {"two": 1}

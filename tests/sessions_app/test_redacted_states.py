@@ -1,5 +1,6 @@
 """Secrets do not reach the store by way of agent state, AI state, actions or handoff; the answer counts them."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from sessions_app.models import AgentState, AiState, AiStateVersion, Handoff, PendingAction
+from sessions_app.models import AgentState, AiState, AiStateVersion, Handoff, HandoffSnapshot, PendingAction
 from tests.chat import Chat
+from tests.sessions_app.test_exports import download, purge, resealed, rows, upload
 
 SECRET = "ghp_" + "a1B2" * 9
 TOLD = {"note": f"use {SECRET}", "headers": {"Cookie": f"id={SECRET}"}}
@@ -20,7 +22,9 @@ def chat(api: Callable[..., Any], alice: User, path: str) -> Chat:
 
 
 def stored() -> str:
-    rows = [list(model.objects.values()) for model in (AgentState, AiState, AiStateVersion, Handoff, PendingAction)]
+    rows = [
+        list(model.objects.values()) for model in (AgentState, AiState, AiStateVersion, Handoff, HandoffSnapshot, PendingAction)
+    ]
     return json.dumps(rows, default=str)
 
 
@@ -56,3 +60,24 @@ def test_a_handoff_is_stored_without_them(chat: Chat) -> None:
     assert chat.api.patch(f"{address}/decisions/d1", {"rationale": SECRET}).json()["redacted"] == {"github_token": 1}
     assert chat.api.patch(address, {"summary": SECRET}).json()["redacted"] == {"github_token": 1}
     assert SECRET not in stored()
+
+
+def test_no_secret_comes_in_by_a_file(chat: Chat) -> None:
+    """Each place where a file can have one, written there past the rules."""
+    project = chat.api.get(f"/sessions/{chat.id}").json()["session"]["project_id"]
+    address = f"/sessions/{chat.id}/agent-state"
+    chat.api.put(address, {"context": "PLACE", "pending_action": {"id": "a1", "kind": "deploy", "payload": "PLACE"}})
+    chat.api.post(f"{address}/pending-action/a1/resolve", {"decision": "approve", "note": "PLACE"})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": "PLACE"})
+    chat.api.post(f"/projects/{project}/handoff/decisions", {"text": "PLACE"})
+    chat.api.post(f"/projects/{project}/handoff/freeze")
+    content = download(chat.api)
+    places = content.count(b"PLACE")
+    assert places >= 9
+    purge(chat.api)
+    planted = rows(content.replace(b"PLACE", SECRET.encode()))
+    assert upload(chat.api, resealed([content.splitlines()[0], *planted])).status_code == 200
+    assert SECRET not in stored()
+    assert stored().count("[REDACTED:github_token]") == places
+    snapshot = HandoffSnapshot.objects.get()
+    assert snapshot.sha256 == hashlib.sha256(snapshot.payload.encode()).hexdigest()
