@@ -1,10 +1,9 @@
 """Numbers and times as people read them."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django import template
-from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -12,6 +11,17 @@ register = template.Library()
 # What only a renderer of Markdown wants to see, and white space of any length.
 MARKS = re.compile(r"```[\w-]*|[*`]+|^#{1,6} |^> ?", re.MULTILINE)
 SPACES = re.compile(r"\s+")
+NOW_SECONDS = 45
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+# Unit, its seconds, and up to how many seconds it is used.
+AGES = (
+    ("minute", MINUTE, HOUR),
+    ("hour", HOUR, DAY),
+    ("day", DAY, 14 * DAY),
+    ("week", 7 * DAY, 60 * DAY),
+    ("month", 30 * DAY, 730 * DAY),
+    ("year", 365 * DAY, float("inf")),
+)
 UNITS = ("KB", "MB", "GB", "TB")
 
 
@@ -48,9 +58,21 @@ def duration(milliseconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
 
 
+def ago(moment: datetime) -> str:
+    """In one unit, as `static/js/times.js` goes on to say it while the page stands."""
+    seconds = (moment - datetime.now(UTC)).total_seconds()
+    past = abs(seconds)
+    if past < NOW_SECONDS:
+        return "now"
+    unit, length = next((unit, length) for unit, length, most in AGES if past < most)
+    number = max(1, int(past // length))
+    words = f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"in {words}" if seconds > 0 else f"{words} ago"
+
+
 @register.filter
 def when(at: datetime | str) -> SafeString:
     """How long ago, with the exact time in the title."""
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at
     exact = moment.strftime("%Y-%m-%d %H:%M:%S UTC")
-    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, naturaltime(moment))
+    return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, ago(moment))

@@ -84,7 +84,7 @@ def remove_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """To the trash, for who typed the name."""
     caller = caller_of(request)
     project = get_project(caller=caller, project_id=project_id)
-    if request.POST.get("typed", "").strip() != str(project):
+    if request.POST.get("typed", "").strip() != str(project).strip():
         messages.error(request, f"Nothing is deleted: type “{project}” to delete it.")
         return redirect("project_settings", project_id)
     delete_project(caller=caller, project_id=project_id)
@@ -99,7 +99,7 @@ def erase_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Out of the trash for good, for who typed its path."""
     caller = caller_of(request)
     path = get_trashed(caller=caller, project_id=project_id).path
-    if request.POST.get("typed", "").strip() == path:
+    if request.POST.get("typed", "").strip() == path.strip():
         purge_project(caller=caller, project_id=project_id)
         messages.success(request, f"{path} is erased.")
     else:

@@ -3,6 +3,7 @@
 import { toast } from "./toasts.js";
 import "./dialog.js";
 import "./keyboard.js";
+import "./times.js";
 
 const THEMES = ["system", "light", "dark"];
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from sessions_app.models import Event, Message, Project
 from sessions_app.models.sql import now
-from sessions_app.templatetags.figures import count
+from sessions_app.templatetags.figures import ago, count
 from tests.chat import Chat
 
 
@@ -115,3 +115,21 @@ def test_what_is_not_in_the_trash_is_not_erased(page: Client, chat: Chat) -> Non
 
 def test_counts_have_thin_separators() -> None:
     assert [count(number) for number in (0, 999, 1_000, 1_234_567)] == ["0", "999", "1\u202f000", "1\u202f234\u202f567"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "now"),
+        (50, "1 minute ago"),
+        (3_590, "59 minutes ago"),
+        (2 * 3_600 + 5, "2 hours ago"),
+        (13 * 86_400 + 5, "13 days ago"),
+        (20 * 86_400, "2 weeks ago"),
+        (100 * 86_400, "3 months ago"),
+        (3 * 365 * 86_400 + 5, "3 years ago"),
+        (-90 * 86_400 - 5, "in 3 months"),
+    ],
+)
+def test_times_are_told_in_one_unit(seconds: int, words: str) -> None:
+    assert ago(now() - timedelta(seconds=seconds)) == words
