@@ -9,9 +9,8 @@ import orjson
 
 from sessions_app import events
 from sessions_app.errors import Conflict, Invalid
-from sessions_app.models import AgentState, AiState, Caller, ChatSession, Message
+from sessions_app.models import AgentState, AiState, Caller, ChatSession
 from sessions_app.models.event import EventType
-from sessions_app.models.message import Removal
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.states import read_json
 from sessions_app.services.agent_state import find_agent_state, keep_version, store_agent_state
@@ -168,8 +167,7 @@ class Carrying:
     def _messages(self) -> None:
         """Never in the way: an id that is taken makes a conflict copy."""
         before = {"message_count": self.target.message_count}
-        rows = Message.objects.filter(session_id=self.source.id, epoch=self.source.epoch, removed=Removal.NONE)
-        copied = copy_messages(rows, self.target, writer_id=self.writer_id)
+        copied = copy_messages(self.source, self.target, writer_id=self.writer_id)
         if copied.added:
             self.target.write()
             self._events.append((EventType.SESSION_SAVED, self.target, None))

@@ -61,17 +61,17 @@ def _answered(fork: Fork) -> Answer | None:
 
 def _fork(caller: Caller, source: LockedSession, project_id: uuid.UUID, up_to: str | None) -> SessionRow:
     original = ChatSession.objects.get(id=source.id)
-    rows = Message.objects.filter(session_id=source.id, epoch=source.epoch, removed=Removal.NONE)
+    last = None
     if up_to is not None:
+        rows = Message.objects.filter(session_id=source.id, epoch=source.epoch, removed=Removal.NONE)
         last = rows.filter(message_id=up_to).values_list("position", flat=True).first()
         if last is None:
             raise UnknownMessage(details={"up_to": up_to[:64]})
-        rows = rows.filter(position__lte=last)
     title = f"{original.title} (fork)"[:TITLE_LENGTH] if original.title else ""
     new = NewSession(title, original.opening_step)
     made = create_in(caller=caller, project_id=project_id, session_id=uuid.uuid4(), new=new)
     target = lock_session(caller=caller, session_id=made.id)
-    copy_messages(rows, target)
+    copy_messages(source, target, up_to=last)
     target.write()
     copy_states(source.id, made.id)
     return get_session(caller=caller, session_id=made.id)

@@ -1,21 +1,34 @@
 """A session's live messages in another session: under their ids where these are free, else as conflict copies."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import batched
-from typing import Any
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from sessions_app.models import ConflictCopy, Message
-from sessions_app.models.message import Status
-from sessions_app.models.sql import now
+from sessions_app.models.message import Removal, Status
+from sessions_app.models.sql import db_time, db_uuid, now
 from sessions_app.services.capping import drop_oldest
 from sessions_app.services.copies import Copies, content_of
 from sessions_app.services.locking import LockedSession
 
 BATCH = 500
 Reason = ConflictCopy.Reason
+_CONTENT = "message_id, role, text, parts, metadata, format, raw, parent_id, size_bytes, created_at"
+# One statement, so that a long session keeps nobody waiting for long.
+_COPY = (
+    f"INSERT INTO sessions_app_message ({_CONTENT}, status, session_id, epoch, position, rev, updated_at, "  # noqa: S608
+    "ver, writer_seq, removed) "
+    f"SELECT {_CONTENT}, CASE status WHEN '{Status.STREAMING.value}' THEN '{Status.INTERRUPTED.value}' ELSE status END, "
+    "%s, %s, %s + ROW_NUMBER() OVER (ORDER BY position), %s, %s, 1, 0, '' FROM sessions_app_message "
+    "WHERE session_id = %s AND epoch = %s AND removed = '' AND position <= %s AND message_id NOT IN ("
+    "SELECT message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s)"
+)
+_COPIED = (
+    "SELECT count(*), coalesce(sum(size_bytes), 0) FROM sessions_app_message WHERE session_id = %s AND rev = %s AND epoch = %s"
+)
 
 
 @dataclass(slots=True)
@@ -28,49 +41,50 @@ class Copied:
     dropped: int = 0
 
 
-def copy_messages(rows: "QuerySet[Message]", target: LockedSession, *, writer_id: str | None = None) -> Copied:
+def copy_messages(
+    source: LockedSession, target: LockedSession, *, up_to: int | None = None, writer_id: str | None = None
+) -> Copied:
     """After what the target has, in their order, written by nobody; what was streaming is interrupted there.
 
-    Changes the target's counters, but does not store them.
+    `up_to`: the last position to copy. Changes the target's counters, but does not store them.
     """
-    copied, rev, at = Copied(), target.rev + 1, now()
-    copies = Copies(session_id=target.id, epoch=target.epoch, writer_id=writer_id)
-    found: Iterator[Any] = rows.order_by("position").values().iterator(chunk_size=BATCH)
-    for batch in batched(found, BATCH):
-        standing = _standing(target, batch)
-        fresh = []
-        for values in batch:
-            if values["status"] == Status.STREAMING:
-                values["status"] = Status.INTERRUPTED.value
-            if (there := standing.get(values["message_id"])) is not None:
-                _keep_beside(there, Message(**values), copies, copied)
-                continue
-            copied.added += 1
-            target.message_count += 1
-            target.last_position += 1
-            target.size_bytes += values["size_bytes"]
-            values |= {"id": None, "session_id": target.id, "epoch": target.epoch, "position": target.last_position}
-            values |= {"ver": 1, "rev": rev, "writer_id": None, "writer_seq": 0, "updated_at": at}
-            fresh.append(Message(**values))
-        Message.objects.bulk_create(fresh)
+    copied, last = Copied(), source.last_position if up_to is None else up_to
+    rows = Message.objects.filter(session_id=source.id, epoch=source.epoch, removed=Removal.NONE, position__lte=last)
+    if target.last_position:
+        _keep_beside(rows, target, Copies(session_id=target.id, epoch=target.epoch, writer_id=writer_id), copied)
+    there, here, rev = db_uuid(target.id), db_uuid(source.id), target.rev + 1
+    with connection.cursor() as cursor:
+        place = [there, target.epoch, target.last_position, rev, db_time(now())]
+        cursor.execute(_COPY, [*place, here, source.epoch, last, there, target.epoch])
+        cursor.execute(_COPIED, [there, rev, target.epoch])
+        copied.added, size = cursor.fetchone()
     if copied.added:
         target.rev = rev
+        target.last_position += copied.added
+        target.message_count += copied.added
+        target.size_bytes += int(size)
         copied.dropped = len(drop_oldest(target))
     return copied
 
 
-def _standing(target: LockedSession, batch: Iterable[dict[str, Any]]) -> dict[str, Message]:
-    """The target's messages under these ids, live or taken out."""
-    if not target.last_position:
-        return {}
-    wanted = [values["message_id"] for values in batch]
-    rows = Message.objects.filter(session_id=target.id, epoch=target.epoch, message_id__in=wanted)
-    return {row.message_id: row for row in rows}
+def _keep_beside(rows: "QuerySet[Message]", target: LockedSession, copies: Copies, copied: Copied) -> None:
+    """Where the id is taken, what stands there stays; the words that it does not hold are kept as a conflict copy."""
+    there = Message.objects.filter(session_id=target.id, epoch=target.epoch)
+    taken = there.filter(message_id=OuterRef("message_id"))
+    equal = taken.filter(removed=Removal.NONE, text=OuterRef("text"))
+    same = Q(Exists(equal.filter(parts=OuterRef("parts")))) | Q(Exists(equal), parts=None)
+    copied.same = rows.filter(same).count()
+    others: Iterator[Message] = rows.filter(Exists(taken)).exclude(same).order_by("position").iterator(BATCH)
+    for batch in batched(others, BATCH):
+        standing = {row.message_id: row for row in there.filter(message_id__in=[message.message_id for message in batch])}
+        for message in batch:
+            _keep(message, standing[message.message_id], copies, copied)
 
 
-def _keep_beside(there: Message, message: Message, copies: Copies, copied: Copied) -> None:
-    """The id is taken: what stands there stays, and the words that it does not hold are kept as a conflict copy."""
+def _keep(message: Message, there: Message, copies: Copies, copied: Copied) -> None:
     sent = content_of(message)
+    if message.status == Status.STREAMING:
+        sent.status = Status.INTERRUPTED.value
     if not there.removed and content_of(there).holds(sent):
         copied.same += 1
     else:

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from sessions_app.models import ChatSession, ConflictCopy, Message, Project, SaveReceipt
+from sessions_app.models import (
+    AgentState,
+    AiState,
+    AiStateVersion,
+    ChatSession,
+    ConflictCopy,
+    Message,
+    PendingAction,
+    Project,
+    SaveReceipt,
+)
 from tests.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -39,11 +49,14 @@ def test_undelete_takes_the_place_of_no_other(chat: Chat) -> None:
     assert chat.api.get(f"/resume?project={chat.project}").json()["session"]["id"] == other.id
 
 
-def test_purge_erases_copies_and_stored_answers_too(chat: Chat) -> None:
+def test_purge_erases_copies_stored_answers_and_states_too(chat: Chat) -> None:
     chat.say("m1", "mine")
     chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "theirs"}, writer_id="another")
+    chat.api.put(f"/sessions/{chat.id}/agent-state", {"pending_action": {"id": "a1", "kind": "deploy"}})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": "words"})
     assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
-    assert [model.objects.count() for model in (ChatSession, Message, ConflictCopy, SaveReceipt)] == [0, 0, 0, 0]
+    kinds = (ChatSession, Message, ConflictCopy, SaveReceipt, AgentState, PendingAction, AiState, AiStateVersion)
+    assert not [model for model in kinds if model._default_manager.exists()]
     assert refusal(chat.post("changes", ops=[])) == (404, "not_found")
 
 

@@ -4,6 +4,8 @@ import uuid
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import ChatSession, Event
 from tests.chat import Chat
@@ -217,6 +219,21 @@ def test_messages_keep_their_ids_where_free_and_are_conflict_copies_else(chat: C
     assert (moved["status"], moved["rev"], session["message_count"]) == ("interrupted", session["rev"], 3)
     assert carried(chat, other, include=["messages"])["carried"][0]["added"] == 0
     assert len(other.conflicts()) == 2
+
+
+def test_a_long_session_is_carried_in_as_few_statements_as_a_short_one(chat: Chat, other: Chat) -> None:
+    def counted(session: Chat, number: int) -> int:
+        with CaptureQueriesContext(connection) as seen:
+            assert carried(session, other, include=["messages"])["carried"][0]["added"] == number
+        return len(seen)
+
+    other.say("there already", "words")
+    short = Chat(chat.api, project="/home/alice/short")
+    chat.ops(*({"op": "upsert", "id": f"long{number}", "role": "user", "text": "words"} for number in range(500)))
+    chat.say("one more than fits into one request", "words")
+    for number in range(2):
+        short.say(f"short{number}", "words")
+    assert counted(chat, 501) == counted(short, 2)
 
 
 def test_a_move_leaves_nothing_behind_that_could_not_come_back(chat: Chat, other: Chat) -> None:
