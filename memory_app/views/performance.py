@@ -12,7 +12,7 @@ from memory_app.queries.performance import MOST_ENDPOINTS, list_by_slowdown, p95
 from memory_app.views.frame import number_asked, page, rows_asked
 from sessions_app.views.frame import caller_of
 
-A_PAGE = 50
+A_PAGE = 30
 MOST_CHARACTERS = 200
 
 

@@ -29,6 +29,7 @@ PHRASES = {
     EventType.HANDOFF_CHANGED: "Handoff changed",
     EventType.HANDOFF_FROZEN: "Handoff frozen",
     EventType.MEMORY_CHANGED: "Memory changed",
+    EventType.ERROR_RECORDED: "Errors recorded",
     EventType.LEASE_CHANGED: "Lease changed hands",
 }
 

@@ -72,6 +72,10 @@ document.addEventListener("keydown", (event) => {
   menu.open = false;
   menu.querySelector("summary").focus();
 });
+/* Where tabs do not fit, the one that is open is among those in sight. */
+for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
+  tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+}
 document.querySelectorAll("[data-theme-switch]").forEach(setUpTheme);
 document.querySelectorAll(".menu-button").forEach(setUpMenu);
 document.addEventListener("click", (event) => {
