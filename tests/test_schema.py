@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import schemathesis
 from django.contrib.auth.models import User
 from hypothesis import HealthCheck, Phase, given, settings
+from ninja import Schema
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.failures import FailureGroup
 from schemathesis.generation import GenerationMode
@@ -85,3 +87,13 @@ def test_every_operation_keeps_to_its_description_always(
     server: LiveServer, api: Callable[..., Any], alice: User, world: World
 ) -> None:
     go_over(server, api(alice), world, examples=200)
+
+
+def test_no_two_shapes_share_a_name() -> None:
+    """The description names shapes by their class alone, so the second of two would stand for both."""
+    names = Counter(found.__name__ for found in shapes(Schema) if found.__name__ != "NinjaResponseSchema")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def shapes(of: type[Schema]) -> set[type[Schema]]:
+    return {found for each in of.__subclasses__() for found in {each, *shapes(each)}}

@@ -3,7 +3,7 @@ from ninja import Router
 
 from memory_app.api.run_header import run_of
 from memory_app.queries import errors as queries
-from memory_app.schemas.errors import ErrorDetail, ErrorList, ErrorResolved, ErrorsIn, ErrorsRecorded, ResolveIn
+from memory_app.schemas.errors import ErrorDetail, ErrorList, ErrorResolved, ErrorResolveIn, ErrorsIn, ErrorsRecorded
 from memory_app.services import errors
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals
@@ -47,7 +47,7 @@ def read(request: HttpRequest, project_id: str, fingerprint: str) -> HttpRespons
 
 
 @router.post(ERROR + "/resolve", response={200: ErrorResolved, **refusals(404, 410, 423)}, operation_id="resolve_error")
-def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ResolveIn) -> HttpResponse:
+def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ErrorResolveIn) -> HttpResponse:
     """It is resolved until it is seen again; `known_fix` tells the next one what helped."""
     error, redacted = errors.resolve_error(
         caller=caller_of(request),

@@ -4,7 +4,7 @@ from ninja import Router
 from memory_app.api.run_header import run_of
 from memory_app.queries import entries as queries
 from memory_app.queries.generated import GENERATED, get_generated
-from memory_app.schemas.memory import EntryOut, EntrySaved, KeyList, NamespaceList, StatsOut, VersionList
+from memory_app.schemas.memory import EntryKeys, EntryOut, EntrySaved, NamespaceList, StatsOut, VersionList
 from memory_app.services import entries
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals, unchanged
@@ -30,7 +30,7 @@ def stats(request: HttpRequest, project_id: str) -> HttpResponse:
     return json_reply(queries.memory_stats(caller=caller_of(request), project_id=parse_id(project_id)))
 
 
-@router.get("/{project_id}/memory/{namespace}", response={200: KeyList, **refusals(404, 410)}, operation_id="list_memory_keys")
+@router.get("/{project_id}/memory/{namespace}", response={200: EntryKeys, **refusals(404, 410)}, operation_id="list_memory_keys")
 def browse_keys(
     request: HttpRequest, project_id: str, namespace: str, prefix: str = "", cursor: str = "", limit: int = LIMIT
 ) -> HttpResponse:

@@ -75,7 +75,7 @@ class Omitted(Schema):
     href: str
 
 
-class Skipped(Schema):
+class SkippedEntry(Schema):
     """An entry whose stored value is damaged."""
 
     namespace: str
@@ -94,4 +94,4 @@ class ContextOut(Schema):
     session: dict[str, Any] | None
     ai_states: list[dict[str, Any]]
     omitted: list[Omitted]
-    skipped: list[Skipped]
+    skipped: list[SkippedEntry]

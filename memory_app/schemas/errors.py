@@ -81,5 +81,5 @@ class ErrorList(Schema):
     next: str | None
 
 
-class ResolveIn(In):
+class ErrorResolveIn(In):
     known_fix: str = Field("", max_length=10_000)

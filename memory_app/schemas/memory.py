@@ -23,15 +23,15 @@ class NamespaceList(Schema):
     next: str | None
 
 
-class KeyOut(Schema):
+class EntryKey(Schema):
     key: str
     rev: int
     size_bytes: int
     updated_at: str
 
 
-class KeyList(Schema):
-    items: list[KeyOut]
+class EntryKeys(Schema):
+    items: list[EntryKey]
     next: str | None
 
 

@@ -13,12 +13,12 @@ from sessions_app.queries.states import agent_history, agent_json, get_action, g
 from sessions_app.redaction import Redacted
 from sessions_app.schemas.states import (
     ActionResolved,
+    ActionResolveIn,
     AgentStateIn,
     AgentStateList,
     AgentStateOut,
     AgentStateSaved,
     PendingActionOut,
-    ResolveIn,
     StepPatch,
 )
 from sessions_app.services.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
@@ -108,7 +108,7 @@ def action(request: HttpRequest, session_id: str, action: str) -> HttpResponse:
 
 
 @router.post(ACTION + "/resolve", response={200: ActionResolved, **refusals(404, 409, 410)}, operation_id="resolve_action")
-def resolve(request: HttpRequest, session_id: str, action: str, payload: ResolveIn) -> HttpResponse:
+def resolve(request: HttpRequest, session_id: str, action: str, payload: ActionResolveIn) -> HttpResponse:
     """Approve or reject, once. Answered before → 409 with that answer; expired → 410."""
     own_id, decision, note = parse_id(session_id), payload.decision, payload.note
     row, redacted = resolve_action(caller=caller_of(request), session_id=own_id, action_id=action, decision=decision, note=note)

@@ -111,6 +111,7 @@ class RejectedOut(Schema):
     id: str | None
     index: int
     reason: str
+    message: str = Field(description="The reason as a sentence.")
 
 
 class SaveOut(Schema):

@@ -98,7 +98,7 @@ class AgentStateSaved(AgentStateOut):
     redacted: dict[str, int] = REDACTED
 
 
-class ResolveIn(In):
+class ActionResolveIn(In):
     decision: Literal["approve", "reject"]
     note: LongText = ""
 

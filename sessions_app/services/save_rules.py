@@ -61,7 +61,8 @@ class OpRules:
         except Rejected as refusal:
             named = op.get("after" if op.get("op") == "truncate" else "id") if isinstance(op, dict) else None
             message_id = named[:64] if isinstance(named, str) else None
-            self.outcome.rejected.append({"id": message_id, "index": index, "reason": refusal.reason})
+            told = {"reason": refusal.reason, "message": refusal.message}
+            self.outcome.rejected.append({"id": message_id, "index": index, **told})
 
     def upsert(self, sent: Upsert) -> None:
         self.outcome.redacted.update(guard(sent.content, self.redaction))

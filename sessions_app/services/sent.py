@@ -10,11 +10,32 @@ from sessions_app.services.json_text import json_text
 ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
 
 
+# What an answer says of a message that it left out, by its reason.
+REASONS = {
+    "not_an_object": "An operation is a JSON object.",
+    "unknown_op": "`op` is upsert, delete or truncate.",
+    "unknown_message": "There is no such message in this session.",
+    "bad_after": "`after` is a message id, or null for all.",
+    "bad_id": "`id` is a text of at least one character.",
+    "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
+    "bad_if_ver": "`if_ver` is a whole number.",
+    "bad_role": "`role` is user or assistant; instructions and tool results go into `parts`, `metadata` or `raw`.",
+    "bad_status": "`status` is streaming, complete or interrupted.",
+    "bad_parts": "`parts` is a list of JSON objects.",
+    "bad_text": "`text` is a text.",
+    "no_text": "The words of a message stand in `text` or `parts`, not in `content`.",
+    "text_too_long": f"`text` has at most {TEXT_LENGTH:,} characters.",
+    "too_large": f"`parts`, `metadata` and `raw` have at most {EXTRA_BYTES:,} bytes together.",
+    "bad_format": f"`format` is a text of at most {FORMAT_LENGTH} characters.",
+    "bad_parent_id": f"`parent_id` is a text of at most {MESSAGE_ID_LENGTH} characters.",
+}
+
+
 class Rejected(Exception):
     """This message is left out; the others are saved."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
+        self.reason, self.message = reason, REASONS[reason]
         super().__init__(reason)
 
 
@@ -82,6 +103,8 @@ def read_upsert(op: dict[str, Any]) -> Upsert:
     if parts is not None and not (isinstance(parts, list) and all(isinstance(part, dict) for part in parts)):
         raise Rejected("bad_parts")
     text = op.get("text")
+    if text is None and parts is None and "content" in op:
+        raise Rejected("no_text")
     if text is None:
         text = "".join(_texts(parts))
     if not isinstance(text, str):

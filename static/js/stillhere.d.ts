@@ -8,6 +8,8 @@ export interface Message {
   id: string;
   role: Role;
   text?: string;
+  /** Saved as `text` where there is neither text nor parts, as OpenAI's messages have it. */
+  content?: string;
   parts?: object[];
   metadata?: unknown;
   format?: string;
@@ -262,6 +264,7 @@ export interface Connection {
   flush(): boolean;
   settled(milliseconds?: number): Promise<boolean>;
   clear(): Promise<{ of: number; cleared: number } | null>;
+  /** Null where there is nothing to bring back any more. */
   undoClear(of?: number): Promise<{ of: number; restored: number; renamed: { from: string; to: string }[] } | null>;
   newSession(options?: { openingStep?: string }): Promise<State>;
   switchProject(project: string): Promise<State>;

@@ -42,6 +42,13 @@ def test_only_the_difference_is_sent(page: Frontend) -> None:
     assert [op["id"] for op in ops] == ["m30"]
 
 
+def test_words_that_stand_in_content_are_saved_as_text(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.browser.run("chat.save([{ id: 'm1', role: 'user', content: 'as OpenAI has it' }]);")
+    page.settle()
+    assert stored(api, page) == ["as OpenAI has it"]
+
+
 def test_peek_answers_at_once_and_without_a_request(page: Frontend) -> None:
     page.load()
     page.say("m1", "mirrored")

@@ -185,6 +185,15 @@ def test_a_refusal_pauses_the_queue_and_keeps_the_words(page: Frontend, api: Cal
     assert stored(api, page) == ["first", "to nowhere"]
 
 
+def test_an_undo_of_what_is_undone_already_holds_nothing_up(page: Frontend, api: Callable[..., Any]) -> None:
+    page.browser.run("await chat.clear(); await chat.undoClear();")
+    assert page.browser.run("return await chat.undoClear();") is None
+    page.say("m2", "after that")
+    page.settle()
+    assert stored(api, page) == ["first", "after that"]
+    assert not page.heard("refused")
+
+
 def test_a_refused_session_does_not_hold_up_a_new_one(page: Frontend, api: Callable[..., Any]) -> None:
     session = page.browser.run("return chat.session.id;")
     api(page.user).delete(f"/sessions/{session}?purge=1")

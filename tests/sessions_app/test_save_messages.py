@@ -8,6 +8,7 @@ import pytest
 
 from sessions_app.models import Message
 from sessions_app.models.sql import now
+from sessions_app.services.sent import REASONS
 from tests.chat import Chat
 from tests.saves import Writer, answer_of_ai, delete, refusal, upsert
 
@@ -27,6 +28,7 @@ def tab(chat: Chat) -> Writer:
         (upsert("m1", "x", role="tool"), "bad_role"),
         ({**upsert("m1", "x"), "role": ["user"]}, "bad_role"),
         ({"op": "upsert", "id": "m1", "text": "x"}, "bad_role"),
+        ({"op": "upsert", "id": "m1", "role": "user", "content": "words where nobody looks for them"}, "no_text"),
         (upsert("m1", "x", status="done"), "bad_status"),
         (upsert("m1", "x", status={}), "bad_status"),
         (upsert("", "x"), "bad_id"),
@@ -57,7 +59,7 @@ def tab(chat: Chat) -> Writer:
 def test_a_bad_message_is_named_and_the_others_are_saved(chat: Chat, tab: Writer, op: Any, reason: str) -> None:
     answer = tab.save(upsert("before", "1"), op, upsert("after", "2"))
     (rejected,) = answer["rejected"]
-    assert (rejected["index"], rejected["reason"]) == (1, reason)
+    assert (rejected["index"], rejected["reason"], rejected["message"]) == (1, reason, REASONS[reason])
     named = op.get("id") if isinstance(op, dict) else None
     assert rejected["id"] == (named[:64] if isinstance(named, str) else None)
     assert chat.texts() == ["1", "2"]

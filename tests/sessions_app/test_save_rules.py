@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sessions_app.services.sent import REASONS
 from tests.chat import Chat
 from tests.saves import Writer, answer_of_ai, reasons, upsert
 
@@ -185,5 +186,5 @@ def test_one_bad_neighbour_spoils_nothing(chat: Chat, tab: Writer, other: Writer
     assert [entry["id"] for entry in answer["applied"]] == ["m3"]
     assert [entry["id"] for entry in answer["conflicts"]] == ["m1"]
     assert reasons(answer["ignored"]) == {"m2": "same"}
-    assert answer["rejected"] == [{"id": None, "index": 1, "reason": "unknown_op"}]
+    assert answer["rejected"] == [{"id": None, "index": 1, "reason": "unknown_op", "message": REASONS["unknown_op"]}]
     assert chat.texts() == ["standing", "mine", "new"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sessions_app.services.sent import REASONS
 from tests.chat import Chat
 from tests.saves import Writer, answer_of_ai, delete, reasons, truncate, upsert
 
@@ -139,7 +140,7 @@ def test_truncate_that_names_nothing_takes_out_nothing(chat: Chat, tab: Writer) 
     """`after` left out is a client's mistake, not `null`."""
     tab.save(upsert("m1", "one"))
     answer = tab.save({"op": "truncate"})
-    assert answer["rejected"] == [{"id": None, "index": 0, "reason": "bad_after"}]
+    assert answer["rejected"] == [{"id": None, "index": 0, "reason": "bad_after", "message": REASONS["bad_after"]}]
     assert chat.texts() == ["one"]
 
 
@@ -176,5 +177,5 @@ def test_truncate_after_what_is_not_there_is_rejected(chat: Chat, tab: Writer, a
     tab.save(upsert("gone", "x"), upsert("m1", "one"))
     tab.save(delete("gone"))
     answer: Any = tab.save(truncate(after))
-    assert answer["rejected"] == [{"id": after, "index": 0, "reason": "unknown_message"}]
+    assert answer["rejected"] == [{"id": after, "index": 0, "reason": "unknown_message", "message": REASONS["unknown_message"]}]
     assert chat.texts() == ["one"]

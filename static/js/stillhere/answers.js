@@ -35,6 +35,7 @@ function taken(link, entry, status, body) {
     if (status === 201) Object.assign(link.session, body, { opening_step: link.session.opening_step });
     link.reader.opened();
   } else if (entry.kind === "changes") saved(link, entry, body);
+  else if (body.error) link.reader.again();
   else startedOver(link, entry, body);
 }
 
@@ -81,7 +82,7 @@ function settle(link, entry, { id, server, copy_id: copyId }) {
 /** What the server did not take: never silently. */
 function report(link, entry, body) {
   const operations = (body?.rejected ?? []).map((rejected) => ({ ...rejected, operation: entry.body.ops?.[rejected.index] }));
-  if (operations.length > 0) link.emit("refused", { status: 200, code: "rejected", message: operations[0].reason, operations });
+  if (operations.length > 0) link.emit("refused", { status: 200, code: "rejected", message: operations[0].message, operations });
 }
 
 function startedOver(link, entry, body) {

@@ -7,6 +7,7 @@ const FIELDS = ["role", "text", "parts", "metadata", "format", "raw", "parent_id
 
 export function textOf(message) {
   if (typeof message.text === "string") return message.text;
+  if (!message.parts && typeof message.content === "string") return message.content;
   return (message.parts ?? []).map((part) => (part?.type === "text" ? (part.text ?? "") : "")).join("");
 }
 
@@ -95,7 +96,7 @@ export class Book {
     const operations = this._takenOut(list);
     list.forEach((message, index) => {
       // While an answer grows, only the end of the list is looked at closely: a long chat costs no more than a short one.
-      const said = message.text ?? message.parts;
+      const said = message.text ?? message.parts ?? message.content;
       if (streaming && index < list.length - 2 && this.seen.get(message) === said) return;
       this.seen.set(message, said);
       const operation = this._changed(message, streaming && index === list.length - 1);

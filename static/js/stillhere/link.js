@@ -149,7 +149,7 @@ export class Link {
     return answered;
   }
 
-  /** Take the last clear back, or that of an epoch. */
+  /** Take the last clear back, or that of an epoch. Null where it was taken back already, or is erased: then nothing changed. */
   async undoClear(of) {
     if (!this.session) return null;
     while (this.unsent) await this._enqueue(takeDirty(this));

@@ -9,7 +9,8 @@ import { sleep, within } from "./tools.js";
 
 const PATIENCE_MS = 4000;
 const SIGNED_OUT = new Set([401, 403, 423]);
-const ANSWERED = new Set(["stale_epoch", "session_exists"]);
+// Refusals that lose nothing: what was asked for is so already, or can never be. They hold nothing up.
+const ANSWERED = new Set(["stale_epoch", "session_exists", "nothing_to_restore", "purged"]);
 
 export class Sender {
   /**
