@@ -25,6 +25,7 @@ urlpatterns = [
     path("account/delete/", login.delete_account, name="delete_account"),
     path("keys/", keys.keys_page, name="keys"),
     path("keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
+    path("keys/<uuid:key_id>/restore/", keys.restore, name="restore_key"),
     path("projects/<uuid:project_id>/", projects.project_sessions, name="project"),
     path("projects/<uuid:project_id>/handoff/", handoff.project_handoff, name="project_handoff"),
     path("projects/<uuid:project_id>/handoff/compare/", handoff.compare, name="compare_handoff"),

@@ -56,6 +56,11 @@ def undelete_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
     return write(work)
 
 
+def title_of(*, caller: Caller, session_id: uuid.UUID) -> str:
+    """Of one of the caller's sessions, in the trash or not."""
+    return _find_session(caller, session_id).title
+
+
 def purge_session(*, caller: Caller, session_id: uuid.UUID) -> None:
     """Erase it at once, with its messages, conflict copies and stored answers; nothing of it can be brought back."""
 

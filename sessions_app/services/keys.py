@@ -20,6 +20,7 @@ from sessions_app.services.writing import write
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SIGN_IN_LINK_LIVES = timedelta(hours=24)
 TICKET_LIVES = timedelta(seconds=30)
+REVOKED_FOR_GOOD_AFTER = timedelta(minutes=10)
 
 
 class LinkUsed(Gone):
@@ -74,6 +75,13 @@ def revoke_key(*, caller: Caller, key_id: uuid.UUID) -> None:
         return own.exists()
 
     if not write(work):
+        raise NotFound
+
+
+def restore_key(*, caller: Caller, key_id: uuid.UUID) -> None:
+    """For who revoked the wrong one, and notices at once."""
+    lately = ApiKey.objects.visible_to(caller).filter(id=key_id, revoked_at__gt=now() - REVOKED_FOR_GOOD_AFTER)
+    if not write(lambda: lately.update(revoked_at=None)):
         raise NotFound
 
 

@@ -5,18 +5,19 @@ from typing import Any, cast
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models.key import READ, WRITE
 from sessions_app.queries.keys import list_keys
 from sessions_app.queries.projects import list_projects
-from sessions_app.services.keys import NewKey, create_key, revoke_key
+from sessions_app.services.keys import NewKey, create_key, restore_key, revoke_key
 from sessions_app.views.frame import caller_of
+from sessions_app.views.telling import told
 
 PROJECTS_OFFERED = 200
 
@@ -64,5 +65,12 @@ def keys_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     revoke_key(caller=caller_of(request), key_id=key_id)
-    messages.success(request, "Revoked. Its next request is refused, its sockets are closed.")
-    return redirect("keys")
+    done = "Revoked. Its next request is refused, its sockets are closed."
+    return told(request, done, page=reverse("keys"), undo=reverse("restore_key", args=[key_id]))
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
+    restore_key(caller=caller_of(request), key_id=key_id)
+    return told(request, "The key works again.", page=reverse("keys"))

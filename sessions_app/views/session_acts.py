@@ -27,6 +27,8 @@ from sessions_app.views.telling import told
 
 DECIDED = {"approve": "Approved", "reject": "Rejected"}
 NOTE_LENGTH = 2_000
+# As lists call a session without a title.
+UNTITLED = "Untitled session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,9 @@ def _undelete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 
 def _purge(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    title = deletion.title_of(caller=caller, session_id=session_id) or UNTITLED
+    if form.get("typed", "").strip() != title.strip():
+        return Done(f"Nothing is erased: type “{title}” to erase it.", failed=True)
     deletion.purge_session(caller=caller, session_id=session_id)
     return Done("Erased for good.")
 

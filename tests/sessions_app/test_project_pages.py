@@ -123,7 +123,10 @@ def test_rename_archive_fork_delete_and_bring_back(page: Client, chat: Chat) -> 
     assert "A name" in page.get(project_page("?state=deleted")).content.decode()
     page.post(f"{own}undelete/")
     assert page.get(own).status_code == 200
-    assert page.post(f"{own}purge/", {"back": "//evil.example/"})["Location"] == own
+    page.post(f"{own}delete/")
+    page.post(f"{own}purge/", {"typed": "another name"})
+    assert ChatSession.objects.filter(pk=chat.id).exists()
+    assert page.post(f"{own}purge/", {"typed": "A name", "back": "//evil.example/"})["Location"] == own
     assert not ChatSession.objects.filter(pk=chat.id).exists()
 
 
