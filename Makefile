@@ -45,7 +45,7 @@ prove: install-dev ## the contract's promises, tried many times on both database
 screenshots: install-dev ## README's pictures, anew (every page: ARGS="--every FOLDER")
 	@$(PYTHON) -m scripts.screenshots $(ARGS)
 
-bench: install-dev ## the speed of saves and resumes beside two yardsticks
+bench: install-dev ## the speed of saves and resumes beside two yardsticks, that of memory beside its goals
 	@$(PYTHON) -m benchmarks $(ARGS)
 
 lock: install-dev ## resolve requirements/*.in anew into the lock files (UPGRADE=1: to the newest versions)

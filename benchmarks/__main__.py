@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.flat import flat_cost
+from benchmarks.memory import context, entries, runs
 from benchmarks.plan import QUICK, Plan
 from benchmarks.speed import resumes_a_second, save_latency, saves_a_second
 from benchmarks.table import Row, as_table, machine, summary
@@ -17,10 +18,14 @@ MEASUREMENTS: dict[str, Callable[[Plan], list[Row]]] = {
     "P2": saves_a_second,
     "P3": resumes_a_second,
     "P4": flat_cost,
+    "P8": context,
+    "P9": entries,
+    "RUNS": runs,
 }
 
 LEGEND = (
-    "A: plain Django + Ninja; B: raw SQL, no framework; neither checks a key. ● first release, ○ later. Medians, sides in turn."
+    "A: plain Django + Ninja; B: raw SQL, no framework; neither checks a key. ● first release, ○ later. Medians, sides in turn.\n"
+    "goal: so long may it take, through HTTP and with 20 projects of 10 MB of memory in the store."
 )
 
 

@@ -71,6 +71,13 @@ class Wire:
             raise WrongAnswer(f"{head.status} {body[:500]!r}")
         return body
 
+    def etag(self, request: bytes) -> str:
+        """What the answer says its version is."""
+        self.send(request)
+        head = bytes(self._buffer).partition(HEAD_END)[0].decode("latin-1")
+        named = dict(line.partition(": ")[::2] for line in head.split("\r\n")[1:])
+        return next(value for name, value in named.items() if name.lower() == "etag")
+
     def json(self, request: bytes) -> Any:
         return json.loads(self.send(request) or b"null")
 

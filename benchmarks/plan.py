@@ -14,9 +14,11 @@ class Plan:
     seconds: float = 1.5
     many: int = 100_000
     window: int = 200
+    # With 10 MB of memory each.
+    projects: int = 20
 
 
-QUICK = Plan(rounds=5, requests=10, seconds=0.2, many=1_000)
+QUICK = Plan(rounds=5, requests=10, seconds=0.2, many=1_000, projects=1)
 # Not counted: the first requests load modules, open connections and fill caches.
 WARM_UP = 30
 

@@ -56,7 +56,7 @@ class Calls:
     """The product's requests, as its clients send them."""
 
     def __init__(self, key: str) -> None:
-        self._headers = {"Authorization": f"Bearer {key}"}
+        self.headers = {"Authorization": f"Bearer {key}"}
         self._projects: dict[str, str] = {}
         self._saved: dict[str, int] = {}
         self._writer = str(uuid.uuid4())
@@ -64,7 +64,7 @@ class Calls:
     def create(self, session: str) -> bytes:
         """Each in a project of its own, so that each can be resumed."""
         self.adopt(session, f"/bench/{session}")
-        headers = {**self._headers, "If-None-Match": "*"}
+        headers = {**self.headers, "If-None-Match": "*"}
         return request_bytes("PUT", f"/api/v1/sessions/{session}", headers, _json({"project": self._projects[session]}))
 
     def adopt(self, session: str, project: str) -> None:
@@ -78,13 +78,13 @@ class Calls:
         ids = [f"{self._writer[:8]}-{rev}-{number}" for number in range(count)]
         ops = [{"op": "upsert", "id": message_id, **_message(rev + number)} for number, message_id in enumerate(ids)]
         change = {"epoch": 1, "writer_id": self._writer, "seq": rev + 1, "base_rev": rev, "ops": ops}
-        return request_bytes("POST", f"/api/v1/sessions/{session}/changes", self._headers, _json(change))
+        return request_bytes("POST", f"/api/v1/sessions/{session}/changes", self.headers, _json(change))
 
     def resume(self, session: str) -> bytes:
         return self.get(f"/resume?project={self._projects[session]}")
 
     def get(self, path: str) -> bytes:
-        return request_bytes("GET", f"/api/v1{path}", self._headers)
+        return request_bytes("GET", f"/api/v1{path}", self.headers)
 
 
 class Stillhere(_Serving):

@@ -42,7 +42,7 @@ def cut(head: dict[str, Any], sections: Sequence[Section], size_bytes: int) -> d
 
 def _answer(head: dict[str, Any], kept: list[tuple[Section, Kept]]) -> dict[str, Any]:
     left_out = [(section, section.total - sum(len(items) for items in lists.values())) for section, lists in kept]
-    omitted = [{"section": section.name, "count": count, "href": section.href} for section, count in left_out if count]
+    omitted = [{"section": section.name, "count": count, "href": section.href} for section, count in left_out if count > 0]
     return {**head, **{section.name: section.build(lists) for section, lists in kept}, "omitted": omitted}
 
 

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from django.db.models import Q
+from django.db.models import QuerySet
+from django.db.models.functions import Left
 
 from memory_app.models import EndpointTiming, ErrorReport, MemoryEntry
 from memory_app.queries.budget import Kept, Section
@@ -18,9 +19,10 @@ from sessions_app.queries.states import states_of
 from sessions_app.redaction import redact
 
 RESOLVED_FOR = timedelta(days=7)
-# More never fit.
-MOST_NAMES = 10_000
 TEXT_SHOWN = 200
+# What an item takes at least, so that no more are read than could fit.
+LEAST_NAME_BYTES, LEAST_ERROR_BYTES = 4, 150
+_OF_RESOLVED = ("resolved_at", "fix")
 
 
 @dataclass(slots=True)
@@ -31,8 +33,10 @@ class Reading:
     project_id: uuid.UUID
     session_id: uuid.UUID | None
     at: datetime
-    # Errors that noise rules kept out so far.
+    # Errors that noise rules kept out so far, and those that the answer is about.
     filtered: int
+    errors: int
+    room_bytes: int = 0
     skipped: list[dict[str, str]] = field(default_factory=list)
 
     def href(self, rest: str) -> str:
@@ -42,7 +46,7 @@ class Reading:
 def baselines_section(reading: Reading) -> Section:
     rows = MemoryEntry.objects.filter(project_id=reading.project_id, namespace="baselines")
     count = rows.count()
-    names = list(rows.order_by("key").values_list("key", flat=True)[:MOST_NAMES])
+    names = list(rows.order_by("key").values_list("key", flat=True)[: reading.room_bytes // LEAST_NAME_BYTES + 1])
     return Section(
         "baselines",
         lambda kept: {"count": count, "names": kept["names"]},
@@ -65,27 +69,26 @@ def noise_section(reading: Reading) -> Section:
 
 
 def errors_section(reading: Reading) -> Section:
-    rows = ErrorReport.objects.kept_at(reading.at).filter(project_id=reading.project_id)
-    recently = Q(resolved_at=None) | Q(resolved_at__gt=reading.at - RESOLVED_FOR)
-    found = rows.filter(recently).defer("stack", "days").order_by("-last_seen", "id")
-    lists: dict[str, list[Any]] = {"unresolved": [], "resolved": []}
-    for row in found:
-        lists["unresolved" if row.resolved_at is None else "resolved"].append(_error_json(row))
-    return Section("errors", lambda kept: kept, lists, reading.href("errors"))
-
-
-def _error_json(row: ErrorReport) -> dict[str, Any]:
-    shown = {
-        "fingerprint": row.fingerprint,
-        "kind": row.kind,
-        "message": row.message[:TEXT_SHOWN],
-        "first_seen": rfc3339(row.first_seen),
-        "last_seen": rfc3339(row.last_seen),
-        "count": row.count,
+    rows = ErrorReport.objects.kept_at(reading.at).filter(project_id=reading.project_id).order_by("-last_seen", "id")
+    lists = {
+        "unresolved": _errors(reading, rows.filter(resolved_at=None)),
+        "resolved": _errors(reading, rows.filter(resolved_at__gt=reading.at - RESOLVED_FOR), *_OF_RESOLVED),
     }
-    if row.resolved_at is not None:
-        shown |= {"resolved_at": rfc3339(row.resolved_at), "known_fix": row.known_fix[:TEXT_SHOWN]}
-    return shown
+    return Section("errors", lambda kept: kept, lists, reading.href("errors"), reading.errors)
+
+
+def _errors(reading: Reading, rows: QuerySet[ErrorReport], *more: str) -> list[dict[str, Any]]:
+    """No more than could fit, and without the ORM's objects: there are hundreds."""
+    texts = {"said": Left("message", TEXT_SHOWN), "fix": Left("known_fix", TEXT_SHOWN)}
+    found = rows.annotate(**texts).values("fingerprint", "kind", "said", "first_seen", "last_seen", "count", *more)
+    return [_error_json(row) for row in found[: reading.room_bytes // LEAST_ERROR_BYTES + 1]]
+
+
+def _error_json(row: dict[str, Any]) -> dict[str, Any]:
+    row["message"] = row.pop("said")
+    if "fix" in row:
+        row["known_fix"] = row.pop("fix")
+    return {name: rfc3339(value) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
 def performance_section(reading: Reading) -> Section:

@@ -196,9 +196,8 @@ def _keep_version(caller: Caller, row: MemoryEntry) -> None:
 
 
 def _forget_old_versions(row: MemoryEntry) -> None:
-    oldest_kept = row.versions.order_by("-rev").values_list("rev", flat=True)[VERSIONS - 1 : VERSIONS].first()
-    if oldest_kept is not None:
-        row.versions.filter(rev__lt=oldest_kept).delete()
+    newest_too_many = row.versions.order_by("-rev").values("rev")[VERSIONS : VERSIONS + 1]
+    row.versions.filter(rev__lte=newest_too_many).delete()
 
 
 def _name(caller: Caller) -> str:

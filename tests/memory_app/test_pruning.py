@@ -61,6 +61,8 @@ def test_a_project_s_memory_goes_in_pieces_before_the_project(
     monkeypatch.setattr(pruning, "BYTES_AT_ONCE", 2_000)
     for number in range(5):
         memory.put(f"notes/{number}", "x" * 998)
+    memory.put("notes/deleted", "x" * 998)
+    memory.delete("notes/deleted")
     memory.start()
     memory.api.delete(f"/projects/{memory.project}")
     assert prune()["projects"] == 0
@@ -70,6 +72,7 @@ def test_a_project_s_memory_goes_in_pieces_before_the_project(
     steps = [prune_some() for _ in range(7)]
     assert [step["projects' versions"] for step in steps] == [2, 2, 1, 0, 0, 0, 0]
     assert sum(step["projects' entries"] for step in steps) == 5
+    assert sum(step["projects' deleted versions"] for step in steps) == 1
     assert steps[0]["projects"] == steps[1]["projects"] == 0
     assert sum(step["projects"] for step in steps) == 1
     assert not MemoryEntry.objects.exists()

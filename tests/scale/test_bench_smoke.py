@@ -21,6 +21,6 @@ def test_every_row_comes_out_with_figures(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = json.loads(figures.read_text())["rows"]
-    assert {row["id"] for row in rows} == {"P1", "P2", "P3", "P4"}
+    assert {row["id"] for row in rows} == {"P1", "P2", "P3", "P4", "P8", "P9", "RUNS"}
     assert all(row["ours"] > 0 and row["beside"] > 0 for row in rows)
     assert all(row["what"] in done.stdout for row in rows)
