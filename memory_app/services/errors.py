@@ -177,7 +177,7 @@ def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]
     mine = ErrorReport.objects.filter(project_id=store.project_id)
     mine.expired_at(now()).delete()
     known = {row.fingerprint: row for row in mine.filter(fingerprint__in={error.identity.fingerprint for error in errors})}
-    before, resolved = set(known), {row.fingerprint for row in known.values() if row.resolved_at is not None}
+    before, resolved = len(known), {row.fingerprint for row in known.values() if row.resolved_at is not None}
     for error in errors:
         fingerprint = error.identity.fingerprint
         row = known.get(fingerprint)
@@ -186,11 +186,11 @@ def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]
             row.first_seen = row.last_seen = error.at
             known[fingerprint] = row
         see(row, error)
-    ErrorReport.objects.bulk_create([row for row in known.values() if row.fingerprint not in before])
-    ErrorReport.objects.bulk_update([row for row in known.values() if row.fingerprint in before], _CHANGED)
+    # One statement for new and known ones.
+    ErrorReport.objects.bulk_create(known.values(), update_conflicts=True, unique_fields=["id"], update_fields=_CHANGED)
     too_many = list(mine.order_by("-last_seen", "id").values_list("pk", flat=True)[KEPT:])
     mine.filter(pk__in=too_many).delete()
-    return len(known) - len(before), len(resolved)
+    return len(known) - before, len(resolved)
 
 
 def see(row: ErrorReport, error: CheckedError) -> None:

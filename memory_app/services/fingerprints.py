@@ -43,6 +43,9 @@ _STATE_MACHINE = re.compile(r"<(\w+)>[\w$]*(?:\.MoveNext)?$")
 _ROOTS = {"app", "code", "src", "srv", "workspace"}
 # What a build puts into a file's name.
 _BUILD_HASH = re.compile(r"[.-][0-9a-f]{8,}\b")
+_SCRIPT = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte)(?:[?#]|$)")
+# What a browser puts before a function that is no class's.
+_RECEIVERS = {"", "Object", "Module", "Function", "Window", "window", "exports", "self", "globalThis"}
 _UNNAMED = {"", "?", "<anonymous>", "anonymous", "<unknown>", "<unknown module>", "(anonymous)"}
 
 
@@ -61,7 +64,7 @@ def identify(*, message: str, kind: str = "", stack: Any = None) -> Identity:
     own_kind, own_message = _split(message, kind)
     own_kind = own_kind or _kind_of_stack(stack)
     frame = top_frame(stack)
-    place = [_file(frame.file), _function(frame.function)]
+    place = [_file(frame.file), _function(frame)]
     if not place[1]:
         place.append(str(frame.line or ""))
     parts = [_short(own_kind), normalise(own_message), *place]
@@ -120,9 +123,12 @@ def _file(file: str) -> str:
     return "/".join(steps[-2:])
 
 
-def _function(name: str) -> str:
-    """The function alone, without package, class, arguments and the numbers of what is nested in it."""
-    plain = name.strip()
+def _function(frame: Frame) -> str:
+    """The function alone, without package, class, arguments and the numbers of what is nested in it.
+
+    In a script the class stays: one file may be a bundle of them all, and a list's frames name it too.
+    """
+    plain = frame.function.strip()
     if plain in _UNNAMED:
         return ""
     if (machine := _STATE_MACHINE.search(plain)) is not None and machine.group(1) not in _UNNAMED:
@@ -130,5 +136,8 @@ def _function(name: str) -> str:
     plain = _INNER.sub("", _CALLS.sub("", plain))
     for separator in ("::", "->", "#", "/", "\\"):
         plain = plain.replace(separator, ".")
-    last = plain.rstrip(".").rpartition(".")[2].strip("()*& ")
-    return "" if last in _UNNAMED else last
+    steps = [step.strip("()*& ") for step in plain.rstrip(".").split(".")]
+    if steps[-1] in _UNNAMED:
+        return ""
+    kept = 2 if _SCRIPT.search(frame.file) else 1
+    return ".".join(step for step in steps[-kept:] if step not in _RECEIVERS)

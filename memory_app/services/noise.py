@@ -28,7 +28,7 @@ type Said = tuple[str, str]
 # Projects whose compiled rules are kept in memory.
 _KEPT = 32
 # Of the processor's time, what one batch's regular expressions may take; what then is not asked yet is kept.
-SECONDS = 1.0
+SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)

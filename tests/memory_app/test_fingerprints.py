@@ -99,6 +99,8 @@ SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"message": "m", "stack": at("/s/app.4f3c2a1b.js")}, {"message": "m", "stack": at("/s/app.99aa12ff.js?v=3")}),
     ({"message": "m", "stack": at("/app/main.py")}, {"message": "m", "stack": at("main.py")}),
     ({"message": "m", "stack": at("C:\\shop\\a\\b.cs")}, {"message": "m", "stack": at("/build/a/b.cs")}),
+    ({"message": "m", "stack": at("a.js", "Object.render")}, {"message": "m", "stack": at("a.js", "render")}),
+    ({"message": "m", "stack": at("a.go", "main.(*Cart).Add")}, {"message": "m", "stack": at("a.go", "Add")}),
     ({"message": "m", "stack": "no stack of any kind"}, {"message": "m"}),
 ]
 
@@ -118,6 +120,8 @@ def test_kind_message_file_and_function_tell_apart_and_without_a_function_the_li
         {**named, "stack": at("shop/views.py", "post")},
         {**named, "stack": at("shop/views.py", "?", 1)},
         {**named, "stack": at("shop/views.py", "<anonymous>", 2)},
+        {**named, "stack": at("shop/bundle.js", "Cart.render")},
+        {**named, "stack": at("shop/bundle.js", "List.render")},
         {**named, "stack": []},
         {**named, "message": "m|E", "kind": ""},
     ]
