@@ -5,9 +5,12 @@ from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from sessions_app.errors import AppError, BadRequest, Forbidden, NotFound
+from sessions_app.queries.projects import ProjectDeleted
+from sessions_app.queries.sessions import SessionDeleted
 from sessions_app.store_errors import as_app_error, leave_read_only
 
 logger = logging.getLogger(__name__)
@@ -26,12 +29,22 @@ class PageErrors(MiddlewareMixin):
 
 
 def error_page(request: HttpRequest, error: AppError) -> HttpResponse:
-    reply = render(request, "shared/error.html", {"error": error}, status=error.status)
+    reply = render(request, "shared/error.html", {"error": error, "restore": _restore(request, error)}, status=error.status)
     if error.retry_after is not None:
         reply["Retry-After"] = str(error.retry_after)
     # What a script shows as a toast, of a form that it sent.
     reply["Stillhere-Message"] = quote(error.message)
     return reply
+
+
+def _restore(request: HttpRequest, error: AppError) -> str:
+    """Where a form brings back what the address names, if that is in the trash."""
+    named = {} if request.resolver_match is None else request.resolver_match.kwargs
+    if isinstance(error, SessionDeleted) and "session_id" in named:
+        return reverse("session_act", args=[named["session_id"], "undelete"])
+    if isinstance(error, ProjectDeleted) and "project_id" in named:
+        return reverse("restore_project", args=[named["project_id"]])
+    return ""
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

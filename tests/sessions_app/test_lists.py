@@ -108,6 +108,17 @@ def test_a_deleted_project_waits_in_the_trash_and_is_erased_by_typing_its_path(p
     assert not Project.objects.exists()
 
 
+def test_a_page_of_what_is_in_the_trash_offers_to_bring_it_back(page: Client, chat: Chat) -> None:
+    for own, back in ((f"/sessions/{chat.id}/", "undelete"), (project_page(), "restore")):
+        typed = {"typed": Project.objects.get().path}
+        page.post(f"{own}delete/", typed)
+        gone = page.get(own)
+        assert gone.status_code == 410
+        assert f'action="{own}{back}/"' in gone.content.decode()
+        page.post(f"{own}{back}/")
+        assert page.get(own).status_code == 200
+
+
 def test_what_is_not_in_the_trash_is_not_erased(page: Client, chat: Chat) -> None:
     project = Project.objects.get()
     assert page.post(f"/projects/{project.id}/erase/", {"typed": project.path}).status_code == 404
