@@ -47,20 +47,21 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`fields`: the first is what the item says; the others may be empty."""
+    """`fields`: the first is what the item says; the others may be empty. `wanted`: what belongs here."""
 
     name: str
     one: str
     fields: tuple[Field, ...]
+    wanted: str
 
 
 DECISION = (Field("text", "Decision"), Field("rationale", "Why"), Field("rejected", "Rejected", "One a line."))
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("decisions", "decision", DECISION),
-        Kind("files", "file", (Field("path", "Path", rows=1), Field("note", "Note"))),
-        Kind("risks", "risk", (Field("text", "Risk"),)),
+        Kind("decisions", "decision", DECISION, "What was decided, why, and what was rejected."),
+        Kind("files", "file", (Field("path", "Path", rows=1), Field("note", "Note")), "Where whoever goes on has to look."),
+        Kind("risks", "risk", (Field("text", "Risk"),), "What may still go wrong."),
     )
 }
 

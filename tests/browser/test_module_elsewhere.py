@@ -48,12 +48,14 @@ def test_a_frontend_elsewhere_saves_flushes_and_resumes_with_a_key(browser: Brow
         assert browser.run("return chat.settled(8000);")
         browser.until("return Boolean(chat._link.flushToken);")
         browser.run(SAY, "m2", "last words", "assistant", True)
+        browser.run("chat.saveState({ context: 'from afar' });")
         browser.open("about:blank")
         api = server.api(key)
         wait_for(lambda: texts(api.call("GET", "/resume", project=account["project"])) == ["from afar", "last words"])
         api.close()
         browser.open(f"{elsewhere}/index.html")
-        assert texts(browser.run(CONNECT, module, account)) == ["from afar", "last words"]
+        state = browser.run(CONNECT, module, account)
+        assert (texts(state), state["agentState"]["context"]) == (["from afar", "last words"], "from afar")
         browser.until("return heard.some(({ type }) => type === 'HEARTBEAT') || chat._link.live.socket?.readyState === 1;")
         browser.forget()
 
