@@ -35,6 +35,8 @@ from sessions_app.schemas import strict_json
 from sessions_app.store_errors import as_app_error, leave_read_only
 
 logger = logging.getLogger(__name__)
+# What operations call the body that they take.
+BODY_PARAMETER = "payload"
 
 
 class StrictParser(Parser):
@@ -102,8 +104,14 @@ def _expected(request: HttpRequest, error: AppError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Where and why, never the value: it may be a secret."""
-    fields = [{"field": ".".join(str(step) for step in item["loc"]), "reason": item["msg"]} for item in error.errors]
+    fields = [{"field": ".".join(_as_sent(item["loc"])), "reason": item["msg"]} for item in error.errors]
     return refuse(Invalid(details={"fields": fields[:20]}))
+
+
+def _as_sent(location: tuple[str | int, ...]) -> list[str]:
+    """The field's place without what only we know: that it was a body, and by which name the code calls it."""
+    source, *steps = map(str, location)
+    return steps[1:] if source == "body" and len(steps) > 1 and steps[0] == BODY_PARAMETER else steps
 
 
 @api.exception_handler(AuthenticationError)

@@ -6,7 +6,7 @@ from memory_app.queries import errors as queries
 from memory_app.schemas.errors import ErrorDetail, ErrorList, ErrorResolved, ErrorResolveIn, ErrorsIn, ErrorsRecorded
 from memory_app.services import errors
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals
+from sessions_app.api.replies import RUN, json_reply, refusals, takes
 from sessions_app.errors import Invalid
 from sessions_app.queries.sessions import parse_id
 from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
@@ -15,7 +15,12 @@ router = Router(tags=["Errors"])
 ERROR = "/{project_id}/errors/{fingerprint}"
 
 
-@router.post("/{project_id}/errors", response={200: ErrorsRecorded, **refusals(404, 410, 423)}, operation_id="record_errors")
+@router.post(
+    "/{project_id}/errors",
+    response={200: ErrorsRecorded, **refusals(404, 410, 423)},
+    operation_id="record_errors",
+    openapi_extra=takes(RUN),
+)
 def record(request: HttpRequest, project_id: str, payload: ErrorsIn) -> HttpResponse:
     """Record errors. The same one again counts up, and reopens if it was resolved; what a noise rule matches is only counted."""
     recorded = errors.record_errors(
@@ -46,7 +51,12 @@ def read(request: HttpRequest, project_id: str, fingerprint: str) -> HttpRespons
     return json_reply(queries.error_detail(error))
 
 
-@router.post(ERROR + "/resolve", response={200: ErrorResolved, **refusals(404, 410, 423)}, operation_id="resolve_error")
+@router.post(
+    ERROR + "/resolve",
+    response={200: ErrorResolved, **refusals(404, 410, 423)},
+    operation_id="resolve_error",
+    openapi_extra=takes(RUN),
+)
 def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ErrorResolveIn) -> HttpResponse:
     """It is resolved until it is seen again; `known_fix` tells the next one what helped."""
     error, redacted = errors.resolve_error(

@@ -7,7 +7,7 @@ from memory_app.queries.generated import GENERATED, get_generated
 from memory_app.schemas.memory import EntryKeys, EntryOut, EntrySaved, NamespaceList, StatsOut, VersionList
 from memory_app.services import entries
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, RUN, json_reply, refusals, takes, unchanged
 from sessions_app.queries.sessions import parse_id
 from sessions_app.schemas import strict_json
 from sessions_app.schemas.common import LIMIT
@@ -57,7 +57,7 @@ def read(request: HttpRequest, project_id: str, namespace: str, key: str) -> Htt
     ENTRY,
     response={200: EntrySaved, 201: EntrySaved, **refusals(404, 409, 410, 412, 413, 423)},
     operation_id="put_memory_entry",
-    openapi_extra=ANY_JSON,
+    openapi_extra=ANY_JSON | takes(IF_MATCH, IF_NONE_MATCH, RUN),
 )
 def put(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
     """Store a value: the body is the JSON value itself. `If-Match` and `If-None-Match` give compare-and-set."""
@@ -72,7 +72,12 @@ def put(request: HttpRequest, project_id: str, namespace: str, key: str) -> Http
     return _saved(stored)
 
 
-@router.delete(ENTRY, response={204: None, **refusals(404, 409, 410, 412, 423)}, operation_id="delete_memory_entry")
+@router.delete(
+    ENTRY,
+    response={204: None, **refusals(404, 409, 410, 412, 423)},
+    operation_id="delete_memory_entry",
+    openapi_extra=takes(IF_MATCH, RUN),
+)
 def delete(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
     """Delete an entry with its versions."""
     entries.delete_entry(
@@ -97,6 +102,7 @@ def versions(request: HttpRequest, project_id: str, namespace: str, key: str) ->
     ENTRY + "/versions/{rev}/restore",
     response={200: EntrySaved, **refusals(404, 410, 423)},
     operation_id="restore_memory_version",
+    openapi_extra=takes(RUN),
 )
 def restore(request: HttpRequest, project_id: str, namespace: str, key: str, rev: int) -> HttpResponse:
     """Make an earlier value the present one, as a new rev."""

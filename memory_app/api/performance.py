@@ -6,7 +6,7 @@ from memory_app.queries import performance as queries
 from memory_app.schemas.performance import SamplesIn, TimingList, TimingsRecorded
 from memory_app.services import performance
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals
+from sessions_app.api.replies import RUN, json_reply, refusals, takes
 from sessions_app.errors import Invalid
 from sessions_app.queries.sessions import parse_id
 from sessions_app.schemas.common import LIMIT
@@ -15,7 +15,10 @@ router = Router(tags=["Performance"])
 
 
 @router.post(
-    "/{project_id}/performance", response={201: TimingsRecorded, **refusals(404, 410, 423)}, operation_id="record_performance"
+    "/{project_id}/performance",
+    response={201: TimingsRecorded, **refusals(404, 410, 423)},
+    operation_id="record_performance",
+    openapi_extra=takes(RUN),
 )
 def record(request: HttpRequest, project_id: str, payload: SamplesIn) -> HttpResponse:
     """Record how long endpoints took. Samples count for the run named in `Stillhere-Run`, else for the newest one."""

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, json_reply, refusals, takes, unchanged
 from sessions_app.models import PendingAction
 from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.sessions import parse_id
@@ -54,26 +54,41 @@ def has(request: HttpRequest, session_id: str) -> HttpResponse:
     return json_reply(b"", etag=state_etag(state.rev))
 
 
-@router.put(STATE, response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES}, operation_id="save_agent_state")
+@router.put(
+    STATE,
+    response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES},
+    operation_id="save_agent_state",
+    openapi_extra=takes(IF_MATCH, IF_NONE_MATCH),
+)
 def put(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpResponse:
     """Save it whole. `If-Match`: only over this version; `If-None-Match: *`: only where there is none."""
     return _save(request, session_id, payload, keep=False)
 
 
-@router.patch(STATE, response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES}, operation_id="update_agent_state")
+@router.patch(
+    STATE,
+    response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES},
+    operation_id="update_agent_state",
+    openapi_extra=takes(IF_MATCH, IF_NONE_MATCH),
+)
 def patch(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpResponse:
     """Save some of it: what is left out stays, null takes a field out."""
     return _save(request, session_id, payload, keep=True)
 
 
-@router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_agent_state")
+@router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_agent_state", openapi_extra=takes(IF_MATCH))
 def delete(request: HttpRequest, session_id: str) -> HttpResponse:
     """Forget it."""
     delete_agent_state(caller=caller_of(request), session_id=parse_id(session_id), conditions=conditions_of(request))
     return HttpResponse(status=204)
 
 
-@router.patch(STATE + "/plan/steps/{step}", response={200: AgentStateSaved, **CHANGES}, operation_id="update_plan_step")
+@router.patch(
+    STATE + "/plan/steps/{step}",
+    response={200: AgentStateSaved, **CHANGES},
+    operation_id="update_plan_step",
+    openapi_extra=takes(IF_MATCH),
+)
 def step(request: HttpRequest, session_id: str, step: str, payload: StepPatch) -> HttpResponse:
     """Change one step of the plan."""
     own_id, wanted = parse_id(session_id), conditions_of(request)

@@ -8,7 +8,7 @@ from ninja import Path, Router
 
 from sessions_app.api.agent_state import CHANGES, conditions_of, with_redacted
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, json_reply, refusals, takes, unchanged
 from sessions_app.models.sql import rfc3339
 from sessions_app.queries.sessions import parse_id
 from sessions_app.queries.states import ai_history, ai_json, get_ai_state, joined, list_ai_states, state_etag
@@ -37,19 +37,29 @@ def read(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     return unchanged(request, etag) or json_reply(ai_json(state), etag=etag)
 
 
-@router.put(STATE, response={200: AiStateSaved, 201: AiStateSaved, **CHANGES}, operation_id="save_ai_state")
+@router.put(
+    STATE,
+    response={200: AiStateSaved, 201: AiStateSaved, **CHANGES},
+    operation_id="save_ai_state",
+    openapi_extra=takes(IF_MATCH, IF_NONE_MATCH),
+)
 def put(request: HttpRequest, session_id: str, ai_id: AiId, payload: AiStateIn) -> HttpResponse:
     """Save it whole. `If-Match`: only over this version; `If-None-Match: *`: only where there is none."""
     return _save(request, session_id, ai_id, payload, keep=False)
 
 
-@router.patch(STATE, response={200: AiStateSaved, 201: AiStateSaved, **CHANGES}, operation_id="update_ai_state")
+@router.patch(
+    STATE,
+    response={200: AiStateSaved, 201: AiStateSaved, **CHANGES},
+    operation_id="update_ai_state",
+    openapi_extra=takes(IF_MATCH, IF_NONE_MATCH),
+)
 def patch(request: HttpRequest, session_id: str, ai_id: AiId, payload: AiStateIn) -> HttpResponse:
     """Save some of it: what is left out stays, null takes a field out."""
     return _save(request, session_id, ai_id, payload, keep=True)
 
 
-@router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_ai_state")
+@router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_ai_state", openapi_extra=takes(IF_MATCH))
 def delete(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     """Forget it. Its history stays and can be restored."""
     own_id, wanted = parse_id(session_id), conditions_of(request)

@@ -8,7 +8,7 @@ from ninja import Path, Router
 
 from sessions_app.api.agent_state import conditions_of
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.api.replies import IF_MATCH, json_reply, refusals, takes, unchanged
 from sessions_app.errors import Invalid, NotFound
 from sessions_app.queries.handoff import (
     LISTS,
@@ -55,7 +55,9 @@ def read(request: HttpRequest, project_id: str) -> HttpResponse:
     return unchanged(request, etag) or json_reply(handoff_json(live), etag=etag)
 
 
-@router.patch(LIVE, response={200: HandoffSaved, **refusals(404, 410, 412)}, operation_id="update_handoff")
+@router.patch(
+    LIVE, response={200: HandoffSaved, **refusals(404, 410, 412)}, operation_id="update_handoff", openapi_extra=takes(IF_MATCH)
+)
 def update(request: HttpRequest, project_id: str, payload: HandoffPatch) -> HttpResponse:
     """Change the summary, or put whole lists in place; what is left out stays."""
     fields, wanted = payload.model_dump(exclude_unset=True), conditions_of(request)

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals
+from sessions_app.api.replies import IF_MATCH, json_reply, refusals, takes
 from sessions_app.errors import Invalid, TooLarge
 from sessions_app.queries.messages import Page, changed_since, page_after, page_before, position_of
 from sessions_app.queries.sessions import SessionRow, get_session, parse_id
@@ -44,6 +44,7 @@ def save(request: HttpRequest, session_id: str, payload: ChangesIn) -> HttpRespo
     "/{session_id}/messages",
     response={200: SaveOut, **refusals(404, 409, 410, 412, 413, 428)},
     operation_id="save_session",
+    openapi_extra=takes(IF_MATCH),
 )
 def save_whole(request: HttpRequest, session_id: str, payload: WholeSessionIn, mode: str = "") -> HttpResponse:
     """Save the whole session message by message under the save's rules. What is left out stays; `?mode=replace` takes it out."""

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import json_reply, refusals, unchanged
+from sessions_app.api.replies import MUST_BE_NEW, json_reply, refusals, takes, unchanged
 from sessions_app.errors import PreconditionRequired
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.sessions import get_session, list_sessions, parse_id
@@ -62,7 +62,12 @@ def create(request: HttpRequest, project_id: str, payload: SessionIn) -> HttpRes
     return json_reply(row.as_json(), status=201, etag=row.etag)
 
 
-@router.put("/sessions/{session_id}", response={201: SessionOut, **refusals(404, 409, 412, 428)}, operation_id="put_session")
+@router.put(
+    "/sessions/{session_id}",
+    response={201: SessionOut, **refusals(404, 409, 412, 428)},
+    operation_id="put_session",
+    openapi_extra=takes(MUST_BE_NEW),
+)
 def put(request: HttpRequest, session_id: str, payload: SessionPut) -> HttpResponse:
     """Create a session under the client's own UUID (`If-None-Match: *`); the project is made if need be."""
     if request.headers.get("If-None-Match", "").strip() != "*":

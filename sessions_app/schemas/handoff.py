@@ -47,10 +47,11 @@ class ItemPatch(Exact):
 
 
 class HandoffPatch(Exact):
-    decisions: list[Decision] = []
-    files: list[File] = []
-    risks: list[Risk] = []
-    summary: LongText = ""
+    # By factories, so that no description tells of a default: what is left out stays as it is.
+    decisions: list[Decision] = Field(default_factory=list)
+    files: list[File] = Field(default_factory=list)
+    risks: list[Risk] = Field(default_factory=list)
+    summary: LongText = Field(default_factory=str)
 
     @model_validator(mode="after")
     def _ids_once(self) -> Self:

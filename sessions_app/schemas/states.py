@@ -69,8 +69,9 @@ class AgentStateIn(Exact):
 
 
 class StepPatch(Kept):
-    title: Annotated[str, Field(max_length=2_000)] = ""
-    status: StepStatus = "pending"
+    # By factories, so that no description tells of a default: what is left out stays as it is.
+    title: Annotated[str, Field(max_length=2_000)] = Field(default_factory=str)
+    status: StepStatus = Field(default_factory=lambda: "pending")
 
     def fields(self) -> dict[str, Any]:
         given = self.model_dump(exclude_unset=True)
