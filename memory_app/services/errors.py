@@ -243,11 +243,13 @@ def _to_ms(at: datetime) -> datetime:
 def _short_stack(stack: Any) -> Any:
     if isinstance(stack, str):
         return _cut(stack, STACK_LENGTH)
-    return None if stack is None else [{name: _cut_place(place) for name, place in frame.items()} for frame in stack[:FRAMES]]
+    return None if stack is None else [_short_frame(frame) for frame in stack[:FRAMES]]
 
 
-def _cut_place(place: Any) -> Any:
-    return place[:PLACE_LENGTH] if isinstance(place, str) else place
+def _short_frame(frame: dict[str, Any]) -> dict[str, Any]:
+    """Of a path its end tells most, of a function its beginning."""
+    file, function = frame.get("file"), frame.get("function")
+    return {"file": file and file[-PLACE_LENGTH:], "function": function and function[:PLACE_LENGTH], "line": frame.get("line")}
 
 
 def _cut(text: str, length: int) -> str:

@@ -98,7 +98,12 @@ def _first(frames: Iterable[Frame]) -> Frame:
     return first
 
 
+def _number(line: str | None) -> int | None:
+    """A file of a billion lines is no file."""
+    return int(line) if line and len(line) < 10 else None
+
+
 def _frame(match: Any) -> Frame:
     found = match.groupdict()
     file, line = found["file"] or found.get("file2"), found.get("line") or found.get("line2")
-    return Frame((file or "").strip(), (found["function"] or "").strip(), int(line) if line else None)
+    return Frame((file or "").strip(), (found["function"] or "").strip(), _number(line))

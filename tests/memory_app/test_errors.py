@@ -125,6 +125,23 @@ def test_long_ones_are_cut_in_the_middle(memory: Memory) -> None:
     assert error["top_frame"]["function"] == "last"
 
 
+@pytest.mark.parametrize(
+    "stack",
+    [
+        f'  File "a.py", line {"9" * 5_000}, in f\n',
+        f"    at f (a.js:{'9' * 30}:1)\n",
+        [{"file": "a" * 100_000, "function": "f" * 100_000, "line": 2**53}],
+        [{"file": None, "function": None, "line": None}] * 2_000,
+        [],
+        "\x00\ud800",
+    ],
+)
+def test_no_stack_is_too_odd(memory: Memory, stack: Any) -> None:
+    fingerprint = record(memory, {"message": "", "kind": "K" * 100_000, "stack": stack})["fingerprints"][0]
+    assert memory.api.get(memory.address(f"errors/{fingerprint}")).status_code == 200
+    assert errors_of(memory)[0]["count"] == 1
+
+
 def test_a_page_s_sparkline_has_fourteen_days(memory: Memory) -> None:
     record(memory, *[{**BOOM, "at": ago(days=days)} for days in (0, 0, 1, 13, 20)])
     days = errors_of(memory)[0]["days"]
