@@ -11,7 +11,8 @@ from sessions_app.models import ChatSession, Event
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """`by`: the key's name, or the user's. `title`: None where it is about no session, or about one that is gone."""
+    """`by`: the key's name, or the user's. `title`: None where it is about no session, or about one that was erased.
+    `open`: the session can be looked at."""
 
     event_seq: int
     type: str
@@ -19,6 +20,7 @@ class Happened:
     by: str
     session_id: uuid.UUID | None
     title: str | None
+    open: bool
 
 
 def list_newest_events(*, project_id: uuid.UUID, before: int | None = None, limit: int = 100) -> list[Happened]:
@@ -28,11 +30,13 @@ def list_newest_events(*, project_id: uuid.UUID, before: int | None = None, limi
         rows = rows.filter(event_seq__lt=before)
     found = list(rows.order_by("-event_seq")[: limit + 1])
     named = {row.session_id for row in found if row.session_id}
-    titles = dict(ChatSession.objects.filter(id__in=named, project_id=project_id, deleted_at=None).values_list("id", "title"))
-    return [_happened(row, titles) for row in found]
+    sessions = ChatSession.objects.only("title", "deleted_at").filter(project_id=project_id).in_bulk(named)
+    return [_happened(row, sessions.get(row.session_id) if row.session_id else None) for row in found]
 
 
-def _happened(row: Event, titles: dict[uuid.UUID, str]) -> Happened:
+def _happened(row: Event, about: ChatSession | None) -> Happened:
     by = orjson.loads(row.frame).get("by", {})
-    title = titles.get(row.session_id) if row.session_id else None
-    return Happened(row.event_seq, row.type, row.at, by.get("key") or by.get("user", ""), row.session_id, title)
+    name = by.get("key") or by.get("user", "")
+    if about is None:
+        return Happened(row.event_seq, row.type, row.at, name, row.session_id, None, open=False)
+    return Happened(row.event_seq, row.type, row.at, name, row.session_id, about.title, open=about.deleted_at is None)

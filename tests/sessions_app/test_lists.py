@@ -90,8 +90,11 @@ def test_activity_tells_in_words_who_did_what_and_folds_repetition(page: Client,
     assert re.match(r"Session cleared Untitled session \w+ now", words[0])
     assert words[1].startswith("Session saved Untitled session 3 times")
     rows = page.get(project_page("activity/"), headers={"HX-Request": "true"}).content.decode()
+    assert f'href="/sessions/{chat.id}/"' in rows
     assert "<html" not in rows
     assert rows.count("<li") == len(lines)
+    page.post(f"/sessions/{chat.id}/delete/")
+    assert f'href="/sessions/{chat.id}/"' not in shown(page, project_page("activity/"))
 
 
 def test_a_deleted_project_waits_in_the_trash_and_is_erased_by_typing_its_path(page: Client, chat: Chat, bob: User) -> None:
