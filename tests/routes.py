@@ -129,6 +129,9 @@ API: dict[str, Row] = {
     "list_errors": Row("GET", "/projects/{project}/errors"),
     "get_error": Row("GET", "/projects/{project}/errors/{error}"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
+    "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen", {}),
+    "list_deleted_memory": Row("GET", "/projects/{project}/memory-deleted"),
+    "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore", {}),
     "load_session_context": Row("GET", "/projects/{project}/context"),
     "create_ws_ticket": Row("POST", "/ws-tickets", {}, named=False),
 }

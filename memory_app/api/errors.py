@@ -67,3 +67,17 @@ def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: Er
         run_id=run_of(request),
     )
     return json_reply(queries.error_detail(error) | {"redacted": redacted})
+
+
+@router.post(
+    ERROR + "/reopen",
+    response={200: ErrorDetail, **refusals(404, 410, 423)},
+    operation_id="reopen_error",
+    openapi_extra=takes(RUN),
+)
+def reopen(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
+    """It was resolved by mistake."""
+    error = errors.reopen_error(
+        caller=caller_of(request), project_id=parse_id(project_id), fingerprint=fingerprint, run_id=run_of(request)
+    )
+    return json_reply(queries.error_detail(error))

@@ -4,7 +4,7 @@ from ninja import Router
 from memory_app.api.run_header import run_of
 from memory_app.queries import entries as queries
 from memory_app.queries.generated import GENERATED, get_generated
-from memory_app.schemas.memory import EntryKeys, EntryOut, EntrySaved, NamespaceList, StatsOut, VersionList
+from memory_app.schemas.memory import DeletedList, EntryKeys, EntryOut, EntrySaved, NamespaceList, StatsOut, VersionList
 from memory_app.services import entries
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, RUN, json_reply, refusals, takes, unchanged
@@ -79,7 +79,7 @@ def put(request: HttpRequest, project_id: str, namespace: str, key: str) -> Http
     openapi_extra=takes(IF_MATCH, RUN),
 )
 def delete(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
-    """Delete an entry with its versions."""
+    """Delete an entry. With its versions it can be brought back for 30 days."""
     entries.delete_entry(
         caller=caller_of(request),
         project_id=parse_id(project_id),
@@ -113,6 +113,27 @@ def restore(request: HttpRequest, project_id: str, namespace: str, key: str, rev
         key=key,
         rev=rev,
         run_id=run_of(request),
+    )
+    return _saved(stored)
+
+
+@router.get("/{project_id}/memory-deleted", response={200: DeletedList, **refusals(404, 410)}, operation_id="list_deleted_memory")
+def deleted(request: HttpRequest, project_id: str) -> HttpResponse:
+    """The hundred entries deleted last, for 30 days."""
+    found = queries.list_deleted(caller=caller_of(request), project_id=parse_id(project_id))
+    return json_reply({"items": [queries.deleted_json(row) for row in found], "next": None})
+
+
+@router.post(
+    "/{project_id}/memory-deleted/{deleted_id}/restore",
+    response={200: EntrySaved, 201: EntrySaved, **refusals(404, 409, 410, 423)},
+    operation_id="undelete_memory_entry",
+    openapi_extra=takes(RUN),
+)
+def undelete(request: HttpRequest, project_id: str, deleted_id: str) -> HttpResponse:
+    """Bring a deleted entry back with its versions. 409 where its key is taken."""
+    stored = entries.undelete_entry(
+        caller=caller_of(request), project_id=parse_id(project_id), deleted_id=parse_id(deleted_id), run_id=run_of(request)
     )
     return _saved(stored)
 

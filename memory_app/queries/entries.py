@@ -83,6 +83,16 @@ def list_deleted(*, caller: Caller, project_id: uuid.UUID) -> list[DeletedEntry]
     return list(DeletedEntry.objects.filter(project_id=project_id))
 
 
+def deleted_json(deleted: DeletedEntry) -> dict[str, Any]:
+    return {
+        "id": str(deleted.id),
+        "namespace": deleted.namespace,
+        "key": deleted.key,
+        "deleted_at": rfc3339(deleted.deleted_at),
+        "by": deleted.by,
+    }
+
+
 def list_runs(*, caller: Caller, project_id: uuid.UUID, limit: int) -> list[Run]:
     get_project(caller=caller, project_id=project_id)
     return list(Run.objects.filter(project_id=project_id)[:limit])

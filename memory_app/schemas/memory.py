@@ -63,6 +63,19 @@ class VersionList(Schema):
     next: str | None
 
 
+class DeletedOut(Schema):
+    id: str
+    namespace: str
+    key: str
+    deleted_at: str
+    by: str
+
+
+class DeletedList(Schema):
+    items: list[DeletedOut]
+    next: str | None
+
+
 class StatsOut(Schema):
     size_bytes: int
     entries: dict[str, int]

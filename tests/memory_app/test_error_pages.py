@@ -97,6 +97,8 @@ def test_an_error_is_resolved_with_its_fix_comes_back_and_says_so(pages: ErrorPa
     pages.undo(done)
     assert not {"resolved", "came back"} & set(CHIPS.findall(pages.get()))
     pages.post(f"errors/{fingerprint}/resolve/")
+    assert pages.memory.api.post(pages.memory.address(f"errors/{fingerprint}/reopen")).json()["state"] == "unresolved"
+    pages.post(f"errors/{fingerprint}/resolve/")
     assert ErrorReport.objects.get().known_fix == "Turn it off\ufffd and on."
     pages.happen("it broke")
     assert "came back" in CHIPS.findall(pages.get())

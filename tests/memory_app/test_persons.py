@@ -73,6 +73,20 @@ def test_a_deleted_entry_comes_back_with_its_versions(person: Person, memory: Me
         person.undelete(deleted)
 
 
+def test_by_the_api_deleted_entries_come_back_too(memory: Memory) -> None:
+    memory.put("notes/a", "kept")
+    memory.delete("notes/a")
+    [deleted] = memory.api.get(memory.address("memory-deleted")).json()["items"]
+    assert (deleted["namespace"], deleted["key"], deleted["by"]) == ("notes", "a", "key")
+    restore = memory.address(f"memory-deleted/{deleted['id']}/restore")
+    run = memory.start()["run_id"]
+    assert memory.api.post(restore).status_code == 423
+    back = memory.api.post(restore, **{"Stillhere-Run": run})
+    assert (back.status_code, back.json()["value"]) == (201, "kept")
+    assert memory.api.get(memory.address("memory-deleted")).json()["items"] == []
+    assert memory.api.post(restore, **{"Stillhere-Run": run}).status_code == 404
+
+
 def test_versions_stay_ten_when_an_entry_comes_back(person: Person, memory: Memory) -> None:
     for value in range(12):
         memory.put("notes/a", value)
