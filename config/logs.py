@@ -8,6 +8,7 @@ import logging
 import sys
 import time
 import traceback
+from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
@@ -18,12 +19,13 @@ from django.conf import settings
 # Of the request that this thread works for; empty outside of requests.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 FRAMES = 12
+NAME_ADDRESSES = {"django.request", "django.security.csrf"}
 
 
 class PlainLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         error, known = error_of(record), {"request_id": request_id.get()} if request_id.get() else {}
-        return "\n    ".join([plain_line(record.name, record.levelno, record.created, record.getMessage(), known), *error])
+        return "\n    ".join([plain_line(record.name, record.levelno, record.created, message_of(record), known), *error])
 
 
 class JsonLines(logging.Formatter):
@@ -31,7 +33,7 @@ class JsonLines(logging.Formatter):
         known: dict[str, Any] = {"request_id": request_id.get()} if request_id.get() else {}
         if error := error_of(record):
             known["error"] = error
-        return json_line(record.name, record.levelno, record.created, record.getMessage(), known)
+        return json_line(record.name, record.levelno, record.created, message_of(record), known)
 
 
 def plain_line(name: str, level: int, created: float, message: str, fields: dict[str, Any]) -> str:
@@ -47,7 +49,15 @@ def json_line(name: str, level: int, created: float, message: str, fields: dict[
 def write_request(name: str, level: int, fields: dict[str, Any]) -> None:
     """Straight to standard error: every save pays for its line, and a logging record costs three times as much."""
     line = json_line if settings.LOG_FORMAT == "json" else plain_line
-    sys.stderr.write(line(name, level, time.time(), "request", fields) + "\n")
+    # A log that cannot be written (a full disk) is no reason to fail what was done.
+    with suppress(OSError, ValueError):
+        sys.stderr.write(line(name, level, time.time(), "request", fields) + "\n")
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """Django names the address of a request that failed (`Internal Server Error: /…`), with all that is in it."""
+    said = record.getMessage()
+    return said.partition(": ")[0] if record.name in NAME_ADDRESSES else said
 
 
 def error_of(record: logging.LogRecord) -> list[str]:

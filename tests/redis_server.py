@@ -2,8 +2,11 @@
 
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -50,3 +53,57 @@ class RedisServer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+class Proxy:
+    """In front of a Redis, on a port of its own. Told to swallow, it takes every byte, and answers nothing."""
+
+    def __init__(self, to_port: int) -> None:
+        self._to_port, self._swallows, self._ends = to_port, threading.Event(), threading.Event()
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self._door.getsockname()[1]}/0"
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._let_in, daemon=True).start()
+
+    def swallow(self) -> None:
+        self._swallows.set()
+
+    def pass_on(self) -> None:
+        """What was swallowed is lost, so those connections end."""
+        self._swallows.clear()
+        self._cut()
+
+    def close(self) -> None:
+        self._ends.set()
+        # Wakes the thread that waits at the door.
+        socket.create_connection(self._door.getsockname()).close()
+        self._door.close()
+        self._cut()
+
+    def _let_in(self) -> None:
+        while not self._ends.is_set():
+            with suppress(OSError):
+                client, _ = self._door.accept()
+                self._open.append(client)
+                try:
+                    redis = socket.create_connection(("127.0.0.1", self._to_port))
+                except OSError:
+                    client.close()
+                    continue
+                self._open.append(redis)
+                for one, other in ((client, redis), (redis, client)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65_536):
+                if not self._swallows.is_set():
+                    other.sendall(data)
+        other.close()
+
+    def _cut(self) -> None:
+        for one in self._open:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        self._open = []

@@ -65,6 +65,11 @@ class ServerProcess:
             raise AssertionError(f"manage.py {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
         return done.stdout.strip()
 
+    def begin(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """The same, as a process whose output can be read while it works."""
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
     @contextmanager
     def at_once(self, *arguments: str) -> Iterator[Callable[[], str]]:
         """The same without the seconds that a process takes to start: what is yielded runs the command."""

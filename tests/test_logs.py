@@ -3,6 +3,8 @@
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +42,15 @@ def test_a_request_is_one_line(settings: Any, capsys: pytest.CaptureFixture[str]
     assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", told)
 
 
+def test_a_log_that_cannot_be_written_fails_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr("sys.stderr", full)
+        write_request("stillhere.requests", logging.INFO, {"status": 200})
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
+
+
 @pytest.mark.parametrize("lines", [JsonLines(), PlainLines()])
 def test_an_error_within_a_request_is_told_without_its_words(within_a_request: None, lines: logging.Formatter) -> None:
     told = lines.format(record(ValueError("somebody's words")))
@@ -47,6 +58,14 @@ def test_an_error_within_a_request_is_told_without_its_words(within_a_request: N
     assert "test_logs.py" in told
     assert "r1" in told
     assert "somebody" not in told
+
+
+@pytest.mark.parametrize("lines", [JsonLines(), PlainLines()])
+def test_an_address_is_not_told(lines: logging.Formatter) -> None:
+    message, arguments = "%s: %s", ("Internal Server Error", "/welcome/planted/")
+    told = lines.format(logging.LogRecord("django.request", logging.ERROR, __file__, 1, message, arguments, None))
+    assert "Internal Server Error" in told
+    assert "planted" not in told
 
 
 def test_an_error_outside_of_requests_is_told_whole() -> None:

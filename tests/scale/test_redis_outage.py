@@ -1,19 +1,20 @@
-"""Redis carries news, not chats: with it stopped or dead, saves go on at their speed and the news arrive after.
+"""Redis carries news, not chats: with it stopped, dead or behind a network that swallows all, saves go on at their speed and
+the news arrive after.
 
 On PostgreSQL two servers share the store, one is saved to and the other is listened to.
 """
 
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import quantiles
 
 import pytest
 
 from tests.databases import ON_POSTGRESQL, own_database
-from tests.redis_server import AVAILABLE, RedisServer
+from tests.redis_server import AVAILABLE, Proxy, RedisServer
 from tests.server import ServerProcess
 from tests.sockets import House
 
@@ -21,13 +22,14 @@ pytestmark = [pytest.mark.scale, pytest.mark.skipif(not AVAILABLE, reason="no re
 SAVES = 60
 SLOWER_SECONDS = 0.3
 HEALED_SECONDS = 30
+FAULTS = ["stopped", "killed", "swallowed"]
 
 
 class Pair:
     """Where is saved, and where is listened."""
 
-    def __init__(self, saving: ServerProcess, listening: ServerProcess, redis: RedisServer) -> None:
-        self.redis = redis
+    def __init__(self, saving: ServerProcess, listening: ServerProcess, redis: RedisServer, proxy: Proxy) -> None:
+        self.redis, self.proxy = redis, proxy
         self.saving = House(saving)
         self.listening = House(listening) if listening is not saving else self.saving
         self.listening.key = self.saving.key
@@ -54,31 +56,54 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
     with ExitStack() as stack:
         own = stack.enter_context(own_database())
         redis = stack.enter_context(RedisServer(tmp_path))
-        ours = {**own, "REDIS_URL": redis.url, "HEARTBEAT_SECONDS": "2"}
+        proxy = stack.enter_context(closing(Proxy(redis.port)))
+        ours = {**own, "REDIS_URL": proxy.url, "HEARTBEAT_SECONDS": "2"}
         saving = stack.enter_context(ServerProcess(tmp_path / "one", own=ours))
         listening = stack.enter_context(ServerProcess(tmp_path / "other", own=ours)) if ON_POSTGRESQL else saving
-        pair = Pair(saving, listening, redis)
+        pair = Pair(saving, listening, redis, proxy)
         yield pair
         for house in {pair.saving, pair.listening}:
             house.api.close()
 
 
-@pytest.mark.parametrize("fault", ["stopped", "killed"])
-def test_saves_go_on_at_their_speed_and_the_events_arrive_after(pair: Pair, fault: str) -> None:
+@contextmanager
+def outage(pair: Pair, fault: str) -> Iterator[None]:
+    redis = pair.redis
+    faults: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
+        "stopped": (lambda: redis.signal(signal.SIGSTOP), lambda: redis.signal(signal.SIGCONT)),
+        "killed": (redis.stop, redis.start),
+        "swallowed": (pair.proxy.swallow, pair.proxy.pass_on),
+    }
+    begin, end = faults[fault]
+    begin()
+    try:
+        yield
+    finally:
+        end()
+
+
+def save_through(pair: Pair, fault: str, *, seconds: float) -> None:
     usual = quantiles(pair.save(SAVES), n=100)[98]
     with pair.listening.listen("/outage", since=0) as socket:
         socket.until_number(pair.newest)
-        if fault == "stopped":
-            pair.redis.signal(signal.SIGSTOP)
-        else:
-            pair.redis.stop()
-        during = quantiles(pair.save(SAVES), n=100)[98]
-        assert during <= usual + SLOWER_SECONDS
-        socket.until_number(pair.newest, HEALED_SECONDS)
-        if fault == "stopped":
-            pair.redis.signal(signal.SIGCONT)
-        else:
-            pair.redis.start()
+        with outage(pair, fault):
+            during = pair.save(SAVES)
+            began = time.monotonic()
+            while time.monotonic() < began + seconds:
+                during += pair.save(10)
+            assert quantiles(during, n=100)[98] <= usual + SLOWER_SECONDS
+            socket.until_number(pair.newest, HEALED_SECONDS)
         pair.save(5)
         socket.until_number(pair.newest, HEALED_SECONDS)
         assert socket.numbers == list(range(1, pair.newest + 1))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_saves_go_on_at_their_speed_and_the_events_arrive_after(pair: Pair, fault: str) -> None:
+    save_through(pair, fault, seconds=0)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_minute_without_redis_holds_up_nobody(pair: Pair, fault: str) -> None:
+    save_through(pair, fault, seconds=60)

@@ -1,19 +1,31 @@
 """A store that cannot be written: refused in the one shape and at once, readable meanwhile, and well again by itself."""
 
+import os
 import resource
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from django.contrib.auth.models import User
+from django.db.backends.signals import connection_created
 from psycopg import sql
 
+from tests.chat import Chat
 from tests.databases import ON_POSTGRESQL, own_database
+from tests.live_server import LiveServer
+from tests.scale.test_crash import assert_sound
 from tests.server import ServerProcess
+from tests.writers import all_messages
 
 pytestmark = pytest.mark.scale
 ANSWERED_SECONDS = 5
@@ -46,9 +58,9 @@ def read_only(url: str) -> Iterator[None]:
             connection.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(sql.Identifier(name)))
 
 
-def save(server: ServerProcess, key: str, session: str, number: int) -> httpx.Response:
-    ops = [{"op": "upsert", "id": f"m{number}", "role": "user", "text": f"said {number}"}]
-    body = {"epoch": 1, "writer_id": "w", "seq": number, "ops": ops}
+def save(server: Any, key: str, session: str, number: int, *, text: str = "") -> httpx.Response:
+    ops = [{"op": "upsert", "id": f"m{number}", "role": "user", "text": text or f"said {number}"}]
+    body = {"epoch": 1, "writer_id": "w", "seq": number + 1, "ops": ops}
     began = time.monotonic()
     headers = {"Authorization": f"Bearer {key}"}
     answer = httpx.post(f"{server.url}/api/v1/sessions/{session}/changes", json=body, headers=headers, timeout=20)
@@ -87,3 +99,112 @@ def save_in_the_end(server: ServerProcess, key: str, session: str, number: int) 
 
 def reads_on(api: Any, session: str) -> int:
     return len(api.call("GET", f"/sessions/{session}")["messages"])
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="PostgreSQL's is tried with the server's own setting")
+def test_an_embedded_store_that_can_only_be_read_says_so_and_heals(server: LiveServer, api: Any, alice: User) -> None:
+    opened: list[Any] = []
+
+    def note(connection: Any, **_: Any) -> None:
+        opened.append(connection.connection)
+
+    connection_created.connect(note)
+    client = api(alice)
+    secret = client.client.defaults["HTTP_AUTHORIZATION"].removeprefix("Bearer ")
+    session = Chat(client).id
+
+    def only_reads(switch: str) -> None:
+        for connection in opened:
+            with suppress(sqlite3.ProgrammingError):  # It was closed since.
+                connection.execute(f"PRAGMA query_only={switch}")
+
+    assert save(server, secret, session, 1).status_code == 200
+    only_reads("ON")
+    refused = save(server, secret, session, 2)
+    shown = httpx.get(f"{server.url}/api/v1/sessions/{session}", headers={"Authorization": f"Bearer {secret}"})
+    only_reads("OFF")
+    connection_created.disconnect(note)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "store_read_only")
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert [message["id"] for message in shown.json()["messages"]] == ["m1"]
+    assert save(server, secret, session, 2).status_code == 200
+
+
+@contextmanager
+def small_disk() -> Iterator[Path]:
+    """A file system of its own, for root alone to mount. What PostgreSQL is to enter lies open."""
+    folder = Path(tempfile.mkdtemp(prefix="stillhere-disk-"))
+    folder.chmod(0o755)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)]
+    if os.geteuid() or shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        folder.rmdir()
+        pytest.skip("cannot mount a small disk here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        folder.rmdir()
+
+
+@contextmanager
+def database_on(disk: Path) -> Iterator[dict[str, str]]:
+    """A database whose tables lie there; on SQLite the data folder does."""
+    if not ON_POSTGRESQL:
+        yield {}
+        return
+    place = disk / "tables"
+    place.mkdir()
+    shutil.chown(place, "postgres")
+    url = os.environ["STILLHERE_TEST_POSTGRES_URL"]
+    name = f"stillhere_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        own = sql.Identifier(name)
+        connection.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(own, sql.Literal(str(place))))
+        connection.execute(sql.SQL("CREATE DATABASE {} TABLESPACE {}").format(own, own))
+        try:
+            yield {"DATABASE_URL": f"{url.rpartition('/')[0]}/{name}"}
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(own))
+            connection.execute(sql.SQL("DROP TABLESPACE {}").format(own))
+
+
+@pytest.mark.prove
+def test_a_disk_that_is_full_and_emptied_again_costs_nothing_that_was_acknowledged() -> None:
+    with small_disk() as disk, database_on(disk) as own, ServerProcess(disk, own=own) as server:
+        key = server.key("ana")
+        api = server.api(key)
+        kept = []
+        for number in range(5):
+            _, session = api.session(f"/disk/{number}")
+            kept += [(session, each) for each in range(30) if save_much(server, key, session, each).status_code == 200]
+            ballast = fill_up(disk)
+            refusals = [save_much(server, key, session, 30 + each) for each in range(20)]
+            assert {answer.status_code for answer in refusals} <= {200, 507}, [answer.text[:200] for answer in refusals]
+            assert refusals[-1].status_code == 507
+            kept += [(session, 30 + each) for each, answer in enumerate(refusals) if answer.status_code == 200]
+            assert reads_on(api, session) >= 30
+            ballast.unlink()
+            save_in_the_end(server, key, session, 100)
+        for session in {session for session, _ in kept}:
+            found = all_messages(api, session)
+            assert {f"m{each}" for of, each in kept if of == session} <= found.keys()
+        api.close()
+        server.stop()
+        if not ON_POSTGRESQL:
+            assert_sound(disk / "stillhere.sqlite3")
+
+
+def save_much(server: ServerProcess, key: str, session: str, number: int) -> httpx.Response:
+    """What does not fit into room that is left here and there, and cannot be compressed."""
+    return save(server, key, session, number, text=secrets.token_hex(20_000))
+
+
+def fill_up(disk: Path) -> Path:
+    ballast = disk / "ballast"
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(65_536))
+    with suppress(OSError), ballast.open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(1_024))
+    return ballast
