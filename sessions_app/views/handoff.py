@@ -154,7 +154,9 @@ def compare(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     sides = request.GET.get("from", newest), request.GET.get("to", LIVE)
     old, new = (_content(caller, project, side) for side in sides)
     found = difference(old, new)
-    context = {"old": sides[0], "new": sides[1], "numbers": [str(number) for number in numbers]}
+    chosen = {_number(side) for side in sides if side != LIVE}
+    choices = [str(number) for number in sorted({*numbers, *chosen}, reverse=True)]
+    context = {"old": sides[0], "new": sides[1], "numbers": choices}
     shown = {"project": project, "here": project.id, "tab": "handoff", "told": counted(found), "changes": shown_changes(found)}
     return render(request, "sessions_app/handoff_compare.html", {**shown, **context})
 

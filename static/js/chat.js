@@ -73,7 +73,10 @@ async function answer() {
 /** The agent's own state after every turn: where it stands, what went wrong, and its plan, which outlives the page. */
 function saveTurn(text, failed) {
   const plan = page.step === "plan" ? planOf(text, held.state?.plan) : null;
-  const context = { ...held.state?.context, step: page.step, turns: page.messages.length };
+  const former = held.state?.context ?? {};
+  // Another agent's words about the same session are not for this page to overwrite.
+  const own = Object.getPrototypeOf(former) === Object.prototype;
+  const context = own ? { ...former, step: page.step, turns: page.messages.length } : former;
   saveState({ context, last_error: failed, ...(plan ? { plan } : {}) });
 }
 

@@ -20,7 +20,8 @@ export class Parts {
     // A form that was sent stays until its answer was heard.
     root.addEventListener("htmx:beforeRequest", () => (this.busy += 1));
     root.addEventListener("htmx:afterRequest", ({ detail: { elt, xhr } }) => {
-      if (elt.matches("form") && xhr.status < 400) done(elt);
+      // Nothing else says that it was saved: not an answer that never came, not the page that asks to sign in.
+      if (elt.matches("form") && xhr.status === 204) done(elt);
       if (xhr.status === 412) this._putOne(xhr.responseText, elt.closest("[data-part]").id);
       this._free();
     });

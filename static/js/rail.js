@@ -13,10 +13,10 @@ let expiry = 0;
 function placed() {
   const title = document.getElementById("title").defaultValue || "Untitled session";
   document.querySelector("h1").textContent = title;
-  document.title = `${title} · Stillhere`;
   const question = document.querySelector("#rail-question[data-open]");
   opener.classList.toggle("waiting", Boolean(question));
   opener.querySelector("span").textContent = question ? "an agent waits for you" : "";
+  document.title = `${question ? "● " : ""}${title} · Stillhere`;
   clearTimeout(expiry);
   if (!question?.dataset.until) return;
   const left = new Date(question.dataset.until) - Date.now();

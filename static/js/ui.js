@@ -93,5 +93,10 @@ document.body.addEventListener("htmx:afterRequest", (event) => {
   const told = xhr.getResponseHeader("Stillhere-Message");
   toast(told ? decodeURIComponent(told) : "That did not work. Load the page anew and try again.", { error: true });
 });
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  if (!event.detail.xhr.responseURL.includes("/login/?next=")) return;
+  event.detail.shouldSwap = false;
+  toast("You are signed out. Sign in in another tab, then do it again: nothing here is lost.", { error: true });
+});
 document.body.addEventListener("htmx:sendError", () => toast("The server does not answer. Is it running?", { error: true }));
 document.body.addEventListener("toast", (event) => toast(event.detail.message, event.detail));

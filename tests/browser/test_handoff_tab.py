@@ -20,10 +20,15 @@ SAYS = "return [...document.querySelectorAll('.item .says')].map((item) => item.
 class Tab:
     """One project's Handoff tab, and the API as an agent that writes to the same."""
 
-    def __init__(self, browser: Browser, url: str, api: Any) -> None:
-        self.browser, self.api, self.keyboard = browser, api, Keyboard(browser)
+    def __init__(self, browser: Browser, url: str, api: Any, user: User) -> None:
+        self.browser, self.api, self.keyboard, self.url, self.user = browser, api, Keyboard(browser), url, user
         self.project = api.post("/projects", {"path": "/home/alice/shop"}).json()["id"]
         self.address = f"{url}/projects/{self.project}/handoff/"
+
+    def sign_in(self) -> None:
+        client = Client()
+        client.force_login(self.user)
+        self.browser.sign_in(self.url, client.cookies["sessionid"].value)
 
     def open(self) -> None:
         self.browser.open(self.address)
@@ -52,10 +57,9 @@ class Tab:
 
 @pytest.fixture
 def tab(browser: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> Iterator[Tab]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield Tab(browser, server.url, api(alice))
+    tab = Tab(browser, server.url, api(alice), alice)
+    tab.sign_in()
+    yield tab
     browser.forget()  # Before the server: it answers to the end.
 
 
@@ -140,3 +144,21 @@ def test_a_snapshot_is_copied_as_markdown(tab: Tab) -> None:
     tab.keyboard.choose("Copy snapshot 1 as Markdown")
     tab.until_toast("Copied.")
     assert "- Ship on Monday" in tab.browser.run("return navigator.clipboard.readText();")
+
+
+def test_words_that_could_not_be_saved_stay_in_their_form(tab: Tab) -> None:
+    tab.add("old")
+    tab.open()
+    tab.edit("old")
+    tab.keyboard.write("Decision", " and mine")
+    tab.browser.offline()
+    tab.keyboard.choose("Save decision")
+    tab.until_toast("The server does not answer", "alert")
+    tab.browser.online()
+    tab.browser.driver.execute_cdp_cmd("Network.deleteCookies", {"name": "sessionid", "url": tab.url})
+    tab.keyboard.choose("Save decision")
+    tab.until_toast("You are signed out", "alert")
+    tab.sign_in()
+    tab.keyboard.choose("Save decision")
+    tab.until_says("old and mine")
+    assert tab.live()["decisions"][0]["text"] == "old and mine"

@@ -51,12 +51,14 @@ def open_page(browser: Browser, server: LiveServer, chat: Chat) -> None:
 
 def test_a_question_is_answered_with_the_keyboard_alone(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     open_page(signed_in, server, chat)
+    assert signed_in.driver.title.startswith("● ")
     keyboard = Keyboard(signed_in)
     keyboard.write("Note to the agent", "Go on")
     keyboard.choose("Approve")
     signed_in.until("return document.querySelector('#toasts-status').textContent.includes('Approved');")
     signed_in.until("return document.querySelector('#rail-question').textContent.includes('by alice');")
     assert chat.get("agent-state/pending-action/a1").json()["resolution"]["note"] == "Go on"
+    assert not signed_in.driver.title.startswith("● ")
     assert keyboard.at.get_attribute("id") == "rail-question"
     assert_accessible(signed_in)
 
