@@ -1,6 +1,6 @@
 /** A button to copy it, on every block of code. */
 
-import { copyText } from "./ui.js";
+import { copyText } from "./copying.js";
 
 /** @param {ParentNode} root */
 export function dress(root) {

@@ -1,5 +1,6 @@
 /** What every page has: the theme switch, the menu on small screens, toasts, copying, keys. */
 
+import { copyText } from "./copying.js";
 import { toast } from "./toasts.js";
 import "./dialog.js";
 import "./keyboard.js";
@@ -35,17 +36,6 @@ function setUpMenu(button) {
     const open = more.classList.toggle("open");
     button.setAttribute("aria-expanded", String(open));
   });
-}
-
-/** @param {Element} source what to take the words from */
-export async function copyText(source) {
-  try {
-    await navigator.clipboard.writeText(source.innerText.trim());
-    toast("Copied.");
-  } catch {
-    getSelection().selectAllChildren(source);
-    toast("Selected. Copy it with your keyboard.");
-  }
 }
 
 /* What the clipboard gets is asked for first; where it refuses, the download beside the button does. */

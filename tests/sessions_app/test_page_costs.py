@@ -71,9 +71,12 @@ def linked(html: str) -> set[str]:
     while waiting:
         name = waiting.pop()
         found.add(name)
-        imports = re.findall(r'(?:import|from)\s*"(\.[^"]+)"', source(name).decode()) if name.endswith(".js") else []
-        waiting |= {beside(name, imported) for imported in imports} - found
+        waiting |= {beside(name, imported) for imported in imports(name)} - found
     return found
+
+
+def imports(name: str) -> list[str]:
+    return re.findall(r'(?:import|from)\s*"(\.[^"]+)"', source(name).decode()) if name.endswith(".js") else []
 
 
 def beside(name: str, imported: str) -> str:
@@ -100,6 +103,16 @@ def test_every_page_is_light(page: Client, hers: World) -> None:
         assert "js/ui.js" in files
         weight = len(gzip.compress(html)) + sum(len(gzip.compress(source(file))) for file in files)
         assert weight <= HEAVIEST, (name, weight)
+
+
+def test_no_module_runs_twice(page: Client, hers: World) -> None:
+    """What a page names gets a hash in its name in production; what modules import does not. One file under two names
+    is two modules, and both would listen to every click."""
+    for name, address in whole_pages(hers).items():
+        html = page.get(address).content.decode()
+        named = set(re.findall(r'src="/static/(js/[^"]+)"', html))
+        imported = {beside(file, other) for file in linked(html) if file.endswith(".js") for other in imports(file)}
+        assert named & imported == set(), name
 
 
 @pytest.mark.prove
