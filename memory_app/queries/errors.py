@@ -70,9 +70,18 @@ def error_detail(error: ErrorReport) -> dict[str, Any]:
 
 def daily_counts(error: ErrorReport, *, today: date) -> list[int]:
     """How often it was seen on each of the last 14 days, today last."""
-    counts: dict[str, int] = orjson.loads(error.days)
+    counts = read_days(error)
     days = (today - timedelta(days=ago) for ago in range(SHOWN_DAYS - 1, -1, -1))
     return [counts.get(day.isoformat(), 0) for day in days]
+
+
+def read_days(error: ErrorReport) -> dict[str, int]:
+    """By day; of a damaged row none."""
+    try:
+        counts = orjson.loads(error.days)
+    except orjson.JSONDecodeError:
+        return {}
+    return counts if isinstance(counts, dict) else {}
 
 
 def errors_recorded_at(project_id: uuid.UUID) -> datetime | None:

@@ -49,16 +49,19 @@ class NoiseRule:
 
 
 def list_rules(*, project_id: uuid.UUID) -> list[NoiseRule]:
-    """In the order of the entry. The caller has the project."""
+    """In the order of the entry; of a damaged one none. The caller has the project."""
     text = (
         MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config").values_list("value", flat=True).first()
     )
     filtered = filtered_by_rule(project_id)
-    rules = [] if text is None else orjson.loads(text)["rules"]
-    return [
-        NoiseRule(rule["id"], rule["pattern"], rule["kind"], rule["source"], rule["enabled"], filtered.get(rule["id"], 0))
-        for rule in rules
-    ]
+    try:
+        rules = [] if text is None else orjson.loads(text)["rules"]
+        return [
+            NoiseRule(rule["id"], rule["pattern"], rule["kind"], rule["source"], rule["enabled"], filtered.get(rule["id"], 0))
+            for rule in rules
+        ]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return []
 
 
 def filtered_by_rule(project_id: uuid.UUID) -> dict[str, int]:

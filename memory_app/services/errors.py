@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import orjson
-
 from memory_app.models import ErrorReport, MemoryStore
 from memory_app.models.error import KEPT, KIND_LENGTH, PLACE_LENGTH
+from memory_app.queries.errors import read_days
 from memory_app.services.fingerprints import Identity, identify
 from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.noise import Rules, count_filtered, rules_of
@@ -204,7 +203,7 @@ def see(row: ErrorReport, error: CheckedError) -> None:
         row.message, row.kind, row.stack, row.last_seen = error.message, identity.kind[:KIND_LENGTH], error.stack, error.at
         row.file, row.function = identity.frame.file[-PLACE_LENGTH:], identity.frame.function[:PLACE_LENGTH]
         row.line = identity.frame.line
-    days: dict[str, int] = orjson.loads(row.days)
+    days = read_days(row)
     day = error.at.date().isoformat()
     days[day] = days.get(day, 0) + 1
     oldest = (row.last_seen.date() - timedelta(days=HISTORY_DAYS - 1)).isoformat()

@@ -8,11 +8,16 @@ from typing import Any
 from memory_app.models import MemoryEntry
 from memory_app.services.entries import NewEntry, check_entry, store_entry
 from memory_app.services.lease import Writer, lock_for_writing
-from sessions_app.errors import NotFound
+from memory_app.services.shapes import check_shape
+from sessions_app.errors import Conflict, Invalid, NotFound
 from sessions_app.queries.shared import Caller
 from sessions_app.services.writing import write
 
 type Rule = dict[str, Any]
+
+
+class Damaged(Conflict):
+    code, message = "damaged", "The stored noise/config cannot be read. Mend it under Memory, or put back an earlier version."
 
 
 def add_rule(*, caller: Caller, project_id: uuid.UUID, pattern: str, kind: str, run_id: Writer) -> Rule:
@@ -58,12 +63,21 @@ def _edit(caller: Caller, project_id: uuid.UUID, run_id: Writer, edit: Callable[
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         found = MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config")
         text = found.values_list("value", flat=True).first()
-        config = {"rules": []} if text is None else json.loads(text)
+        config = {"rules": []} if text is None else _read(text)
         rule = edit(config["rules"])
         store_entry(caller=caller, store=store, entry=check_entry(NewEntry("noise", "config", config)))
         return rule
 
     return write(work)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        config = json.loads(text)
+        check_shape("noise", "config", config)
+    except (ValueError, Invalid):
+        raise Damaged from None
+    return dict(config)
 
 
 def _named(rules: list[Rule], rule_id: str) -> Rule:

@@ -63,8 +63,7 @@ def edit_entry(request: HttpRequest, project_id: uuid.UUID, namespace: str, key:
     if request.method == "POST":
         draft = Draft(namespace, key, request.POST.get("value", ""), request.POST.get("match", ""))
         return _save(request, project_id, draft, entry)
-    text = json.dumps(json.loads(entry.value), indent=2, ensure_ascii=False)
-    return _editor(request, project_id, Draft(namespace, key, text, entry_etag(entry.rev)), entry)
+    return _editor(request, project_id, Draft(namespace, key, _indented(entry.value), entry_etag(entry.rev)), entry)
 
 
 @login_required
@@ -139,6 +138,14 @@ def _editor(
 ) -> HttpResponse:
     known = {"draft": draft, "namespace": draft.namespace, "entry": present}
     return page(request, project_id, "entry_editor", known, status=status)
+
+
+def _indented(text: str) -> str:
+    """A damaged value as it is, to be mended."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text
 
 
 def _address(entry: MemoryEntry) -> str:

@@ -102,9 +102,12 @@ def reopen_error(request: HttpRequest, project_id: uuid.UUID, fingerprint: str) 
 
 
 def stack_text(stored: str) -> str:
-    """As one reads a stack: a line a frame; a text as it came."""
-    stack = orjson.loads(stored)
-    return "\n".join(_frame_text(frame) for frame in stack) if isinstance(stack, list) else stack or ""
+    """As one reads a stack: a line a frame; a text, or what is damaged, as it is."""
+    try:
+        stack = orjson.loads(stored)
+        return "\n".join(_frame_text(frame) for frame in stack) if isinstance(stack, list) else str(stack or "")
+    except (orjson.JSONDecodeError, AttributeError):
+        return stored
 
 
 def _frame_text(frame: dict[str, Any]) -> str:

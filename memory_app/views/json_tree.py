@@ -16,8 +16,14 @@ _REDACTED = re.compile(r"\[REDACTED:[a-z0-9_-]+\]")
 
 
 def render_json(text: str) -> SafeString:
-    """`text` is the stored JSON."""
-    return mark_safe("".join(_Tree().root(json.loads(text))))  # noqa: S308 - every piece is escaped where it is made
+    """`text` is the stored JSON; a damaged one is shown as it is."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        said = "What is stored here is damaged: it is no JSON."
+        shown = '<p class="notice"><span>{}</span></p><pre class="snippet" tabindex="0">{}</pre>'
+        return format_html(shown, said, text[:MOST_CHARACTERS])
+    return mark_safe("".join(_Tree().root(value)))  # noqa: S308 - every piece is escaped where it is made
 
 
 class _Tree:

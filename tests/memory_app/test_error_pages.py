@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from memory_app.models import ErrorReport
+from memory_app.models import ErrorReport, MemoryEntry
 from memory_app.views.errors import stack_text
 from sessions_app.queries.shared import now
 from tests.memory_app.conftest import Memory
@@ -160,6 +160,27 @@ def test_projects_show_how_many_errors_are_open(pages: ErrorPages) -> None:
 def test_a_rule_that_is_gone_is_not_found(pages: ErrorPages) -> None:
     for act in ("switch", "delete"):
         assert pages.client.post(f"{pages.base}noise/{act}/", {"id": "gone"}).status_code == 404
+
+
+def test_damaged_rows_take_no_page_down_and_can_be_mended(pages: ErrorPages) -> None:
+    [fingerprint] = pages.happen("it broke")
+    ErrorReport.objects.update(days="{", stack="[1")
+    assert pages.messages() == ["it broke"]
+    assert "[1</pre>" in pages.get(f"errors/{fingerprint}/")
+    pages.happen("it broke")
+    assert ErrorReport.objects.get().count == 2
+    pages.post("noise/", pattern="x", kind="substring")
+    MemoryEntry.objects.update(value='{"rules": [{"id"')
+    assert "kept out by" not in pages.get()
+    refused = pages.client.post(f"{pages.base}noise/", {"pattern": "y", "kind": "substring"})
+    assert (refused.status_code, "cannot be read" in refused.content.decode()) == (409, True)
+    assert "is damaged: it is no JSON" in pages.get("memory/noise/config/")
+    editor = pages.get("memory/noise/config/edit/")
+    assert "{&quot;rules&quot;: [{&quot;id&quot;</textarea>" in editor
+    [match] = re.findall(r'name="match" value="([^"]+)"', editor)
+    pages.post("memory/noise/config/edit/", match=match.replace("&quot;", '"'), value='{"rules": []}')
+    pages.post("noise/", pattern="y", kind="substring")
+    assert pages.memory.get("noise/config").json()["value"]["rules"][0]["pattern"] == "y"
 
 
 def test_the_pages_take_the_same_statements_however_much_there_is(pages: ErrorPages) -> None:
