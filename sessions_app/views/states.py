@@ -13,7 +13,7 @@ from sessions_app.models.sql import now
 from sessions_app.queries.states import held_in, read_object, titles_of
 from sessions_app.views.markdown import render
 
-LONGEST = 20_000
+LONGEST, MOST_LINES = 20_000, 300
 DONE = {"completed", "skipped"}
 OTHER_FIELDS = {"context": "Context", "pr_data": "Pull request", "last_error": "Last error"}
 
@@ -34,6 +34,14 @@ class Line:
 class Lines:
     title: str
     items: list[Line]
+
+    @property
+    def shown(self) -> list[Line]:
+        return self.items[:MOST_LINES]
+
+    @property
+    def more(self) -> int:
+        return len(self.items) - len(self.shown)
 
     @property
     def done(self) -> int:

@@ -139,6 +139,16 @@ def test_the_rail_costs_the_same_however_much_is_held(page: Client, chat: Chat) 
     assert statements() == few
 
 
+def test_a_long_list_is_cut_and_says_so(page: Client, chat: Chat) -> None:
+    todos = [{"content": f"todo {number}.", "status": "completed"} for number in range(1_400)]
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"todos": todos})
+    rail = shown(page, chat)
+    assert "1400 of 1400" in rail
+    assert "todo 299." in rail
+    assert "todo 300." not in rail
+    assert "… 1\u202f100 more" in rail
+
+
 def test_a_damaged_state_spoils_no_page(page: Client, chat: Chat) -> None:
     ask(chat)
     AgentState.objects.update(content="{broken")
