@@ -10,6 +10,7 @@ from typing import Any
 from memory_app.models import ErrorReport, MemoryStore
 from memory_app.models.error import KEPT, KIND_LENGTH, PLACE_LENGTH
 from memory_app.queries.errors import read_days
+from memory_app.services import noise
 from memory_app.services.fingerprints import Identity, identify
 from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.noise import Rules, count_filtered, rules_of
@@ -130,11 +131,11 @@ def reopen_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str, run
     return write(work)
 
 
-def make_batch(project_id: uuid.UUID, errors: list[NewError]) -> Batch:
+def make_batch(project_id: uuid.UUID, errors: list[NewError], rules: Rules | None = None) -> Batch:
     """What takes time, before anything is locked. Asks for no permission: nothing of the project is told."""
     checked = [check_error(error) for error in errors]
-    rules = rules_of(project_id)
-    return Batch(checked, rules, rules.sift(_said(checked)))
+    rules = rules or rules_of(project_id)
+    return Batch(checked, rules, rules.sift(_said(checked), noise.SECONDS))
 
 
 def check_error(error: NewError) -> CheckedError:
@@ -147,8 +148,9 @@ def check_error(error: NewError) -> CheckedError:
 
 def store_errors(*, caller: Caller, store: MemoryStore, batch: Batch) -> Recorded:
     """In the caller's transaction, on the locked store."""
-    rules = rules_of(store.project_id)
-    filtered_by = batch.filtered_by if rules.rev == batch.rules.rev else rules.sift(_said(batch.errors))
+    rules = rules_of(store.project_id, batch.rules)
+    same = rules.rules == batch.rules.rules
+    filtered_by = batch.filtered_by if same else rules.sift(_said(batch.errors), noise.SECONDS_LOCKED)
     count_filtered(store.project_id, [rule_id for rule_id in filtered_by if rule_id is not None])
     kept = [error for error, rule_id in zip(batch.errors, filtered_by, strict=True) if rule_id is None]
     new, reopened = _count_up(store, kept) if kept else (0, 0)

@@ -9,6 +9,7 @@ from memory_app.models.run import AGENT_LENGTH
 from memory_app.services.entries import NewEntry, check_entry, store_entry
 from memory_app.services.errors import NewError, make_batch, store_errors, total
 from memory_app.services.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
+from memory_app.services.noise import read_rules
 from sessions_app import events
 from sessions_app.errors import Gone, Invalid, NotFound
 from sessions_app.queries.projects import get_project
@@ -140,7 +141,8 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
     What goes into memory needs the lease; an AI's state in a chat does not.
     """
     entries = [check_entry(entry) for entry in held.entries]
-    errors = make_batch(project_id, held.errors)
+    config = next((entry.text for entry in entries if (entry.namespace, entry.key) == ("noise", "config")), None)
+    errors = make_batch(project_id, held.errors, None if config is None else read_rules(config))
 
     def work() -> Ended:
         sessions = _lock_sessions(caller, project_id, held.ai_states)

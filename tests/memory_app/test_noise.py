@@ -9,7 +9,8 @@ from django.db import transaction
 
 from memory_app.models import ErrorReport, FilteredCount, MemoryEntry
 from memory_app.queries.noise import filtered_by_rule
-from memory_app.services import noise
+from memory_app.services import errors, noise
+from memory_app.services.errors import NewError, make_batch
 from memory_app.services.shapes import MOST_RULES
 from tests.memory_app.conftest import Memory
 from tests.memory_app.test_errors import record
@@ -105,6 +106,37 @@ def test_a_hostile_pattern_stalls_nothing(memory: Memory, pattern: str) -> None:
     recorded = record(memory, *messages(*hostile))
     assert time.thread_time() - began < noise.SECONDS + 1.5
     assert recorded["recorded"] == 50
+
+
+def test_hostile_rules_that_come_with_a_run_s_end_do_not_hold_the_lock(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "SECONDS", 0.5)
+    run = memory.start()
+    rules = [rule("((a{30}){30})x", "regex", id=f"r{number}") for number in range(MOST_RULES - 1)]
+    config = {"namespace": "noise", "key": "config", "value": {"rules": [*rules, rule("plain")]}}
+    hostile = messages(*["a" * 1_900 + "!" + "z" * number for number in range(50)], "plain")
+    given: list[float] = []
+    sift = noise.Rules.sift
+
+    def watched(rules: noise.Rules, errors: Any, seconds: float) -> list[str | None]:
+        given.append(seconds)
+        return sift(rules, errors, seconds)
+
+    monkeypatch.setattr(noise.Rules, "sift", watched)
+    ended = memory.run(run["run_id"], "end", {"entries": [config], "errors": hostile})
+    assert (ended.json()["filtered"], ended.json()["recorded"]) == (1, 50)
+    assert given == [0.5], "before anything was locked, and then no more"
+
+
+def test_rules_that_changed_meanwhile_are_asked_again_but_not_for_long(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(memory, rule("old"))
+    batch = make_batch(uuid.UUID(memory.project), [NewError("new"), NewError("old")])
+    monkeypatch.setattr(errors, "make_batch", lambda *known: batch)
+    use(memory, rule("new"))
+    recorded = record(memory, *messages("new", "old"))
+    assert [fingerprint is None for fingerprint in recorded["fingerprints"]] == [True, False]
+    monkeypatch.setattr(noise, "SECONDS_LOCKED", -1.0)
+    use(memory, rule("old", "regex"), rule("new"))
+    assert record(memory, *messages("new", "old"))["filtered"] == 1
 
 
 def test_when_the_time_is_over_plain_rules_are_still_asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
