@@ -13,7 +13,7 @@ function move(step) {
 }
 
 const ACTS = {
-  "/": () => document.querySelector("input[type=search]")?.focus(),
+  "/": () => document.getElementById("search")?.focus(),
   j: () => move(1),
   k: () => move(-1),
   gp: () => document.querySelector(".brand").click(),
