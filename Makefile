@@ -23,7 +23,7 @@ backup: install ## the whole store as one file, while the server goes on (TO=fil
 	@$(PYTHON) manage.py backup $(if $(TO),--to "$(TO)")
 
 restore: install ## put a backup in the store's place, with the server stopped (FROM=file)
-	@$(PYTHON) manage.py restore "$(FROM)"
+	@$(if $(FROM),,$(error Name the backup: make restore FROM=file))$(PYTHON) manage.py restore "$(FROM)"
 
 test: install-dev ## the whole suite, on SQLite and where they answer on PostgreSQL and Redis (some of it: ARGS="-k word")
 	@scripts/test.sh $(ARGS)

@@ -10,9 +10,13 @@ def main() -> None:
     if sys.argv[1:2] == ["serve"]:
         # Production serves static files under hashed names; settings are read before the command runs.
         os.environ.setdefault("STILLHERE_STATIC_MANIFEST", "1")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Stillhere cannot start: {error}")
 
 
 if __name__ == "__main__":

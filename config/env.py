@@ -3,7 +3,7 @@
 import os
 import secrets
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -52,6 +52,16 @@ def choice(name: str, known: set[str], default: str) -> str:
     return value
 
 
+def origins(name: str) -> list[str]:
+    """Comma-separated origins: scheme, host and perhaps a port."""
+    found = names(name)
+    for origin in found:
+        parts = urlsplit(origin)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path:
+            raise ImproperlyConfigured(f"{PREFIX}{name}: {origin!r} is no origin such as https://chat.example.org.")
+    return found
+
+
 def names(name: str, default: str = "") -> list[str]:
     """A comma-separated list."""
     return [item.strip() for item in text(name, default).split(",") if item.strip()]
@@ -93,7 +103,14 @@ def database(name: str, default: str) -> dict[str, object]:
             "USER": unquote(url.username or ""),
             "PASSWORD": unquote(url.password or ""),
             "HOST": url.hostname or "",
-            "PORT": url.port or "",
+            "PORT": _port(name, url) or "",
             "OPTIONS": dict(parse_qsl(url.query)),
         }
     raise ImproperlyConfigured(f"{PREFIX}{name} must begin with sqlite:// or postgresql://.")
+
+
+def _port(name: str, url: SplitResult) -> int | None:
+    try:
+        return url.port
+    except ValueError:
+        raise ImproperlyConfigured(f"{PREFIX}{name} names a port that is no number from 1 to 65535.") from None

@@ -1,6 +1,7 @@
 """Starting the server: the same for one person (`run`) and in production (`serve`)."""
 
 import hashlib
+import socket
 import subprocess
 import sys
 from importlib.metadata import version
@@ -10,7 +11,7 @@ import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
 APPLICATION = "config.asgi:application"
 GRACE_SECONDS = 10
@@ -28,8 +29,12 @@ def prepare(*, migrate: bool = True) -> None:
             "STILLHERE_WORKERS above 1 needs PostgreSQL (STILLHERE_DATABASE_URL) and Redis (STILLHERE_REDIS_URL): "
             "several processes cannot share one embedded database's writer, nor tell each other of events without Redis."
         )
+    _check_port()
     if migrate:
-        call_command("migrate", interactive=False, verbosity=0)
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        except OperationalError as error:
+            raise ImproperlyConfigured(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from None
         connection.close()
     if settings.STATIC_MANIFEST:
         _collect_static()
@@ -54,6 +59,20 @@ def serve() -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+
+
+def _check_port() -> None:
+    """Before anything is set up or told: a sign-in link of a server that cannot serve is of no use."""
+    family = socket.AF_INET6 if ":" in settings.HOST else socket.AF_INET
+    with socket.socket(family) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((settings.HOST, settings.PORT))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ImproperlyConfigured(
+                f"{settings.HOST}:{settings.PORT} cannot be listened on ({reason}). Set STILLHERE_PORT or STILLHERE_HOST."
+            ) from None
 
 
 def _collect_static() -> None:

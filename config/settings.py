@@ -16,7 +16,7 @@ DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
 # --- Who may reach us, and where
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8000)
-PUBLIC_URL = env.text("PUBLIC_URL", f"http://{HOST}:{PORT}").rstrip("/")
+PUBLIC_URL = env.web_address("PUBLIC_URL") or f"http://{HOST}:{PORT}"
 _public = urlsplit(PUBLIC_URL)
 SECURE = _public.scheme == "https"
 DEBUG = env.flag("DEBUG", default=False)
@@ -154,7 +154,7 @@ SECURE_CSP = {
 }
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "sessions_app.views.errors.csrf_failure"
-CORS_ALLOWED_ORIGINS = env.names("CORS_ORIGINS")
+CORS_ALLOWED_ORIGINS = env.origins("CORS_ORIGINS")
 CORS_URLS_REGEX = r"^/api/.*$"
 CORS_ALLOW_CREDENTIALS = False
 # Beyond corsheaders' own: conditions (creating a session under one's own id needs one), and which run a memory write is from.

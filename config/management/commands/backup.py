@@ -14,6 +14,8 @@ class Command(BaseCommand):
         parser.add_argument("--to", type=Path, help="the file (default: by the time, in the data folder's `backups`)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["to"] is not None and options["to"].exists():
+            raise CommandError(f"{options['to']} exists. Name another file, or take it away first.")
         try:
             self.stdout.write(str(save(options["to"])))
         except BackupError as error:

@@ -27,7 +27,11 @@ class Command(BaseCommand):
 
     def _greet(self, owner: User) -> None:
         link = f"{settings.PUBLIC_URL}/welcome/{keys.create_sign_in_link(user_id=owner.pk)}/"
-        lines = [f"Stillhere serves at {settings.PUBLIC_URL}", f"  Sign in (once, within a day):  {link}"]
+        lines = [
+            f"Stillhere serves at {settings.PUBLIC_URL}",
+            f"  Your account:                  {owner.get_username()}",
+            f"  Sign in (once, within a day):  {link}",
+        ]
         if not ApiKey.objects.filter(user=owner).exists():
             made = keys.create_key(caller=caller_of_user(owner), name="first key")
             lines.append(f"  API key (shown this once):     {made.secret}")

@@ -1,7 +1,8 @@
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import connection
 
 from config import server
 
@@ -13,8 +14,13 @@ class Command(BaseCommand):
         parser.add_argument("--no-migrate", action="store_true", help="leave the database's tables as they are")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            server.prepare(migrate=not options["no_migrate"])
-        except ImproperlyConfigured as error:
-            raise CommandError(str(error)) from None
+        self._say(f"Stillhere brings {connection.vendor} tables and static files up to date; the first time takes a while.")
+        server.prepare(migrate=not options["no_migrate"])
+        if settings.SECURE and not settings.TRUSTED_PROXIES:
+            self._say("Behind a TLS proxy set STILLHERE_TRUSTED_PROXIES=1, else every page redirects to itself.")
+        self._say(f"Stillhere serves at {settings.PUBLIC_URL}, listening on {settings.HOST}:{settings.PORT}.")
         server.serve()
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()

@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,6 +42,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--key", help=f"an API key (default: {KEY_VARIABLE}; else one made for the only user, revoked at the end)"
         )
+        parser.add_argument("--user", help="whose chats, where this store has several users and no key is named")
         parser.add_argument("--project", help="the project's path (default: replay/ and the file's name)")
         parser.add_argument("--cut", action="store_true", help="drop the connection in the middle of each answer, and resume")
         parser.add_argument(
@@ -53,14 +54,13 @@ class Command(BaseCommand):
         conversations = _read(file)
         manner = Manner(options["steps"], max(0.0, options["pause"]), options["cut"])
         quiet = options["verbosity"] == 0
-        with _usable_key(key, url) as secret, _progress(file.name, conversations, manner, quiet=quiet) as bar:
-            try:
-                api = Api(url=url, key=secret)
-            except ReplayError as error:
-                raise CommandError(str(error)) from None
+        with (
+            _usable_key(key, url, options["user"]) as secret,
+            _opened(url, secret) as api,
+            _progress(file.name, conversations, manner, quiet=quiet) as bar,
+        ):
             player = Player(api, project or f"replay/{file.name}", manner, bar.update)
             results = [player.play(conversation) for conversation in conversations]
-            api.close()
         self._report(conversations, results)
 
     def _report(self, conversations: list[Conversation], results: list[Played]) -> None:
@@ -91,13 +91,24 @@ def _read(file: Path) -> list[Conversation]:
     return conversations
 
 
+@contextmanager
+def _opened(url: str, key: str) -> Iterator[Api]:
+    """A server that is not there, or takes no such key, is no difference between what was sent and what came back."""
+    try:
+        with closing(Api(url=url, key=key)) as api:
+            api.get("/app-state").expect(200)
+            yield api
+    except ReplayError as error:
+        raise CommandError(f"Nothing was played. {error}") from None
+
+
 def _progress(name: str, conversations: list[Conversation], manner: Manner, *, quiet: bool) -> "tqdm[Any]":
     total = sum(count_saves(conversation, manner) for conversation in conversations)
     return tqdm(total=total, desc=name, unit="save", disable=quiet)
 
 
 @contextmanager
-def _usable_key(given: str | None, url: str) -> Iterator[str]:
+def _usable_key(given: str | None, url: str, user: str | None) -> Iterator[str]:
     """The key as given, or one for the time of the replay, made in the local store."""
     if known := (given or os.environ.get(KEY_VARIABLE, "")).strip():
         yield known
@@ -105,7 +116,7 @@ def _usable_key(given: str | None, url: str) -> Iterator[str]:
     # A key of this store is of no use elsewhere and is nobody else's business.
     if url.rstrip("/") != settings.PUBLIC_URL and urlsplit(url).hostname not in LOOPBACK:
         raise CommandError(f"Name a key of that server by --key or {KEY_VARIABLE}.")
-    caller = _only_user()
+    caller = _whose(user)
     made = keys.create_key(caller=caller, name="replay", days=1)
     try:
         yield made.secret
@@ -113,13 +124,15 @@ def _usable_key(given: str | None, url: str) -> Iterator[str]:
         keys.revoke_key(caller=caller, key_id=made.row.id)
 
 
-def _only_user() -> Caller:
+def _whose(name: str | None) -> Caller:
+    """The user so called; without a name, the only one there is."""
+    named = {} if name is None else {"username": name}
     try:
-        users = list(get_user_model().objects.filter(is_active=True)[:2])
+        users = list(get_user_model().objects.filter(is_active=True, **named)[:2])
     except DatabaseError:
         raise CommandError(f"The local store cannot be read. Name a key by --key or {KEY_VARIABLE}.") from None
     if len(users) != 1:
-        raise CommandError(f"Whose chats? There is not exactly one user here. Name a key by --key or {KEY_VARIABLE}.")
+        raise CommandError(f"Whose chats? Name one user of this store by --user, or a key by --key or {KEY_VARIABLE}.")
     return Caller(user_id=users[0].pk, username=users[0].get_username())
 
 
