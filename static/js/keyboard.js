@@ -1,4 +1,7 @@
-/** `/` search, `j` and `k` move through lists, `g p` projects, `?` what there is. Enter opens by itself: the rows' titles are links. */
+/**
+ * `/` search, `j` and `k` move through lists, `g p` projects, `u` to the Undo of what was just done, `?` what there is.
+ * Enter opens by itself: the rows' titles are links.
+ */
 
 const WRITING = "input, textarea, select, [contenteditable]";
 let before = "";
@@ -17,6 +20,7 @@ const ACTS = {
   j: () => move(1),
   k: () => move(-1),
   gp: () => document.querySelector(".brand").click(),
+  u: () => document.querySelector("[role=status] button:not([hidden])")?.focus(),
   "?": () => document.getElementById("shortcuts")?.showModal(),
 };
 

@@ -1,4 +1,6 @@
 const SHOWN_MS = 8000;
+// Time to read it, decide and come there by keys.
+const UNDO_MS = 20_000;
 const toasts = document.getElementById("toasts");
 
 /**
@@ -55,7 +57,8 @@ function button(label) {
 
 /* Whoever points at it or has the focus in it is not done reading. */
 function forget(box) {
-  setTimeout(() => (box.matches(":hover, :focus-within") ? forget(box) : box.remove()), SHOWN_MS);
+  const shown = box.querySelector("form") ? UNDO_MS : SHOWN_MS;
+  setTimeout(() => (box.matches(":hover, :focus-within") ? forget(box) : box.remove()), shown);
 }
 
 document.querySelectorAll("#toasts-status .toast").forEach(forget);
