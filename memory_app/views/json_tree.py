@@ -8,6 +8,8 @@ from typing import Any
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from sessions_app.templatetags.figures import count
+
 MOST_VALUES, MOST_CHILDREN, MOST_CHARACTERS = 2_000, 200, 20_000
 LONG = 300
 # Open at first: what is not deep and not large.
@@ -47,8 +49,8 @@ class _Tree:
     def _container(self, name: str, value: dict[str, Any] | list[Any], depth: int) -> Iterator[str]:
         opened = " open" if depth < OPEN_DEPTH and len(value) <= OPEN_CHILDREN else ""
         what = "field" if isinstance(value, dict) else "item"
-        count = f"{len(value):,} {what}{'' if len(value) == 1 else 's'}"
-        yield f'<details{opened}><summary>{name}<span class="hint">{count}</span></summary><ul>'
+        told = f"{count(len(value))} {what}{'' if len(value) == 1 else 's'}"
+        yield f'<details{opened}><summary>{name}<span class="hint">{told}</span></summary><ul>'
         shown = 0
         for key, child in value.items() if isinstance(value, dict) else enumerate(value):
             if shown == MOST_CHILDREN or self.left <= 0:
@@ -58,7 +60,7 @@ class _Tree:
             yield from self._value(format_html('<span class="json-key">{}</span>', key), child, depth + 1)
             yield "</li>"
         if shown < len(value):
-            yield f'<li class="hint">{len(value) - shown:,} more: see the raw JSON</li>'
+            yield f'<li class="hint">{count(len(value) - shown)} more: see the raw JSON</li>'
         yield "</ul></details>"
 
 
@@ -70,10 +72,10 @@ def _scalar(value: Any) -> str:
 
 
 def _long_text(name: str, value: str) -> str:
-    start, rest = _marked(value[:80]), _marked(value[:MOST_CHARACTERS])
-    cut = f'<p class="hint">{len(value) - MOST_CHARACTERS:,} more characters: see the raw JSON</p>'
+    start, rest, length = _marked(value[:80]), _marked(value[:MOST_CHARACTERS]), count(len(value))
+    cut = f'<p class="hint">{count(len(value) - MOST_CHARACTERS)} more characters: see the raw JSON</p>'
     return (
-        f'<details><summary>{name}<span class="json-text">“{start}…</span> <span class="hint">{len(value):,} characters</span>'
+        f'<details><summary>{name}<span class="json-text">“{start}…</span> <span class="hint">{length} characters</span>'
         f"</summary><pre>{rest}</pre>{cut if len(value) > MOST_CHARACTERS else ''}</details>"
     )
 

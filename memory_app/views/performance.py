@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from memory_app.models import EndpointTiming
 from memory_app.queries.performance import list_by_slowdown, p95_by_run
 from memory_app.views.frame import number_asked, page, rows_asked
+from sessions_app.templatetags.figures import count
 from sessions_app.views.frame import caller_of
 
 A_PAGE, MOST_AT_ONCE = 30, 500
@@ -28,7 +29,9 @@ class Shown:
     @property
     def told(self) -> str:
         """With a real minus sign."""
-        return "first run" if self.change is None else f"{self.change:+,} %".replace("-", "−") if self.change else "as before"
+        if self.change is None:
+            return "first run"
+        return f"{'+' if self.change > 0 else '−'}{count(abs(self.change))} %" if self.change else "as before"
 
 
 @login_required

@@ -93,7 +93,7 @@ def test_large_values_are_cut_and_say_what_is_left_out() -> None:
     shown = render_json(json.dumps({"a": list(range(1_000)), "b": "é" * 30_000}))
     assert shown.count("<li>") < MOST_CHILDREN + 10
     assert "800 more" in shown
-    assert "10,000 more characters" in shown
+    assert "10\u202f000 more characters" in shown
     many = render_json(json.dumps([[0] * 100] * 150))
     assert many.count("<li>") <= MOST_VALUES + 2
     assert "50 more: see the raw JSON" in render_json(json.dumps([0] * (MOST_CHILDREN + 50)))
