@@ -12,6 +12,7 @@ from memory_app.models.entry import ENTRY_BYTES, VERSIONS
 from memory_app.models.error import KEPT, KEPT_FOR
 from memory_app.models.performance import ENDPOINTS, RUNS
 from memory_app.queries.generated import generated_keys, generated_namespaces
+from memory_app.queries.stored import Damaged, as_json, is_json
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, now, rfc3339
@@ -121,7 +122,9 @@ def memory_stats(*, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
 
 
 def entry_json(entry: MemoryEntry) -> dict[str, Any]:
-    """The stored text goes out as it is."""
+    """The stored text goes out as it is; raises Damaged where that would spoil the answer."""
+    if not is_json(entry.value):
+        raise Damaged
     return {
         "namespace": entry.namespace,
         "key": entry.key,
@@ -135,7 +138,7 @@ def entry_json(entry: MemoryEntry) -> dict[str, Any]:
 def version_json(version: MemoryVersion) -> dict[str, Any]:
     return {
         "rev": version.rev,
-        "value": orjson.Fragment(version.value),
+        "value": as_json(version.value),
         "size_bytes": version.size_bytes,
         "saved_at": rfc3339(version.saved_at),
         "by": version.by,

@@ -8,6 +8,7 @@ import orjson
 from django.db.models import Count, Q
 
 from memory_app.models import ErrorReport, MemoryStore
+from memory_app.queries.stored import as_json
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, now, rfc3339
@@ -65,7 +66,7 @@ def error_json(error: ErrorReport) -> dict[str, Any]:
 
 
 def error_detail(error: ErrorReport) -> dict[str, Any]:
-    return {**error_json(error), "stack": orjson.Fragment(error.stack)}
+    return {**error_json(error), "stack": as_json(error.stack)}
 
 
 def daily_counts(error: ErrorReport, *, today: date) -> list[int]:
@@ -92,7 +93,7 @@ def errors_recorded_at(project_id: uuid.UUID) -> datetime | None:
 def error_history(project_id: uuid.UUID) -> dict[str, Any]:
     """The value of the generated key `errors/history`."""
     rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
-    return {"errors": [{**_summary(row), "days": orjson.Fragment(row.days)} for row in rows.order_by("-last_seen", "id")]}
+    return {"errors": [{**_summary(row), "days": as_json(row.days)} for row in rows.order_by("-last_seen", "id")]}
 
 
 def _summary(error: ErrorReport) -> dict[str, Any]:

@@ -4,10 +4,10 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.db.models import Case, F, Max, When
 
 from memory_app.models import EndpointTiming
+from memory_app.queries.stored import as_json
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, rfc3339
 
@@ -70,7 +70,7 @@ def performance_of(project_id: uuid.UUID) -> dict[str, Any]:
     endpoints: dict[str, dict[str, Any]] = {}
     for row in EndpointTiming.objects.filter(project_id=project_id):
         one = endpoints.setdefault(row.endpoint, {"endpoint": row.endpoint, "degraded": row.degraded, "runs": []})
-        one["runs"].append({**_figures(row), "histogram": orjson.Fragment(row.histogram)})
+        one["runs"].append({**_figures(row), "histogram": as_json(row.histogram)})
     return {"endpoints": list(endpoints.values())}
 
 
