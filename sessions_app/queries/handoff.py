@@ -107,14 +107,17 @@ def handoff_of(project_id: uuid.UUID) -> dict[str, Any] | None:
     if row is None:
         return None
     content, rev, updated_at, frozen_at, number, payload, sha256 = row
-    live = _filled(content)
+    try:
+        live = _filled(content)
+    except ValueError:  # Damaged: it is left out, what was frozen is not.
+        live = {}
     times = {"updated_at": as_rfc3339(updated_at), "frozen_at": frozen_at and as_rfc3339(frozen_at)}
     frozen: dict[str, Any] | None = None
     if number is not None:
         frozen = {"number": number, "sha256": sha256, "payload": orjson.Fragment(payload)}
-    elif live["decisions"]:
+    elif live.get("decisions"):
         frozen = {"derived": True, "payload": live}
-    return {"live": {**live, "rev": rev, **times}, "frozen": frozen}
+    return {"live": {**live, "rev": rev, **times} if live else None, "frozen": frozen}
 
 
 def markdown(row: HandoffSnapshot) -> str:

@@ -6,7 +6,7 @@ from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.sql import now
 from sessions_app.services.sent import Content
 
-_CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id", "flagged")
+CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id", "flagged")
 
 
 class Copies:
@@ -23,12 +23,12 @@ class Copies:
             if content.holds(sent):
                 return str(copy.id)
             if copy.writer_id == self.writer_id and sent.holds(content):
-                _fill(copy, sent)
+                fill(copy, sent)
                 copy.save()
                 return str(copy.id)
         copy = ConflictCopy(session_id=self.session_id, epoch=self.epoch, message_id=message_id, writer_id=self.writer_id)
         copy.reason, copy.created_at = reason.value, now()
-        _fill(copy, sent)
+        fill(copy, sent)
         copy.save(force_insert=True)
         self.kept += 1
         return str(copy.id)
@@ -36,14 +36,14 @@ class Copies:
     def keep_refused(self, message_id: str, sent: Content) -> None:
         """For a save that came too late for its epoch: kept unless some epoch's message of that id already holds it."""
         known = Message.objects.filter(session_id=self.session_id, message_id=message_id)
-        if not any(Content(*values).holds(sent) for values in known.values_list(*_CONTENT)):
+        if not any(Content(*values).holds(sent) for values in known.values_list(*CONTENT)):
             self.keep(message_id, sent, ConflictCopy.Reason.STALE_EPOCH)
 
 
 def content_of(row: ConflictCopy | Message) -> Content:
-    return Content(*(getattr(row, name) for name in _CONTENT))
+    return Content(*(getattr(row, name) for name in CONTENT))
 
 
-def _fill(copy: ConflictCopy, sent: Content) -> None:
-    for name in _CONTENT:
-        setattr(copy, name, getattr(sent, name))
+def fill(row: ConflictCopy | Message, content: Content) -> None:
+    for name in CONTENT:
+        setattr(row, name, getattr(content, name))

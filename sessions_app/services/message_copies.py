@@ -9,14 +9,17 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.message import Removal, Status
+from sessions_app.models.project import FLAG, OFF
 from sessions_app.models.sql import db_time, db_uuid, now
 from sessions_app.services.capping import drop_oldest
-from sessions_app.services.copies import Copies, content_of
+from sessions_app.services.copies import CONTENT, Copies, content_of, fill
+from sessions_app.services.guarding import guard
 from sessions_app.services.locking import LockedSession
+from sessions_app.services.sent import Content
 
 BATCH = 500
 Reason = ConflictCopy.Reason
-_CONTENT = "message_id, role, text, parts, metadata, format, raw, parent_id, size_bytes, created_at"
+_CONTENT = "message_id, role, text, parts, metadata, format, raw, parent_id, flagged, size_bytes, created_at"
 # One statement, so that a long session keeps nobody waiting for long.
 _COPY = (
     f"INSERT INTO sessions_app_message ({_CONTENT}, status, session_id, epoch, position, rev, updated_at, "  # noqa: S608
@@ -46,16 +49,20 @@ def copy_messages(
 ) -> Copied:
     """After what the target has, in their order, written by nobody; what was streaming is interrupted there.
 
-    `up_to`: the last position to copy. Changes the target's counters, but does not store them.
+    `up_to`: the last position to copy. Another project's rule for secrets is followed there. Changes the target's counters, but
+    does not store them.
     """
     copied, last = Copied(), source.last_position if up_to is None else up_to
+    rule = _rule(source, target)
     rows = Message.objects.filter(session_id=source.id, epoch=source.epoch, removed=Removal.NONE, position__lte=last)
     if target.last_position:
-        _keep_beside(rows, target, Copies(session_id=target.id, epoch=target.epoch, writer_id=writer_id), copied)
+        _keep_beside(rows, target, Copies(session_id=target.id, epoch=target.epoch, writer_id=writer_id), copied, rule)
     there, here, rev = db_uuid(target.id), db_uuid(source.id), target.rev + 1
     with connection.cursor() as cursor:
         place = [there, target.epoch, target.last_position, rev, db_time(now())]
         cursor.execute(_COPY, [*place, here, source.epoch, last, there, target.epoch])
+        if rule != OFF:
+            _guard_copied(target, rev, rule)
         cursor.execute(_COPIED, [there, rev, target.epoch])
         copied.added, size = cursor.fetchone()
     if copied.added:
@@ -67,7 +74,27 @@ def copy_messages(
     return copied
 
 
-def _keep_beside(rows: "QuerySet[Message]", target: LockedSession, copies: Copies, copied: Copied) -> None:
+def _rule(source: LockedSession, target: LockedSession) -> str:
+    """What is to be done about secrets that was not done in the source."""
+    if source.project_id == target.project_id or (target.redaction == FLAG and source.redaction != OFF):
+        return OFF
+    return target.redaction
+
+
+def _guard_copied(target: LockedSession, rev: int, rule: str) -> None:
+    found = Message.objects.filter(session_id=target.id, rev=rev, epoch=target.epoch).values_list("pk", flat=True)
+    for some in batched(list(found), BATCH):
+        flagged = []
+        for message in Message.objects.filter(pk__in=some):
+            content = content_of(message)
+            if guard(content, rule):
+                fill(message, content)
+                message.size_bytes = content.size_bytes
+                flagged.append(message)
+        Message.objects.bulk_update(flagged, [*CONTENT, "size_bytes"])
+
+
+def _keep_beside(rows: "QuerySet[Message]", target: LockedSession, copies: Copies, copied: Copied, rule: str) -> None:
     """Where the id is taken, what stands there stays; the words that it does not hold are kept as a conflict copy."""
     there = Message.objects.filter(session_id=target.id, epoch=target.epoch)
     taken = there.filter(message_id=OuterRef("message_id"))
@@ -78,11 +105,12 @@ def _keep_beside(rows: "QuerySet[Message]", target: LockedSession, copies: Copie
     for batch in batched(others, BATCH):
         standing = {row.message_id: row for row in there.filter(message_id__in=[message.message_id for message in batch])}
         for message in batch:
-            _keep(message, standing[message.message_id], copies, copied)
+            sent = content_of(message)
+            guard(sent, rule)
+            _keep(message, sent, standing[message.message_id], copies, copied)
 
 
-def _keep(message: Message, there: Message, copies: Copies, copied: Copied) -> None:
-    sent = content_of(message)
+def _keep(message: Message, sent: Content, there: Message, copies: Copies, copied: Copied) -> None:
     if message.status == Status.STREAMING:
         sent.status = Status.INTERRUPTED.value
     if not there.removed and content_of(there).holds(sent):

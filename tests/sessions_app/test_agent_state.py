@@ -149,6 +149,24 @@ def test_of_50_clients_that_answer_at_once_exactly_one_wins(server: Any, alice: 
     assert all(found.json()["error"]["details"]["resolution"] == winner for found in answers if found.status_code == 409)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_steps_that_are_changed_at_once_all_stay_changed(server: Any, alice: Any, api: Any) -> None:
+    own = api(alice)
+    chat = Chat(own)
+    steps = [{"id": f"s{number}", "title": "Work", "status": "pending"} for number in range(20)]
+    own.put(f"/sessions/{chat.id}/agent-state", {"plan": {"steps": steps}})
+    headers = {"Authorization": own.client.defaults["HTTP_AUTHORIZATION"]}
+
+    def complete(number: int) -> int:
+        address = f"{server.url}/api/v1/sessions/{chat.id}/agent-state/plan/steps/s{number}"
+        return httpx.patch(address, json={"status": "completed"}, headers=headers, timeout=30).status_code
+
+    with ThreadPoolExecutor(20) as pool:
+        assert set(pool.map(complete, range(20))) == {200}
+    state = own.get(f"/sessions/{chat.id}/agent-state").json()
+    assert ([step["status"] for step in state["plan"]["steps"]], state["rev"]) == (["completed"] * 20, 21)
+
+
 def test_resume_brings_the_plan_and_every_ai_s_state(chat: Chat, at: str) -> None:
     empty = chat.api.get(f"/resume?project={chat.project}").json()
     assert (empty["agent_state"], empty["ai_states"]) == (None, [])

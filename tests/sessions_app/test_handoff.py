@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from sessions_app.models import HandoffSnapshot
+from sessions_app.models import Handoff, HandoffSnapshot
 from tests.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -193,6 +193,14 @@ def test_resume_brings_live_and_frozen_and_derives_what_was_never_frozen(chat: C
     handoff = chat.api.get(f"/resume?project={chat.project}").json()["handoff"]
     assert (handoff["frozen"]["number"], handoff["frozen"]["payload"]["decisions"]) == (1, [item])
     assert [decision["text"] for decision in handoff["live"]["decisions"]] == ["one", "two"]
+
+
+def test_a_damaged_handoff_does_not_spoil_the_resume(chat: Chat, at: str) -> None:
+    chat.api.post(f"{at}/decisions", {"text": "one"})
+    frozen = chat.api.post(f"{at}/freeze").json()
+    Handoff.objects.update(content='{"decisions": [')
+    handoff = chat.api.get(f"/resume?project={chat.project}").json()["handoff"]
+    assert (handoff["live"], handoff["frozen"]["payload"]) == (None, frozen["payload"])
 
 
 def test_project_a_s_handoff_survives_switching_to_b_and_back(chat: Chat, at: str) -> None:
