@@ -1,9 +1,9 @@
 from typing import Annotated, Any
 
 from ninja import Query, Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
-from sessions_app.models.message import WRITER_ID_LENGTH
+from sessions_app.models.message import FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, WRITER_ID_LENGTH, Role, Status
 from sessions_app.schemas.common import In
 
 BIGGEST = 2**53 - 1
@@ -29,22 +29,62 @@ class WriterIn(In):
     seq: Seq
 
 
+def _object(required: list[str], **fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": required}
+
+
+def _op(name: str, required: list[str], **fields: dict[str, Any]) -> dict[str, Any]:
+    return _object(["op", *required], op={"const": name}, **fields)
+
+
+_ID = {"type": "string", "minLength": 1, "maxLength": MESSAGE_ID_LENGTH}
+_IF_VER = {"type": "integer", "description": "The `ver` that the writer knows; 0: it must be new."}
+_MESSAGE: dict[str, dict[str, Any]] = {
+    "id": _ID,
+    "role": {"enum": Role.values},
+    "text": {"type": "string", "maxLength": TEXT_LENGTH, "description": "Left out: the text parts joined."},
+    "parts": {"type": "array", "items": {"type": "object"}, "description": "Kept as given."},
+    "metadata": {"description": "Any JSON, kept as given."},
+    "format": {"type": "string", "maxLength": FORMAT_LENGTH, "description": "Which framework's shape `raw` has."},
+    "raw": {"description": "Any JSON, kept as given."},
+    "parent_id": _ID,
+    "status": {"enum": Status.values, "default": Status.COMPLETE.value},
+    "if_ver": _IF_VER,
+}
+# Described here and read in `services/sent.py`: what is wrong with one must not refuse the others.
+Op = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "oneOf": [
+                _op("upsert", ["id", "role"], **_MESSAGE),
+                _op("delete", ["id"], id=_ID, if_ver=_IF_VER),
+                _op("truncate", ["after"], after={"anyOf": [_ID, {"type": "null"}], "description": "null: all."}),
+            ]
+        }
+    ),
+]
+Sent = Annotated[Any, WithJsonSchema(_object(["id", "role"], **_MESSAGE))]
+
+
 class ChangesIn(WriterIn):
-    base_rev: Counter = Field(0, description="The newest rev that this writer has seen whole.")
-    ops: list[Any] = Field(
-        default_factory=list,
+    base_rev: Counter = Field(
+        0,
         description=(
-            'In order: `{"op": "upsert", "id", "role", "text", "parts"?, "metadata"?, "format"?, "raw"?, "parent_id"?, '
-            '"status"?, "if_ver"?}`, `{"op": "delete", "id", "if_ver"?}`, `{"op": "truncate", "after": id or null}`. '
-            "An op that cannot be read is named in `rejected`; the others are saved."
+            "The newest rev that this writer has seen whole. What others changed after it makes a conflict of an upsert "
+            "without `if_ver`, and is spared by a truncate."
         ),
+    )
+    ops: list[Op] = Field(
+        default_factory=list,
+        description="Done in order. An op that cannot be read is named in `rejected`; the others are saved.",
     )
     opening_step: OpeningStepChange | None = None
 
 
 class WholeSessionIn(WriterIn):
     base_rev: Counter = 0
-    messages: list[Any] = Field(description="Messages as in an upsert; those left out stay, or go with `?mode=replace`.")
+    messages: list[Sent] = Field(description="Messages as in an upsert; those left out stay, or go with `?mode=replace`.")
     opening_step: OpeningStepChange | None = None
 
 
