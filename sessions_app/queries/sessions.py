@@ -59,6 +59,7 @@ class SessionRow:
             "title": self.title,
             "opening_step": self.opening_step,
             "schema_version": self.schema_version,
+            "incarnation": incarnation(),
             "epoch": self.epoch,
             "rev": self.rev,
             "current": self.is_current,

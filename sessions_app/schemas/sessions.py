@@ -38,6 +38,7 @@ class SessionOut(Schema):
     title: str
     opening_step: str
     schema_version: int
+    incarnation: int = Field(description="Of the store; another one after a restored backup.")
     epoch: int
     rev: int
     current: bool

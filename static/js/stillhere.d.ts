@@ -36,6 +36,8 @@ export interface StoredMessage extends Message {
 export interface Session {
   id: string;
   epoch: number;
+  /** Of the store; another one after a restored backup. */
+  incarnation?: number;
   rev: number;
   opening_step: string;
   title?: string;

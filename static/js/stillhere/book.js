@@ -54,6 +54,23 @@ export class Book {
     return news;
   }
 
+  /** Of what was known, what is not here any more or is here in another form: shown again, and as operations that say it again. */
+  lost(known) {
+    const operations = [];
+    for (const message of known) {
+      const { id } = message;
+      const stands = this.messages.get(id);
+      const content = contentOf(message);
+      if (stands && printOf(contentOf(stands)) === printOf(content)) continue;
+      const operation = { op: "upsert", id, ...content, status: message.status ?? "complete" };
+      // What the server has is an earlier form of it. Where it is something else, both are kept.
+      if (stands && !content.text.startsWith(textOf(stands))) operation.if_ver = (stands.ver ?? 0) + 1;
+      operations.push(JSON.parse(JSON.stringify(operation)));
+      this.overlay(message, true);
+    }
+    return operations;
+  }
+
   /** What this page said and the server has not taken yet stands over what the server has. */
   overlay(message, mine) {
     const { id } = message;

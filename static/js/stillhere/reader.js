@@ -162,8 +162,10 @@ export class Reader {
     const { link } = this;
     const found = await this._patiently(() => link.http.get(`/sessions/${link.session.id}`));
     if (!found) return;
-    await this._adopt(found.session, found.messages);
-    link.emit("cleared", { by: "other", unsent, messages: link.book.list() });
+    const { restored } = await this._adopt(found.session, found.messages);
+    const messages = link.book.list();
+    if (restored) link.emit("changed", { messages, changed: [], removed: [] });
+    else link.emit("cleared", { by: "other", unsent, messages });
   }
 
   async _readChanges() {
@@ -209,12 +211,18 @@ export class Reader {
     const queued = await link.storage.all();
     const former = link.session ?? link.storage.mirrored()?.session;
     const passed = former?.id === session.id && former.epoch !== session.epoch;
+    // Not started over but restored from a backup, which lacks what was acknowledged since: this page says it again.
+    const restored = passed && former.incarnation !== undefined && former.incarnation !== session.incarnation;
+    const known = !restored ? [] : link.book.messages.size > 0 ? link.book.list() : (link.storage.mirrored()?.messages ?? []);
     const kept = passed ? [] : [...link.dirty.values()];
     link.session = { ...session };
     link.baseRev = session.rev;
     link.savedAt = session.updated_at;
-    link.book.reset(items, { bury: passed });
-    if (!passed) {
+    link.book.reset(items, { bury: passed && !restored });
+    if (restored) {
+      for (const operation of link.book.lost(known)) link.dirty.set(operation.id, operation);
+      link.goOn();
+    } else if (!passed) {
       const others = queued.filter((entry) => entry.writer !== link.writer && !entry.refused);
       for (const message of applied([], others, session)) link.book.overlay(message, false);
       const own = [...link.waiting, { session: session.id, body: { ops: kept, epoch: session.epoch } }];
@@ -222,6 +230,7 @@ export class Reader {
     }
     link.mirror();
     await this.opened();
+    return { restored };
   }
 
   _hold(messages) {
