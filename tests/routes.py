@@ -130,6 +130,7 @@ API: dict[str, Row] = {
     "get_error": Row("GET", "/projects/{project}/errors/{error}"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
     "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen", {}),
+    "export_memory": Row("GET", "/projects/{project}/memory-export"),
     "list_deleted_memory": Row("GET", "/projects/{project}/memory-deleted"),
     "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore", {}),
     "load_session_context": Row("GET", "/projects/{project}/context"),

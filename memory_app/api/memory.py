@@ -1,4 +1,4 @@
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
 
 from memory_app.api.run_header import run_of
@@ -6,14 +6,18 @@ from memory_app.queries import entries as queries
 from memory_app.queries.generated import GENERATED, get_generated
 from memory_app.schemas.memory import DeletedList, EntryKeys, EntryOut, EntrySaved, NamespaceList, StatsOut, VersionList
 from memory_app.services import entries
+from memory_app.services.zip_export import zip_memory
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, RUN, json_reply, refusals, takes, unchanged
 from sessions_app.queries.sessions import parse_id
 from sessions_app.schemas import strict_json
 from sessions_app.schemas.common import LIMIT
+from sessions_app.services.spool import Spooled
 
 router = Router(tags=["Memory"])
 ENTRY = "/{project_id}/memory/{namespace}/{key}"
+ZIP = "application/zip"
+ZIPPED = {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
 ANY_JSON = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
 
 
@@ -136,6 +140,23 @@ def undelete(request: HttpRequest, project_id: str, deleted_id: str) -> HttpResp
         caller=caller_of(request), project_id=parse_id(project_id), deleted_id=parse_id(deleted_id), run_id=run_of(request)
     )
     return _saved(stored)
+
+
+@router.get(
+    "/{project_id}/memory-export",
+    response={200: None, **refusals(404, 410)},
+    operation_id="export_memory",
+    openapi_extra={"responses": {200: ZIPPED}},
+)
+def export(request: HttpRequest, project_id: str) -> StreamingHttpResponse:
+    """The whole memory as a ZIP file: a JSON file a key in a folder a namespace, as `memory_import` reads it."""
+    caller, own_id = caller_of(request), parse_id(project_id)
+    content = Spooled(lambda to: zip_memory(caller=caller, project_id=own_id, to=to))
+    reply = StreamingHttpResponse(content, content_type=ZIP)
+    reply["Content-Length"] = str(content.size)
+    reply["Content-Disposition"] = f'attachment; filename="memory-{own_id}.zip"'
+    reply["Cache-Control"] = "no-store"
+    return reply
 
 
 def _conditions(request: HttpRequest) -> entries.Conditions:

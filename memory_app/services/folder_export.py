@@ -40,7 +40,7 @@ def export_memory(*, caller: Caller, project_id: uuid.UUID, path: Path) -> Expor
         with one_moment():
             names = _write_entries(folder, project_id, done)
             _write_generated(folder, project_id, names, done)
-            meta = _meta(caller, project_id)
+            meta = meta_of(caller, project_id)
         if is_own:
             _remove_others(folder, names, done)
         folder.write(META, orjson.dumps(meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -64,7 +64,7 @@ def _is_own(folder: Folder) -> bool:
     return isinstance(meta, dict) and meta.get("format") == FORMAT
 
 
-def _meta(caller: Caller, project_id: uuid.UUID) -> dict[str, object]:
+def meta_of(caller: Caller, project_id: uuid.UUID) -> dict[str, object]:
     """With the names that this form has had elsewhere, too."""
     project = get_project(caller=caller, project_id=project_id)
     made_at = MemoryStore.objects.filter(project_id=project_id).values_list("created_at", flat=True).first()

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import User
@@ -24,6 +26,22 @@ def test_what_was_put_comes_back_as_it_was(memory: Memory, value: Any) -> None:
     assert json.dumps(got.json()["value"]) == body
     assert got["ETag"] == put["ETag"]
     assert memory.get("notes/n1", **{"If-None-Match": got["ETag"]}).status_code == 304
+
+
+def test_the_whole_memory_comes_as_a_zip_of_the_folder_form(memory: Memory) -> None:
+    memory.put("notes/a", {"ü": [1, None]})
+    memory.put("notes/damaged", 1)
+    MemoryEntry.objects.filter(key="damaged").update(value="{")
+    memory.api.post(memory.address("errors"), {"errors": [{"message": "it broke"}]})
+    answer = memory.api.get(memory.address("memory-export"))
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/zip")
+    content = answer.getvalue()
+    assert len(content) == int(answer["Content-Length"])
+    with ZipFile(BytesIO(content)) as zipped:
+        assert zipped.testzip() is None
+        assert sorted(zipped.namelist()) == [f".stillhere/{name}.json" for name in ("errors/history", "meta", "notes/a")]
+        assert json.loads(zipped.read(".stillhere/notes/a.json")) == {"ü": [1, None]}
+        assert json.loads(zipped.read(".stillhere/meta.json"))["format"] == "stillhere-memory"
 
 
 def test_an_unknown_key_is_not_found(memory: Memory) -> None:
