@@ -22,7 +22,10 @@ ERROR = "/{project_id}/errors/{fingerprint}"
     openapi_extra=takes(RUN),
 )
 def record(request: HttpRequest, project_id: str, payload: ErrorsIn) -> HttpResponse:
-    """Record errors. The same one again counts up, and reopens if it was resolved; what a noise rule matches is only counted."""
+    """Record errors. The same one again counts up, and reopens if it was resolved; what a noise rule matches is only counted.
+
+    A rule looks at `message` and at `kind: message`.
+    """
     recorded = errors.record_errors(
         caller=caller_of(request),
         project_id=parse_id(project_id),
