@@ -94,3 +94,16 @@ def test_what_is_typed_is_looked_for_at_once(signed_in: Browser, server: LiveSer
     signed_in.textbox("Filter projects").send_keys("nothing like it")
     signed_in.until("return document.querySelector('.empty h2')?.textContent.includes('nothing like it');")
     assert signed_in.complaints() == []
+
+
+def test_the_api_s_page_lets_who_is_signed_in_try_a_write(signed_in: Browser, server: LiveServer) -> None:
+    signed_in.open(f"{server.url}/api/v1/docs")
+    signed_in.until("return document.querySelectorAll('.opblock').length > 50;")
+    signed_in.run("document.querySelector('#operations-Projects-create_project button').click();")
+    signed_in.until("return document.querySelector('.try-out__btn');")
+    signed_in.run("document.querySelector('.try-out__btn').click();")
+    signed_in.until("return document.querySelector('button.execute');")
+    signed_in.run("document.querySelector('button.execute').click();")
+    told = "return document.querySelector('.live-responses-table tbody .response-col_status')?.innerText;"
+    assert signed_in.until(told) == "201"
+    assert signed_in.complaints() == []
