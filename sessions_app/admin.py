@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 else:
     AnyModelAdmin = admin.ModelAdmin
 
+admin.site.site_header = "Stillhere: every table"
+admin.site.site_title = "Stillhere"
+
 BODIES = ("text", "parts", "metadata", "raw")
 
 

@@ -101,6 +101,7 @@ async function startOver(words) {
   view.alert("");
   const clearing = chat.clear();
   show([], "question");
+  view.quiet("");
   view.toast(words, async () => {
     const cleared = await clearing;
     view.toast("");
