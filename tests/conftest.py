@@ -22,7 +22,8 @@ from tests.server import ServerProcess
 from tests.sockets import House
 
 # Every request of theirs as a line would bury what failed.
-logging.getLogger("httpx").setLevel(logging.WARNING)
+for name in ("httpx", "stillhere.requests"):
+    logging.getLogger(name).setLevel(logging.WARNING)
 SLOW = ("browser", "scale", "prove")
 
 
