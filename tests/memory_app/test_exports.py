@@ -18,8 +18,8 @@ from memory_app.models import (
     Run,
 )
 from sessions_app.models import Project
+from tests.exports import download, purge, resealed, rows, upload
 from tests.memory_app.conftest import Memory
-from tests.sessions_app.test_exports import download, purge, resealed, rows, upload
 
 OF_MEMORY: tuple[type[Model], ...] = (
     MemoryStore, Run, MemoryEntry, MemoryVersion, DeletedEntry, EndpointTiming, ErrorReport, FilteredCount,

@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from django.core.management import CommandError, call_command
 from memory_app.models import EndpointTiming, ErrorReport, MemoryEntry
 from sessions_app.queries.shared import now, rfc3339
 from tests.memory_app.conftest import Memory
+from tests.memory_app.folders import bring_in, export, fill, other, told
 
 SECRET = "sh_" + "k3Y" * 16 + "z"
 
@@ -24,42 +24,6 @@ def path(tmp_path: Path) -> str:
     folder = tmp_path / "shop"
     folder.mkdir()
     return str(folder)
-
-
-def export(path: str, **options: Any) -> Path:
-    call_command("memory_export", project=path, verbosity=0, **options)
-    return Path(options.get("to") or Path(path) / ".stillhere")
-
-
-def bring_in(capsys: pytest.CaptureFixture[str], project: str, **options: Any) -> list[str]:
-    """What was left out, each with its reason."""
-    capsys.readouterr()
-    call_command("memory_import", project=project, **options)
-    return [line.removeprefix("left out ") for line in capsys.readouterr().err.splitlines()]
-
-
-def other(memory: Memory) -> Memory:
-    return Memory(memory.api, "elsewhere")
-
-
-def fill(memory: Memory) -> None:
-    memory.put("baselines/login", {"status": 200, "huge": 10**30})
-    memory.put("notes/a.b-c_d", "中文 🦊")
-    memory.put("noise/config", {"rules": []})
-    run = memory.start()["run_id"]
-    by = {"Stillhere-Run": run}
-    memory.api.post(memory.address("errors"), {"errors": [{"message": "it broke", "kind": "TypeError"}] * 3}, **by)
-    [error] = memory.api.get(memory.address("errors")).json()["items"]
-    memory.api.post(memory.address(f"errors/{error['fingerprint']}/resolve"), {"known_fix": "restart"}, **by)
-    memory.api.post(memory.address("performance"), {"samples": [{"endpoint": "GET /", "duration_ms": 12.5}] * 3}, **by)
-    memory.run(run, "end")
-
-
-def told(memory: Memory) -> list[Any]:
-    left_out = {"rev", "updated_at", "first_at", "id"}
-    answers = [memory.api.get(memory.address(f"{what}")).json()["items"] for what in ("memory/notes", "errors", "performance")]
-    answers.append(memory.get("baselines/login").json()["value"])
-    return json.loads(json.dumps(answers), object_hook=lambda found: {k: v for k, v in found.items() if k not in left_out})  # type: ignore[no-any-return]
 
 
 def test_one_file_a_key_and_all_of_it_comes_back(memory: Memory, path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,59 +96,6 @@ def test_in_a_folder_that_no_export_made_nothing_is_removed(memory: Memory, path
     export(path, to=there)
     assert (there / "config/mine.json").exists()
     assert (there / "notes/n.json").read_text() == "1\n"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    return done.stdout
-
-
-@pytest.mark.parametrize("before", [None, "", "node_modules/", "*.log\r\ndist\r\n", "dist\n"])
-def test_git_is_told_once(memory: Memory, path: str, before: str | None) -> None:
-    root = Path(path)
-    git(root, "init", "-q")
-    ignored = root / ".gitignore"
-    if before is not None:
-        ignored.write_bytes(before.encode())
-    memory.put("notes/n", 1)
-    export(path)
-    told_once = ignored.read_bytes()
-    export(path)
-    assert ignored.read_bytes() == told_once
-    lines = told_once.decode().splitlines()
-    assert lines == [*(before or "").splitlines(), "/.stillhere/"]
-    assert (b"\r\n" in told_once) == ("\r\n" in (before or ""))
-    assert ".stillhere" not in git(root, "status", "--porcelain", "--untracked-files=all")
-
-
-@pytest.mark.parametrize("line", [".stillhere", ".stillhere/", "/.stillhere", "**/.stillhere/", "  /.stillhere/  "])
-def test_whoever_ignores_it_already_keeps_the_file_as_it_is(memory: Memory, path: str, line: str) -> None:
-    (Path(path) / ".git").mkdir()
-    ignored = Path(path) / ".gitignore"
-    ignored.write_text(f"a\n{line}\n")
-    export(path)
-    assert ignored.read_text() == f"a\n{line}\n"
-
-
-def test_the_line_stands_at_the_root_of_the_work_tree(memory: Memory, path: str) -> None:
-    root = Path(path).parent
-    (root / ".git").write_text("gitdir: elsewhere")
-    export(path)
-    assert (root / ".gitignore").read_text() == "/shop/.stillhere/\n"
-    odd = root / "a [b]*"
-    odd.mkdir()
-    export(path, to=odd / "memory")
-    assert (root / ".gitignore").read_text().splitlines()[-1] == r"/a \[b]\*/memory/"
-    assert not (Path(path) / ".gitignore").exists()
-
-
-def test_a_gitignore_that_is_a_link_is_left_alone(memory: Memory, path: str, tmp_path: Path) -> None:
-    (Path(path) / ".git").mkdir()
-    target = tmp_path / "victim"
-    target.write_text("untouched")
-    (Path(path) / ".gitignore").symlink_to(target)
-    export(path)
-    assert target.read_text() == "untouched"
 
 
 def test_links_are_not_followed_on_the_way_out(memory: Memory, path: str, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import io
 import itertools
 import json
 import tracemalloc
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,22 +13,13 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.test import TestCase
 
-from memory_app.services.noise import flush_filtered
 from sessions_app.auth import caller_of_user
 from sessions_app.models import (
-    AgentState,
-    AgentStateVersion,
-    AiState,
-    AiStateVersion,
     ApiKey,
     Event,
     FlushToken,
-    Handoff,
-    HandoffSnapshot,
     Message,
-    PendingAction,
     Purge,
     SaveReceipt,
     Store,
@@ -38,74 +28,11 @@ from sessions_app.models.key import SignInLink, SocketTicket
 from sessions_app.queries.export_kinds import KINDS
 from sessions_app.queries.exports import export_account
 from sessions_app.services.imports import import_file
-from tests.accounts import everything, fill, fill_memory, fill_states, projects
+from tests.accounts import everything, fill, projects
 from tests.chat import Chat
+from tests.exports import download, purge, resealed, round_trip, rows, upload, with_fresh_ids
 
 pytestmark = pytest.mark.django_db
-OF_AGENTS = (AgentState, AgentStateVersion, AiState, AiStateVersion, Handoff, HandoffSnapshot, PendingAction, Purge)
-
-
-def download(api: Any, path: str = "/export") -> bytes:
-    answer = api.get(path)
-    assert answer.status_code == 200, answer.content
-    content: bytes = answer.getvalue()
-    assert int(answer.headers["Content-Length"]) == len(content)
-    return content
-
-
-def upload(api: Any, content: bytes) -> Any:
-    return api.client.generic("POST", "/api/v1/import", content, content_type="application/x-ndjson")
-
-
-def purge(api: Any) -> None:
-    for project in projects(api):
-        assert api.delete(f"/projects/{project}?purge=1").status_code == 204
-    assert projects(api) == []
-
-
-def round_trip(api: Any, user: User, sessions: int) -> None:
-    fill(api, sessions)
-    for number in range(3):
-        fill_states(Chat(api, project=f"/home/alice/{number}"), number)
-    # What noise filtered is counted after the commit, which a test never comes to.
-    with TestCase.captureOnCommitCallbacks(execute=True):
-        for project in projects(api)[:2]:
-            fill_memory(api, project)
-    flush_filtered()
-    assert [kind.name for kind in KINDS if not kind.model._default_manager.exists()] == []
-    before = everything(api)
-    frozen = set(HandoffSnapshot.objects.values_list("project_id", "number", "payload", "sha256"))
-    file = io.BytesIO()
-    export_account(caller=caller_of_user(user), to=file)
-    purge(api)
-    assert not any(model.objects.exists() for model in OF_AGENTS)
-    assert not any(kind.model._default_manager.exists() for kind in KINDS if kind.name != "app_state")
-    assert call_import(user, file.getvalue())["session"] >= sessions
-    assert everything(api) == before
-    assert all(hashlib.sha256(row.payload.encode()).hexdigest() == row.sha256 for row in HandoffSnapshot.objects.all())
-    assert frozen == set(HandoffSnapshot.objects.values_list("project_id", "number", "payload", "sha256"))
-    again = io.BytesIO()
-    export_account(caller=caller_of_user(user), to=again)
-    assert rows(again.getvalue()) == rows(file.getvalue())
-
-
-def call_import(user: User, content: bytes) -> dict[str, int]:
-    return import_file(caller=caller_of_user(user), file=io.BytesIO(content)).added
-
-
-def rows(content: bytes) -> list[bytes]:
-    return content.splitlines()[1:-1]
-
-
-def resealed(lines: list[bytes]) -> bytes:
-    """A file of these lines with a last line that fits."""
-    content = b"".join(line + b"\n" for line in lines)
-    counts: dict[str, int] = {}
-    for line in lines[1:]:
-        kind = next(iter(json.loads(line)))
-        counts[kind] = counts.get(kind, 0) + 1
-    end = {"end": True, "counts": counts, "sha256": hashlib.sha256(content).hexdigest()}
-    return content + json.dumps(end).encode() + b"\n"
 
 
 @pytest.mark.timeout(60)
@@ -205,14 +132,6 @@ def test_somebody_elses_session_or_copy_is_never_taken_over(api: Callable[..., A
     assert everything(hers) == kept
 
 
-def with_fresh_ids(line: bytes, kinds: list[str]) -> bytes:
-    value = json.loads(line)
-    for kind in kinds:
-        if kind in value:
-            value[kind]["id"] = str(uuid.uuid4())
-    return json.dumps(value).encode()
-
-
 def test_a_path_that_is_taken_takes_the_sessions_in(api: Callable[..., Any], alice: User, bob: User) -> None:
     hers, his = api(alice), api(bob)
     chat = Chat(hers, project="/shared")
@@ -224,78 +143,6 @@ def test_a_path_that_is_taken_takes_the_sessions_in(api: Callable[..., Any], ali
     assert len(projects(his)) == 1
     assert his.get(f"/sessions/{chat.id}").json()["messages"][0]["text"] == "hers"
     assert his.get("/resume?project=/shared").json()["session"]["id"] == own.id
-
-
-def test_a_damaged_file_changes_nothing_and_its_line_is_named(api: Callable[..., Any], alice: User) -> None:
-    mine = api(alice)
-    fill(mine, 2)
-    content = download(mine)
-    purge(mine)
-    lines = content.splitlines(keepends=True)
-    middle = len(lines) // 2
-    damages = {
-        "changed": (content.replace(b"text 1 of 0", b"text 1 of 7"), len(lines)),
-        "cut between lines": (b"".join(lines[:middle]), middle + 1),
-        "cut in a line": (b"".join(lines[:middle]) + lines[middle][:-5], middle + 1),
-        "without its end": (b"".join(lines[:-1]), len(lines)),
-        "a line lost": (b"".join(lines[:middle] + lines[middle + 1 :]), len(lines) - 1),
-        "more after it": (content + b"{}\n", len(lines) + 1),
-        "no JSON": (b"".join([*lines[:middle], b"nonsense\n", *lines[middle:]]), middle + 1),
-        "nothing": (b"", 1),
-        "something else": (b'{"hello": 1}\n', 1),
-        "newer": (content.replace(b'"version":1', b'"version":2'), 1),
-    }
-    for name, (damaged, line) in damages.items():
-        answer = upload(mine, damaged)
-        error = answer.json()["error"]
-        assert (answer.status_code, error["code"], error["details"]) == (422, "bad_export", {"line": line}), name
-        assert projects(mine) == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "field", "value"),
-    [
-        ("message", "text", 5),
-        ("message", "text", "\x00"),
-        ("message", "message_id", "x" * 65),
-        ("message", "position", -1),
-        ("message", "rev", 2**63),
-        ("message", "epoch", True),
-        ("message", "created_at", "yesterday"),
-        ("message", "created_at", "2026-01-01T00:00:00"),
-        ("message", "owner_id", 1),
-        ("session", "id", "no uuid"),
-        ("session", "project_id", "00000000-0000-4000-8000-000000000000"),
-        ("project", "owner_id", 1),
-        ("project", "settings", json.loads("[" * 70 + "]" * 70)),
-        ("project", "path", None),
-    ],
-)
-def test_a_value_that_cannot_be_stored_is_refused(
-    api: Callable[..., Any], alice: User, kind: str, field: str, value: Any
-) -> None:
-    mine = api(alice)
-    Chat(mine).say("a", "text")
-    lines = download(mine).splitlines()[:-1]
-    purge(mine)
-    number = next(index for index, line in enumerate(lines) if kind in json.loads(line))
-    row = json.loads(lines[number])
-    row[kind][field] = value
-    lines[number] = json.dumps(row).encode()
-    answer = upload(mine, resealed(lines))
-    assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"line": number + 1})
-    assert projects(mine) == []
-
-
-def test_rows_that_contradict_each_other_are_refused_whole(api: Callable[..., Any], alice: User) -> None:
-    mine = api(alice)
-    Chat(mine).say("a", "text")
-    lines = download(mine).splitlines()[:-1]
-    purge(mine)
-    lines.append(next(line for line in lines if b'{"message"' in line))
-    answer = upload(mine, resealed(lines))
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "import_conflict")
-    assert projects(mine) == []
 
 
 def test_a_key_for_one_project_exports_and_imports_that_project_alone(api: Callable[..., Any], alice: User) -> None:

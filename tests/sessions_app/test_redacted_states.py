@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from sessions_app.models import AgentState, AiState, AiStateVersion, Handoff, HandoffSnapshot, PendingAction
 from tests.chat import Chat
-from tests.sessions_app.test_exports import download, purge, resealed, rows, upload
+from tests.exports import download, purge, resealed, rows, upload
 
 SECRET = "ghp_" + "a1B2" * 9
 TOLD = {"note": f"use {SECRET}", "headers": {"Cookie": f"id={SECRET}"}}
