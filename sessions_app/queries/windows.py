@@ -34,7 +34,8 @@ class Window(NamedTuple):
 
 # Created, so that an id which was purged and given anew is another session.
 _Name = tuple[str, str, str]
-_kept: LRUCache[_Name, Window] = LRUCache(settings.WINDOW_CACHE_BYTES, getsizeof=lambda window: len(window.messages))
+# One a session: what it was before a change nobody asks for again.
+_kept: LRUCache[str, tuple[_Name, Window]] = LRUCache(settings.WINDOW_CACHE_BYTES, getsizeof=lambda kept: len(kept[1].messages))
 _lock = Lock()
 
 
@@ -46,13 +47,13 @@ def window_of(session: SessionRow) -> Window:
     """The session's live window as of its row (or a moment later, as any two reads)."""
     name = (str(session.id), session.created_at, session.etag)
     with _lock:
-        window = _kept.get(name)
-    if window is not None:
-        return window
+        kept = _kept.get(name[0])
+    if kept is not None and kept[0] == name:
+        return kept[1]
     page = live_window(session_id=session.id, epoch=session.epoch)
     window = Window(orjson.dumps(page.items), page.skipped, page.more, page.streaming)
     # What changes by the clock, or by a repair, is read anew each time.
     if not window.streaming and not window.skipped and len(window.messages) <= _kept.maxsize:
         with _lock:
-            _kept[name] = window
+            _kept[name[0]] = (name, window)
     return window

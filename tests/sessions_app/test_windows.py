@@ -71,7 +71,7 @@ def test_what_is_damaged_is_read_each_time_so_that_its_repair_shows(chat: Chat) 
 
 
 def test_no_more_is_kept_than_there_is_room_for(chat: Chat, monkeypatch: Any) -> None:
-    room: LRUCache[Any, Any] = LRUCache(4_000, getsizeof=lambda window: len(window.messages))
+    room: LRUCache[Any, Any] = LRUCache(4_000, getsizeof=lambda kept: len(kept[1].messages))
     monkeypatch.setattr(windows, "_kept", room)
     chat.say("m1", "x" * 1_000)
     other = Chat(chat.api, project="/other")
@@ -80,3 +80,12 @@ def test_no_more_is_kept_than_there_is_room_for(chat: Chat, monkeypatch: Any) ->
     chat.say("m1", "too big for any room" * 100)
     assert [resumed(chat)[1] for _ in range(2)] == [True, True]
     assert room.currsize <= room.maxsize
+
+
+def test_a_session_that_changes_and_is_read_takes_the_room_of_one_window(chat: Chat, monkeypatch: Any) -> None:
+    room: LRUCache[Any, Any] = LRUCache(1_000_000, getsizeof=lambda kept: len(kept[1].messages))
+    monkeypatch.setattr(windows, "_kept", room)
+    for number in range(5):
+        chat.say("m1", f"{'x' * 1_000}{number}")
+        resumed(chat)
+    assert room.currsize < 5_000
