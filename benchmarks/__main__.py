@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.flat import flat_cost
 from benchmarks.memory import context, entries, runs
 from benchmarks.plan import QUICK, Plan
+from benchmarks.sides import serving
 from benchmarks.speed import resumes_a_second, save_latency, saves_a_second
 from benchmarks.table import Row, as_table, machine, summary
 
@@ -41,9 +42,10 @@ def main() -> None:
         plan = replace(plan, many=options.many)
     print(machine(), flush=True)
     rows: list[Row] = []
-    for name in options.only:
-        print(f"{name} …", file=sys.stderr, flush=True)
-        rows += MEASUREMENTS[name](plan)
+    with serving:
+        for name in options.only:
+            print(f"{name} …", file=sys.stderr, flush=True)
+            rows += MEASUREMENTS[name](plan)
     print(as_table(rows))
     print(LEGEND)
     print(summary(rows))

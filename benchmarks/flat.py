@@ -10,8 +10,7 @@ from statistics import median
 from benchmarks.http_client import Wire, without_gc
 from benchmarks.plan import WARM_UP, Plan
 from benchmarks.seed import NEEDLE
-from benchmarks.servers import Server
-from benchmarks.sides import Stillhere
+from benchmarks.sides import Stillhere, filled
 from benchmarks.table import Row
 
 FEW_MESSAGES, FEW_SESSIONS = 20, 10
@@ -61,12 +60,9 @@ def flat_cost(plan: Plan) -> list[Row]:
 
 
 def _store(stack: ExitStack, sessions: int, messages: int) -> Store:
-    made: dict[str, str] = {}
-
-    def seed(server: Server) -> None:
-        made.update(json.loads(server.run("-m", "benchmarks.seed", "bench", str(sessions), str(messages))))
-
-    side = stack.enter_context(Stillhere(seed, WINDOW_MESSAGES=str(FEW_MESSAGES)))
+    seeded = filled("-m", "benchmarks.seed", "bench", str(sessions), str(messages))
+    made = json.loads(seeded.said)
+    side = stack.enter_context(Stillhere(seeded, WINDOW_MESSAGES=str(FEW_MESSAGES)))
     side.calls.adopt(made["session"], made["path"])
     return Store(side, made["session"], made["project"])
 

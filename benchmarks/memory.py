@@ -4,18 +4,16 @@ figure stands what it may take."""
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from statistics import median
 from typing import Any
 
 from benchmarks.http_client import Wire, request_bytes, without_gc
 from benchmarks.memory_seed import TEXTS
 from benchmarks.plan import WARM_UP, Plan
-from benchmarks.servers import Server
-from benchmarks.sides import Stillhere
+from benchmarks.sides import Stillhere, filled, kept
 from benchmarks.table import Row
 
 FEW = 30
@@ -34,25 +32,21 @@ class Memory:
         return request_bytes(method, f"/api/v1/projects/{self.project}/{rest}", self.side.calls.headers | headers, content)
 
 
-@contextmanager
-def _served(plan: Plan) -> Iterator[Memory]:
-    made: list[str] = []
-
-    def seed(server: Server) -> None:
-        made.extend(json.loads(server.run("-m", "benchmarks.memory_seed", "bench", str(plan.projects))))
-
-    with Stillhere(seed) as side:
-        yield Memory(side, made[0])
+@cache
+def _served(projects: int, what: str) -> Memory:
+    """A server for all that measures `what`."""
+    seeded = filled("-m", "benchmarks.memory_seed", "bench", str(projects))
+    return Memory(kept(Stillhere(seeded)), json.loads(seeded.said)[0])
 
 
 def context(plan: Plan) -> list[Row]:
     """load_session_context, whole and unchanged."""
-    with _served(plan) as memory:
-        asked = memory.request("GET", "context")
-        wire = Wire(memory.side.port)
-        known = memory.request("GET", "context", **{"If-None-Match": wire.etag(asked)})
-        wire.close()
-        whole, unchanged = _times(memory, [partial(bytes, asked), partial(bytes, known)], plan)
+    memory = _served(plan.projects, "entries")
+    asked = memory.request("GET", "context")
+    wire = Wire(memory.side.port)
+    known = memory.request("GET", "context", **{"If-None-Match": wire.etag(asked)})
+    wire.close()
+    whole, unchanged = _times(memory, [partial(bytes, asked), partial(bytes, known)], plan)
     return [
         _row("P8", f"context of a project of 10 MB, {plan.projects} of them", whole, 25),
         _row("P8", "the same, unchanged: 304", unchanged, 3),
@@ -62,13 +56,13 @@ def context(plan: Plan) -> list[Row]:
 def entries(plan: Plan) -> list[Row]:
     """Saving and loading an entry. Every save is of another value."""
     rows = []
-    with _served(plan) as memory:
-        for what, size, limits in (("1 KB", 1_000, (5, 2)), ("1 MB", 990_000, (40, 15))):
-            place = f"memory/bench/of-{size}"
-            save, load = _saves(memory, place, size), memory.request("GET", place)
-            took = _times(memory, [save, partial(bytes, load)], plan)
-            acts = zip(("save", "load"), took, limits, strict=True)
-            rows += [_row("P9", f"{act} an entry of {what}", figure, limit) for act, figure, limit in acts]
+    memory = _served(plan.projects, "entries")
+    for what, size, limits in (("1 KB", 1_000, (5, 2)), ("1 MB", 990_000, (40, 15))):
+        place = f"memory/bench/of-{size}"
+        save, load = _saves(memory, place, size), memory.request("GET", place)
+        took = _times(memory, [save, partial(bytes, load)], plan)
+        acts = zip(("save", "load"), took, limits, strict=True)
+        rows += [_row("P9", f"{act} an entry of {what}", figure, limit) for act, figure, limit in acts]
     return rows
 
 
@@ -80,18 +74,18 @@ def _saves(memory: Memory, place: str, size: int) -> Callable[[], bytes]:
 
 def runs(plan: Plan) -> list[Row]:
     """An agent's run starts, and ends with what it still holds; and a step of pruning."""
-    with _served(plan) as memory:
-        wire = Wire(memory.side.port)
-        started, ended = [], []
-        with without_gc():
-            for number in range(min(FEW, plan.requests)):
-                began = time.perf_counter()
-                answer = wire.send(memory.request("POST", "runs", {"agent": "bench"}))
-                started.append((time.perf_counter() - began) * 1000)
-                end = memory.request("POST", f"runs/{json.loads(answer)['run_id']}/end", _held(number))
-                ended.append(wire.seconds(end) * 1000)
-        wire.close()
-        steps: list[float] = json.loads(memory.side.server.run("-m", "benchmarks.memory_seed", "--prune"))
+    memory = _served(plan.projects, "runs")
+    wire = Wire(memory.side.port)
+    started, ended = [], []
+    with without_gc():
+        for number in range(min(FEW, plan.requests)):
+            began = time.perf_counter()
+            answer = wire.send(memory.request("POST", "runs", {"agent": "bench"}))
+            started.append((time.perf_counter() - began) * 1000)
+            end = memory.request("POST", f"runs/{json.loads(answer)['run_id']}/end", _held(number))
+            ended.append(wire.seconds(end) * 1000)
+    wire.close()
+    steps: list[float] = json.loads(memory.side.server.run("-m", "benchmarks.memory_seed", "--prune"))
     return [
         _row("RUNS", "start a run", median(started), 100),
         _row("RUNS", f"end one with {ENDED_ENTRIES} entries (1 MB) and {ENDED_ERRORS} errors", median(ended), 500),

@@ -18,7 +18,7 @@ class Plan:
     projects: int = 20
 
 
-QUICK = Plan(rounds=5, requests=10, seconds=0.2, many=1_000, projects=1)
+QUICK = Plan(rounds=2, requests=5, seconds=0.5, many=1_000, projects=1)
 # Not counted: the first requests load modules, open connections and fill caches.
 WARM_UP = 30
 

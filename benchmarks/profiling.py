@@ -37,12 +37,14 @@ class _Requests:
 
         django.setup()
         from django.core.management import call_command
+        from django.db import connection
 
         from config.bridge import Handler, _environ
         from sessions_app.auth import caller_of_user
         from sessions_app.services import keys, writing
 
         call_command("migrate", verbosity=0)
+        connection.close()  # As full of prepared statements as it is now, it would prepare those of a save every time.
         writing.group_commits()
         user = keys.create_user(username="bench", superuser=False)
         calls = Calls(keys.create_key(caller=caller_of_user(user), name="bench").secret)

@@ -1,8 +1,14 @@
 """The sides of a comparison, behind one face: make sessions, fill them, and the bytes of a save and of a resume."""
 
+import atexit
 import json
+import shutil
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -87,19 +93,55 @@ class Calls:
         return request_bytes("GET", f"/api/v1{path}", self.headers)
 
 
+# What is kept serves until this is closed; an error that passes through it carries the servers' logs.
+serving = ExitStack()
+
+
+def kept[S: _Serving](side: S) -> S:
+    """Serves until the bench ends."""
+    serving.enter_context(side)
+    return side
+
+
+@cache
+def shared[S: _Serving](kind: Callable[[], S]) -> S:
+    """One of a kind for all who measure sessions of their own: to start one takes seconds."""
+    return kept(kind())
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A store that servers start with a copy of: the key of its user, and what the program said that filled it."""
+
+    folder: Path
+    key: str
+    said: str
+
+
+@cache
+def filled(*program: str) -> Filled:
+    """Made once, by this program for the user `bench` (without one: a store with nothing in it)."""
+    maker = servers.stillhere()
+    atexit.register(shutil.rmtree, maker.folder, ignore_errors=True)
+    if program:
+        empty = filled()
+        shutil.copytree(empty.folder, maker.folder, dirs_exist_ok=True)
+        return Filled(maker.folder, empty.key, maker.run(*program))
+    maker.run("manage.py", "migrate", "--verbosity", "0")
+    maker.run("manage.py", "create_user", "bench")
+    return Filled(maker.folder, maker.run("manage.py", "create_key", "--user", "bench"), "")
+
+
 class Stillhere(_Serving):
     name = "Stillhere"
 
-    def __init__(self, seed: Callable[[servers.Server], None] | None = None, **settings: str) -> None:
+    def __init__(self, store: Filled | None = None, **settings: str) -> None:
         super().__init__(servers.stillhere(**settings))
-        self._seed = seed
+        self._store = store or filled()
+        self.calls = Calls(self._store.key)
 
     def prepare(self) -> None:
-        self.server.run("manage.py", "migrate", "--verbosity", "0")
-        self.server.run("manage.py", "create_user", "bench")
-        self.calls = Calls(self.server.run("manage.py", "create_key", "--user", "bench"))
-        if self._seed is not None:
-            self._seed(self.server)
+        shutil.copytree(self._store.folder, self.server.folder, dirs_exist_ok=True)
         self.server.start()
 
     def new_sessions(self, count: int, *, messages: int = 0) -> list[str]:

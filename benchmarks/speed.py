@@ -6,7 +6,7 @@ from statistics import median
 
 from benchmarks.http_client import Wire, per_second, without_gc
 from benchmarks.plan import WARM_UP, Plan, in_turn
-from benchmarks.sides import Lean, Side, Stillhere, Stock
+from benchmarks.sides import Lean, Side, Stillhere, Stock, shared
 from benchmarks.table import FIRST, LATER, Row
 
 WRITERS = 32
@@ -14,21 +14,20 @@ READERS = 8
 
 
 def save_latency(plan: Plan) -> list[Row]:
-    with Stillhere() as ours, Stock() as stock:
-        found = in_turn(plan.rounds, {side.name: _latency(side, plan.requests) for side in (stock, ours)})
+    sides: tuple[Side, ...] = (shared(Stock), shared(Stillhere))
+    found = in_turn(plan.rounds, {side.name: _latency(side, plan.requests) for side in sides})
     what = "save 1 message, 1 client"
     figures = (found["Stillhere"], found["A"], "A", "ms")
     return [Row("P1", what, *figures, limit, at_most=True, release=mark) for limit, mark in ((1.0, FIRST), (0.6, LATER))]
 
 
 def saves_a_second(plan: Plan) -> list[Row]:
-    with Stillhere() as ours, Stock() as stock:
-        measured: dict[str, Callable[[], float]] = {}
-        sides: tuple[Side, ...] = (stock, ours)
-        for side in sides:
-            sources = [partial(side.save, session) for session in side.new_sessions(WRITERS)]
-            measured[side.name] = _throughput(side, sources, plan.seconds)
-        found = in_turn(plan.rounds, measured)
+    measured: dict[str, Callable[[], float]] = {}
+    sides: tuple[Side, ...] = (shared(Stock), shared(Stillhere))
+    for side in sides:
+        sources = [partial(side.save, session) for session in side.new_sessions(WRITERS)]
+        measured[side.name] = _throughput(side, sources, plan.seconds)
+    found = in_turn(plan.rounds, measured)
     what = f"saves a second, {WRITERS} clients on {WRITERS} sessions"
     figures = (found["Stillhere"], found["A"], "A", "/s")
     return [Row("P2", what, *figures, limit, at_most=False, release=mark) for limit, mark in ((3.0, FIRST), (6.0, LATER))]
@@ -36,12 +35,11 @@ def saves_a_second(plan: Plan) -> list[Row]:
 
 def resumes_a_second(plan: Plan) -> list[Row]:
     measured: dict[str, Callable[[], float]] = {}
-    with Stock() as stock, Stillhere() as ours, Lean() as lean:
-        sides: tuple[Side, ...] = (stock, ours, lean)
-        for side in sides:
-            sources = [partial(side.resume, session) for session in side.new_sessions(READERS, messages=plan.window)]
-            measured[side.name] = _throughput(side, sources, plan.seconds)
-        found = in_turn(plan.rounds, measured)
+    sides: tuple[Side, ...] = (shared(Stock), shared(Stillhere), shared(Lean))
+    for side in sides:
+        sources = [partial(side.resume, session) for session in side.new_sessions(READERS, messages=plan.window)]
+        measured[side.name] = _throughput(side, sources, plan.seconds)
+    found = in_turn(plan.rounds, measured)
     what = f"resume of {plan.window} messages, {READERS} clients"
     triples = ((6.0, "A", FIRST), (0.6, "B", LATER))
     return [

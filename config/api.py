@@ -104,8 +104,12 @@ def _expected(request: HttpRequest, error: AppError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Where and why, never the value: it may be a secret."""
-    fields = [{"field": ".".join(_as_sent(item["loc"])), "reason": item["msg"]} for item in error.errors]
+    fields = [{"field": ".".join(_as_sent(item["loc"])), "reason": _reason(item)} for item in error.errors]
     return refuse(Invalid(details={"fields": fields[:20]}))
+
+
+def _reason(item: dict[str, Any]) -> str:
+    return "There is no such field." if item["type"] == "extra_forbidden" else str(item["msg"])
 
 
 def _as_sent(location: tuple[str | int, ...]) -> list[str]:

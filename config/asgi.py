@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -12,6 +13,7 @@ django.setup(set_prefix=False)
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 
+from config import allocator
 from config.bridge import Bridge, Receive
 from config.exchange import Message, Send
 from config.upkeep import Upkeep
@@ -19,12 +21,13 @@ from sessions_app import hub
 from sessions_app.routing import websocket_application
 from sessions_app.services import writing
 
-# What a slow client can keep going for long: chat answers as they stream, whole sessions and accounts as files.
-LONG = ("/chat/answer", "/export", "/export.md")
+# What a slow client can keep going for long: chat answers as they stream; sessions, accounts and memories as files.
+LONG = re.compile(r"/chat/answer|/api/v1/(?:export|sessions/[^/]+/export(?:\.md)?|projects/[^/]+/memory-export)")
 
 
 def make_application() -> ProtocolTypeRouter:
     """The whole server, for one life: what its lifespan ended does not begin again."""
+    allocator.keep_little()
     bridge = Bridge(threads=settings.THREADS, queue=settings.QUEUE, max_body_bytes=settings.MAX_BODY_BYTES)
     # A long answer occupies its thread for as long as it streams: threads of its own, so that no save ever waits for one.
     streams = settings.CHAT_STREAMS
@@ -33,7 +36,7 @@ def make_application() -> ProtocolTypeRouter:
     upkeep = Upkeep()
 
     async def http(scope: Message, receive: Receive, send: Send) -> None:
-        await (answers if scope["path"].endswith(LONG) else bridge)(scope, receive, send)
+        await (answers if LONG.fullmatch(scope["path"]) else bridge)(scope, receive, send)
 
     async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
         """Before the first request and after the last one."""

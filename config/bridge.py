@@ -8,11 +8,13 @@ whether or not anyone still waits, and what is too big or too much is refused be
 import asyncio
 import io
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import closing
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_started
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -26,10 +28,10 @@ Receive = Callable[[], Awaitable[Message]]
 EXCHANGE = "stillhere.exchange"
 BODY_SECONDS = 60
 BODIES_IN_MEMORY = 64_000_000
-logger = logging.getLogger(__name__)
-
-
+# A client that takes nothing of a stream for so long has gone, whatever its connection says.
+STALLED_SECONDS = 60
 IMPORT = "/api/v1/import"
+logger = logging.getLogger(__name__)
 
 
 class BodyTooLarge(TooLarge):
@@ -54,69 +56,69 @@ class Handler(WSGIHandler):
 
 
 class Bridge:
-    """An ASGI application for HTTP. `threads` run views; at most `queue` requests are in the house at once."""
+    """An ASGI application for HTTP. `threads` run views; at most `queue` requests are in the house at once, and of their bodies
+    at most 64 MB (or two of the largest)."""
 
     def __init__(self, *, threads: int, queue: int, max_body_bytes: int) -> None:
         self._handler = Handler()
         self._pool = DatabaseThreads(threads, "http")
         self._queue, self._max_body_bytes = queue, max_body_bytes
+        self._most_bytes = max(BODIES_IN_MEMORY, 2 * max_body_bytes)
         self._requests = self._body_bytes = 0
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         self._requests += 1
-        body, exchange = b"", Exchange(scope, send)
+        exchange = Exchange(scope, send)
         try:
             if self._requests > self._queue:
                 raise Busy(retry_after=1)
-            body = await self._read_body(scope, receive)
-            self._body_bytes += len(body)
-            exchange.received_bytes = len(body)
+            body = await self._read_body(scope, receive, exchange)
             await self._run(scope, body, receive, exchange)
         except AppError as error:
-            await _refuse(error, exchange.send)
+            await _refuse(error, exchange.send, scope)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # The client left before its request was complete: there is nothing to run and nobody to answer.
         except Exception:
             logger.exception("a request failed outside of Django")
             if not exchange.started:
-                await _refuse(AppError(details={"request_id": exchange.id}), exchange.send)
+                await _refuse(AppError(details={"request_id": exchange.id}), exchange.send, scope)
         finally:
             self._requests -= 1
-            self._body_bytes -= len(body)
+            self._body_bytes -= exchange.received_bytes
             exchange.tell()
 
     def close(self) -> None:
         """Let what was received run to its end."""
         self._pool.close()
 
-    async def _read_body(self, scope: Message, receive: Receive) -> bytes:
+    async def _read_body(self, scope: Message, receive: Receive, exchange: Exchange) -> bytes:
         if (declared := _declared_length(scope)) is not None and declared > self._max_body_bytes:
             raise BodyTooLarge(self._max_body_bytes, scope["path"])
-        first = await receive()
-        if first["type"] == "http.request" and not first.get("more_body"):
-            return self._checked(scope, first.get("body", b""))
-        chunks, size, message = [], 0, first
+        message = await receive()
+        pieces = [self._count(message, scope, exchange)]
+        if not message.get("more_body"):
+            return pieces[0]
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                while True:
-                    if message["type"] == "http.disconnect":
-                        raise ConnectionError
-                    chunks.append(message.get("body", b""))
-                    size += len(chunks[-1])
-                    if size > self._max_body_bytes:
-                        raise BodyTooLarge(self._max_body_bytes, scope["path"])
-                    if not message.get("more_body"):
-                        return self._checked(scope, b"".join(chunks))
+                while message.get("more_body"):
                     message = await receive()
+                    pieces.append(self._count(message, scope, exchange))
         except TimeoutError:
             raise BadRequest("The request's body took too long to arrive.", code="body_too_slow") from None
+        return b"".join(pieces)
 
-    def _checked(self, scope: Message, body: bytes) -> bytes:
-        if len(body) > self._max_body_bytes:
+    def _count(self, message: Message, scope: Message, exchange: Exchange) -> bytes:
+        """A piece of a body. It counts from now on and not when the body is whole: slow senders would fill the memory unseen."""
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        piece: bytes = message.get("body", b"")
+        if exchange.received_bytes + len(piece) > self._max_body_bytes:
             raise BodyTooLarge(self._max_body_bytes, scope["path"])
-        if self._body_bytes + len(body) > BODIES_IN_MEMORY and self._requests > 1:
+        if self._body_bytes + len(piece) > self._most_bytes:
             raise Busy(retry_after=1)
-        return body
+        exchange.received_bytes += len(piece)
+        self._body_bytes += len(piece)
+        return piece
 
     async def _run(self, scope: Message, body: bytes, receive: Receive, exchange: Exchange) -> None:
         loop = asyncio.get_running_loop()
@@ -150,21 +152,28 @@ class Bridge:
         send: Send,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """Chunk by chunk from the view's thread, at the client's pace, until the client has gone."""
+        """Chunk by chunk from the view's thread, at the client's pace, until the client has gone or takes no more."""
         gone = asyncio.run_coroutine_threadsafe(_disconnected(receive), loop)
 
         def put(message: Message) -> None:
-            asyncio.run_coroutine_threadsafe(_sent(send, message), loop).result()
+            sent = asyncio.run_coroutine_threadsafe(_sent(send, message), loop)
+            try:
+                sent.result(STALLED_SECONDS)
+            except TimeoutError:
+                sent.cancel()
+                raise ConnectionError("the client takes nothing any more") from None
 
-        put({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        if not without_body and isinstance(response, StreamingHttpResponse):
-            chunks: Iterable[bytes] = response.streaming_content  # type: ignore[assignment]
-            for chunk in chunks:
-                if gone.done():
-                    return
-                put({"type": "http.response.body", "body": chunk, "more_body": True})
-        put({"type": "http.response.body", "body": b""})
-        gone.cancel()
+        try:
+            put({"type": "http.response.start", "status": response.status_code, "headers": headers})
+            if not without_body and isinstance(response, StreamingHttpResponse):
+                chunks: Iterable[bytes] = response.streaming_content  # type: ignore[assignment]
+                for chunk in chunks:
+                    if gone.done():
+                        return
+                    put({"type": "http.response.body", "body": chunk, "more_body": True})
+            put({"type": "http.response.body", "body": b""})
+        finally:
+            gone.cancel()
 
 
 async def _disconnected(receive: Receive) -> None:
@@ -176,14 +185,26 @@ async def _sent(send: Send, message: Message) -> None:
     await send(message)
 
 
-async def _refuse(error: AppError, send: Send) -> None:
+async def _refuse(error: AppError, send: Send, scope: Message) -> None:
     headers = [(b"content-type", b"application/json; charset=utf-8"), (b"cache-control", b"no-store"), (b"connection", b"close")]
+    headers += _for_other_origins(scope)
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
     content = orjson.dumps(error.as_json())
     headers.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+def _for_other_origins(scope: Message) -> list[tuple[bytes, bytes]]:
+    """As Django's middleware would say it: a page that may not read a refusal takes it for a server that is away."""
+    if not re.match(settings.CORS_URLS_REGEX, scope["path"]):
+        return []
+    origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
+    if origin.decode("latin-1") not in settings.CORS_ALLOWED_ORIGINS:
+        return [(b"vary", b"origin")]
+    exposed = ", ".join(settings.CORS_EXPOSE_HEADERS).encode()
+    return [(b"vary", b"origin"), (b"access-control-allow-origin", origin), (b"access-control-expose-headers", exposed)]
 
 
 def _declared_length(scope: Message) -> int | None:

@@ -18,9 +18,22 @@ def text(name: str, default: str = "") -> str:
 def web_address(name: str) -> str:
     """An http(s) address without a slash at its end; empty where it is unset."""
     value = text(name).rstrip("/")
-    if value and urlsplit(value).scheme not in {"http", "https"}:
+    if value and not value.startswith(("http://", "https://")):
         raise ImproperlyConfigured(f"{PREFIX}{name} must start with http:// or https://, not {value!r}.")
     return value
+
+
+def origin(name: str) -> str:
+    """The same without a path: the server stands at the root of its host."""
+    value = web_address(name)
+    if value and not _is_origin(value):
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be scheme and host, as https://chat.example.org, not {value!r}.")
+    return value
+
+
+def bracketed(host: str) -> str:
+    """As a host stands in an address."""
+    return f"[{host}]" if ":" in host else host
 
 
 def integer(name: str, default: int, *, least: int = 0) -> int:
@@ -56,8 +69,7 @@ def origins(name: str) -> list[str]:
     """Comma-separated origins: scheme, host and perhaps a port."""
     found = names(name)
     for origin in found:
-        parts = urlsplit(origin)
-        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path:
+        if not (origin.startswith(("http://", "https://")) and _is_origin(origin)):
             raise ImproperlyConfigured(f"{PREFIX}{name}: {origin!r} is no origin such as https://chat.example.org.")
     return found
 
@@ -95,7 +107,7 @@ def database(name: str, default: str) -> dict[str, object]:
     """Django's ENGINE, NAME, … from `sqlite:////folder/file.sqlite3` or `postgresql://user:password@host:port/name?option=value`."""
     url = urlsplit(text(name, default))
     if url.scheme in {"sqlite", "sqlite3"}:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": unquote(url.path[1:]) or ":memory:"}
+        return {"ENGINE": "config.sqlite", "NAME": unquote(url.path[1:]) or ":memory:"}
     if url.scheme in {"postgres", "postgresql"}:
         return {
             "ENGINE": "django.db.backends.postgresql",
@@ -107,6 +119,14 @@ def database(name: str, default: str) -> dict[str, object]:
             "OPTIONS": dict(parse_qsl(url.query)),
         }
     raise ImproperlyConfigured(f"{PREFIX}{name} must begin with sqlite:// or postgresql://.")
+
+
+def _is_origin(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        return bool(parts.hostname) and parts.port != 0 and "@" not in value and value == f"{parts.scheme}://{parts.netloc}"
+    except ValueError:  # A port or brackets that are none.
+        return False
 
 
 def _port(name: str, url: SplitResult) -> int | None:

@@ -11,6 +11,7 @@ import traceback
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -67,6 +68,14 @@ def error_of(record: logging.LogRecord) -> list[str]:
     kind, raised, trace = record.exc_info
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)[-FRAMES:]]
     return [*frames, kind.__name__ if request_id.get() else f"{kind.__name__}: {raised}"]
+
+
+def place_of(error: BaseException) -> str:
+    """Its kind, and where in our own code it happened, as `OperationalError at indexing.py:31 _index_some`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = str(settings.BASE_DIR)
+    own = [frame for frame in frames if frame.filename.startswith(ours) and "site-packages" not in frame.filename] or frames
+    return type(error).__name__ + "".join(f" at {Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in own[-1:])
 
 
 def _moment(created: float) -> str:

@@ -16,6 +16,13 @@ def _reference(request: HttpRequest) -> dict[str, str]:
     return {"request_id": number} if (number := request.META.get("stillhere.request_id")) else {}
 
 
+def _refusal(request: HttpRequest, response: HttpResponseBase) -> AppError:
+    if "Allow" in response and response.status_code == MethodNotAllowed.status:
+        taken = sorted(method.strip() for method in response["Allow"].split(","))
+        return MethodNotAllowed(f"This address takes {', '.join(taken)} alone.", details={"allow": taken})
+    return _KINDS[response.status_code]() if response.status_code in _KINDS else AppError(details=_reference(request))
+
+
 def storable_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
     """A NUL in an address is replaced as in bodies: PostgreSQL cannot even look for it."""
 
@@ -40,7 +47,7 @@ def api_shape(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
             return response
         if response.get("Content-Type", "").startswith("application/json"):
             return response
-        error = _KINDS[response.status_code]() if response.status_code in _KINDS else AppError(details=_reference(request))
+        error = _refusal(request, response)
         body = orjson.dumps(error.as_json())
         shaped = HttpResponse(body, status=response.status_code, content_type="application/json; charset=utf-8")
         shaped["Cache-Control"] = "no-store"

@@ -15,6 +15,9 @@ from django.db import OperationalError, connection
 
 APPLICATION = "config.asgi:application"
 GRACE_SECONDS = 10
+# Longer than clients and proxies keep an idle connection (5 to 60 s are usual): whoever closes first must not be the one who
+# is about to be asked, or a save meets a reset.
+KEEP_ALIVE_SECONDS = 75
 WEBSOCKET_FRAME_BYTES = 1_048_576
 # Packages whose static files are served.
 WITH_STATIC_FILES = ("django", "django-ninja", "django-htmx", "whitenoise")
@@ -57,6 +60,7 @@ def serve() -> None:
         log_config=None,
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 

@@ -14,14 +14,17 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
 
 # --- Who may reach us, and where
-HOST = env.text("HOST", "127.0.0.1")
+HOST = env.text("HOST", "127.0.0.1").strip("[]")
 PORT = env.integer("PORT", 8000)
-PUBLIC_URL = env.web_address("PUBLIC_URL") or f"http://{HOST}:{PORT}"
+_address = env.bracketed(HOST)
+PUBLIC_URL = env.origin("PUBLIC_URL") or f"http://{_address}:{PORT}"
 _public = urlsplit(PUBLIC_URL)
 SECURE = _public.scheme == "https"
 DEBUG = env.flag("DEBUG", default=False)
 SECRET_KEY = env.secret("SECRET_KEY", DATA_DIR / "secret_key")
-ALLOWED_HOSTS = env.names("ALLOWED_HOSTS") or sorted({_public.hostname or HOST, HOST, "localhost", "127.0.0.1", "[::1]"})
+ALLOWED_HOSTS = env.names("ALLOWED_HOSTS") or sorted(
+    {env.bracketed(_public.hostname or HOST), _address, "localhost", "127.0.0.1", "[::1]"}
+)
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 if TRUSTED_PROXIES and SECURE:
@@ -42,7 +45,7 @@ INSTALLED_APPS = [
     "ninja",
     "sessions_app",
     "memory_app",
-    # For its commands: run, serve, backup, restore.
+    # For its commands: run, serve, backup, restore, migrate.
     "config",
 ]
 MIDDLEWARE = [
@@ -105,17 +108,20 @@ DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'st
 _database = DATABASES["default"]
 # Requests run in long-lived threads, so a connection lives as long as its thread.
 _database["CONN_MAX_AGE"] = None
-if _database["ENGINE"] == "django.db.backends.sqlite3":
+if _database["ENGINE"] == "config.sqlite":
     _database["OPTIONS"] = sqlite.options(_sqlite_connection)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.text("REDIS_URL")
 _redis_layer = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "capacity": 10_000}}
 CHANNEL_LAYERS = {"default": _redis_layer if REDIS_URL else {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
-    if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+_redis_cache = {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": REDIS_URL,
+    # Of seconds: a Redis that does not answer holds nobody up for longer.
+    "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
 }
+_process_cache = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+CACHES = {"default": _redis_cache if REDIS_URL else _process_cache, "process": _process_cache}
 
 # --- Security
 AUTH_PASSWORD_VALIDATORS = [
@@ -188,12 +194,14 @@ CHAT_WORD_MS = env.integer("CHAT_WORD_MS", 40)
 
 # --- Logs
 LOG_FORMAT = env.choice("LOG_FORMAT", {"json", "plain"}, "plain" if sys.stderr.isatty() else "json")
+LOG_LEVELS = {"debug", "info", "warn", "warning", "error", "fatal", "critical"}
+LOG_LEVEL = env.choice("LOG_LEVEL", LOG_LEVELS, "info").upper()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"json": {"()": "config.logs.JsonLines"}, "plain": {"()": "config.logs.PlainLines"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Expected refusals (4xx) are the caller's business, not the operator's.
     "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connections
 
+from config.logs import place_of
 from memory_app.services.noise import flush_filtered
-from sessions_app.services.indexing import index_waiting
+from sessions_app.services.indexing import index_in_passing
 from sessions_app.services.pruning import prune_some
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ class Chore:
 
 
 CHORES = (
-    Chore("indexing", 1.0, index_waiting),
+    Chore("indexing", 1.0, index_in_passing),
     Chore("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=True),
     Chore("pruning", 3600.0, lambda: sum(prune_some().values())),
 )
@@ -68,6 +69,6 @@ class Upkeep:
                 pass
         except Exception as error:
             # A full disk or a database that is away: the next round finds out whether it still is.
-            logger.warning("%s failed: %s", chore.name, type(error).__name__)
+            logger.warning("%s failed: %s", chore.name, place_of(error))
             for connection in connections.all(initialized_only=True):
                 connection.close_if_unusable_or_obsolete()

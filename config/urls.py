@@ -6,9 +6,14 @@ from config.api import api, refuse
 from sessions_app.errors import NotFound
 
 
+class AddressNotFound(NotFound):
+    kind = "address"
+    message = "The API has no such address. `/api/v1/docs` shows what there is; no address ends in a slash."
+
+
 def unknown_address(request: HttpRequest) -> HttpResponse:
     """Under /api/ even an address that does not exist answers in the API's shape."""
-    return refuse(NotFound())
+    return refuse(AddressNotFound())
 
 
 urlpatterns = [

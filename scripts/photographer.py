@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.contrib.auth.models import User
-from django.test import Client
 
 from scripts.sample_words import CHAT
 from tests.browser.chat_page import ChatPage
@@ -22,10 +21,8 @@ class Photographer:
         self.url, self.places = url, places
         self._chrome = start_chromium()
         self._browser = Browser(self._chrome)
-        client = Client()
-        client.force_login(User.objects.get(pk=places["user"]))
-        self._login = client.cookies["sessionid"].value
-        self._browser.sign_in(url, self._login)
+        self._user = User.objects.get(pk=places["user"])
+        self._browser.sign_in_as(self._user, url)
 
     def __enter__(self) -> Self:
         return self
@@ -79,7 +76,7 @@ class Photographer:
         self._size(width, SHORTEST if height > SHORTEST * 2 else height)
         self._do("Network.clearBrowserCookies")
         if name not in {"login", "welcome"}:
-            self._browser.sign_in(self.url, self._login)
+            self._browser.sign_in_as(self._user, self.url)
         self._browser.open(self.url + self.pages()[name])
         if name.startswith("chat"):
             self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")

@@ -1,4 +1,4 @@
-"""A store as somebody may have it after two weeks: invented projects and sessions, saved through the API."""
+"""A store as somebody may have it after a week: invented projects and sessions, saved through the API."""
 
 import json
 import uuid
@@ -28,7 +28,8 @@ class Store:
         self._http = Client(headers={"Authorization": f"Bearer {made.secret}"})
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        reply = self._http.generic(method, f"/api/v1{path}", json.dumps(body), content_type="application/json", headers=headers)
+        content = json.dumps({} if body is None else body)
+        reply = self._http.generic(method, f"/api/v1{path}", content, content_type="application/json", headers=headers)
         if reply.status_code >= 300:
             raise RuntimeError(f"{method} {path}: {reply.status_code} {reply.content.decode()}")
         return reply.json() if reply.content else None
@@ -92,7 +93,7 @@ def _remember(store: Store, project: Project) -> None:
 
 
 def _spread_over_days() -> None:
-    """As if all this had been going on for two weeks."""
+    """As if all this had been going on for a week."""
     today = now()
     Event.objects.exclude(project__path=PROJECTS[0][0]).update(at=today - timedelta(minutes=4))
     for path, _, days in PROJECTS:

@@ -2,9 +2,13 @@
 them would never reach a listener. What may be done here (revoking a key) goes through the services.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
@@ -33,12 +37,14 @@ from sessions_app.models import (
     SocketTicket,
     Store,
 )
-from sessions_app.services import keys
+from sessions_app.services import deletion, keys
 
 if TYPE_CHECKING:
     AnyModelAdmin = admin.ModelAdmin[Any]
+    AnyUserAdmin = UserAdmin[User]
 else:
     AnyModelAdmin = admin.ModelAdmin
+    AnyUserAdmin = UserAdmin
 
 admin.site.site_header = "Stillhere: every table"
 admin.site.site_title = "Stillhere"
@@ -67,6 +73,35 @@ class ReadOnlyAdmin(AnyModelAdmin):
         rows = super().get_queryset(request)
         match = request.resolver_match
         return rows.defer(*self.deferred) if match and str(match.url_name).endswith("_changelist") else rows
+
+
+admin.site.unregister(get_user_model())
+
+
+@admin.register(get_user_model())
+class AccountAdmin(AnyUserAdmin):
+    """Django's own, but a user goes with all that is theirs, as when they delete their account themselves: what was frozen
+    goes only so, and rows by the hundred thousand are neither read nor listed."""
+
+    def get_deleted_objects(
+        self, objs: "Sequence[User] | QuerySet[User]", request: HttpRequest
+    ) -> tuple[list[Any], dict[Any, int], set[str], list[str]]:
+        users = [user.pk for user in objs]
+        counts = {
+            "Users": len(users),
+            "Projects": Project.objects.filter(owner__in=users).count(),
+            "Sessions": ChatSession.objects.filter(project__owner__in=users).count(),
+            "Frozen handoffs": HandoffSnapshot.objects.filter(project__owner__in=users).count(),
+        }
+        missing = set() if self.has_delete_permission(request) else {"user"}
+        return [f"User: {user}, with every project, session, memory and key" for user in objs], counts, missing, []
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        deletion.delete_account(user_id=obj.pk)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user_id in list(queryset.values_list("pk", flat=True)):
+            deletion.delete_account(user_id=user_id)
 
 
 @admin.register(Project)

@@ -7,17 +7,16 @@ import uuid
 from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from sessions_app.errors import Forbidden, NotFound, Unauthorized
 from sessions_app.models import Caller
 from sessions_app.models.key import READ, WRITE
-from sessions_app.models.sql import db_time, now
+from sessions_app.models.sql import db_time, fetch_row, now
 from sessions_app.services import keys
 
-BEARER = "Bearer "
+BEARER = "bearer "
 USED_EVERY_SECONDS = 60
 _FIND = """
 SELECT k.id, k.name, k.scopes, k.project_id, u.id, u.username
@@ -46,12 +45,10 @@ class CookieOnly(Forbidden):
 def caller_of_key(secret: str) -> Caller | None:
     """The caller whom a usable key stands for. Looks the key up each time, so that a revoked one ends at once."""
     digest = hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [digest, db_time(now())])
-        row = cursor.fetchone()
-    if row is None:
+    found = fetch_row(_FIND, [digest, db_time(now())])
+    if found is None:
         return None
-    key_id, name, scopes, project_id, user_id, username = row
+    key_id, name, scopes, project_id, user_id, username = found
     caller = Caller(user_id, username, _uuid(key_id), name or "key", frozenset(scopes.split(",")), _uuid(project_id))
     _note_use(caller)
     return caller
@@ -60,6 +57,12 @@ def caller_of_key(secret: str) -> Caller | None:
 def caller_of_user(user: Any) -> Caller:
     """A person who signed in on a page may do all that is theirs."""
     return Caller(user_id=user.pk, username=user.get_username())
+
+
+def caller_of_header(authorization: str) -> Caller | None:
+    """Whose key `Bearer sh_…` is; None for any other header. A scheme's name is the same in any case."""
+    scheme, secret = authorization[: len(BEARER)], authorization[len(BEARER) :]
+    return caller_of_key(secret.strip()) if scheme.lower() == BEARER else None
 
 
 def caller_named(username: str) -> Caller:
@@ -85,7 +88,7 @@ class ApiAuth:
     def _caller(self, request: HttpRequest) -> Caller:
         header = request.headers.get("Authorization", "")
         if header:
-            caller = caller_of_key(header.removeprefix(BEARER).strip()) if header.startswith(BEARER) else None
+            caller = caller_of_header(header)
             if caller is None:
                 raise Unauthorized
             return caller

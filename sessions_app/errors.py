@@ -41,7 +41,13 @@ class Forbidden(AppError):
 
 
 class NotFound(AppError):
+    """`kind`: what was looked for. Whether it is somebody else's or nobody's is never told."""
+
     status, code, message = 404, "not_found", "There is nothing here for you under this address."
+    kind = ""
+
+    def __init__(self, message: str = "", *, code: str = "", details: dict[str, Any] | None = None) -> None:
+        super().__init__(message, code=code, details=details or ({"kind": self.kind} if self.kind else {}))
 
 
 class MethodNotAllowed(AppError):

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import transaction
 
 from sessions_app import hub
 from sessions_app.models import Caller, Event
 from sessions_app.models.event import EventType
-from sessions_app.models.sql import db_time, db_uuid, rfc3339
+from sessions_app.models.sql import db_time, db_uuid, execute, fetch_row, rfc3339
 
 _TAKE_NUMBER = "UPDATE sessions_app_project SET event_seq = event_seq + 1 WHERE id = %s RETURNING event_seq, path"
 _INSERT = "INSERT INTO sessions_app_event (project_id, event_seq, type, session_id, frame, at) VALUES (%s, %s, %s, %s, %s, %s)"
@@ -33,12 +33,10 @@ def publish(
     seen number n has seen, or can read, all before it. Call it last in a transaction: the lock is shared by the project.
     """
     now = datetime.now(UTC)
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE_NUMBER, [db_uuid(project_id)])
-        event_seq, path = cursor.fetchone()
-        frame = _frame(type, event_seq, now, path, caller, session_id, epoch, rev, writer_id, data)
-        session = None if session_id is None else db_uuid(session_id)
-        cursor.execute(_INSERT, [db_uuid(project_id), event_seq, type.value, session, frame, db_time(now)])
+    event_seq, path = fetch_row(_TAKE_NUMBER, [db_uuid(project_id)])
+    frame = _frame(type, event_seq, now, path, caller, session_id, epoch, rev, writer_id, data)
+    session = None if session_id is None else db_uuid(session_id)
+    execute(_INSERT, [db_uuid(project_id), event_seq, type.value, session, frame, db_time(now)])
     transaction.on_commit(lambda: hub.push(project_id, event_seq, frame), robust=True)
     return int(event_seq)
 

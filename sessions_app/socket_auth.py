@@ -13,7 +13,7 @@ from django.http import parse_cookie
 from django.http.request import split_domain_port, validate_host
 from django.utils.crypto import constant_time_compare
 
-from sessions_app.auth import BEARER, caller_of_key, caller_of_user
+from sessions_app.auth import caller_of_header, caller_of_user
 from sessions_app.live.reads import Admission
 from sessions_app.models import ApiKey, Caller
 from sessions_app.models.key import READ
@@ -66,7 +66,7 @@ def _caller(handshake: Handshake) -> tuple[Caller, str | None, int]:
         return _by_ticket(handshake.query["ticket"])
     header = handshake.headers.get("authorization", "")
     if header:
-        caller = caller_of_key(header.removeprefix(BEARER).strip()) if header.startswith(BEARER) else None
+        caller = caller_of_header(header)
         if caller is None:
             raise Refused(CLOSE_UNAUTHENTICATED, "this key is not in force")
         return caller, None, 0
@@ -77,13 +77,15 @@ def _by_ticket(ticket: str) -> tuple[Caller, str | None, int]:
     found = use_socket_ticket(token=ticket)
     if found is None:
         raise Refused(CLOSE_UNAUTHENTICATED, "this ticket was used or is too old")
-    user_id, key_id = found
+    user_id, key_id, session_key = found
     if key_id is not None:
         return _caller_of_key_id(user_id, key_id), None, 0
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     if user is None:
         raise Refused(CLOSE_UNAUTHENTICATED, "this account is not active")
-    return caller_of_user(user), None, hash(user.password)
+    if session_key and not SessionStore().exists(session_key):
+        raise Refused(CLOSE_UNAUTHENTICATED, "the login that asked for this ticket has ended")
+    return caller_of_user(user), session_key or None, hash(user.password)
 
 
 def _caller_of_key_id(user_id: int, key_id: uuid.UUID) -> Caller:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from sessions_app.models import Project
 from tests.chat import Chat
 
 STATES = (
@@ -36,7 +37,9 @@ def fill(api: Any, sessions: int) -> None:
     api.put("/app-state", {"selected_project": "/home/alice/1"})
     api.put("/app-state?client=other", {"selected_project": "/home/alice/2", "active_phase": "work"})
     project = api.get("/projects").json()["items"][0]
-    api.patch(f"/projects/{project['id']}", {"settings": {"redaction": "off", "n": 1.5}, "name": "Named"})
+    api.patch(f"/projects/{project['id']}", {"settings": {"redaction": "off"}, "name": "Named"})
+    # As another version may have stored it.
+    Project.objects.filter(id=project["id"]).update(settings={"redaction": "off", "n": 1.5})
 
 
 def fill_states(chat: Chat, number: int) -> None:

@@ -5,6 +5,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from sessions_app.models import HandoffSnapshot, Purge
 from sessions_app.services import keys
 from tests.databases import own_database
 from tests.live_server import LiveServer
-from tests.server import ServerProcess
+from tests.server import ServerProcess, new_store
 from tests.sockets import House
+from tests.stores import Store
 
 # Every request of theirs as a line would bury what failed.
 for name in ("httpx", "stillhere.requests"):
@@ -39,9 +41,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def quick_passwords(settings: Any) -> None:
-    """Hashing is slow on purpose; tests have nothing to hide."""
+def quick(settings: Any) -> None:
+    """Hashing passwords is slow on purpose; tests have nothing to hide. And every client of a test starts the application
+    anew, which would look through all static files before its first answer."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture
@@ -133,11 +137,26 @@ def server(transactional_db: None) -> Iterator[LiveServer]:
     HandoffSnapshot.objects.all().delete()
 
 
+@pytest.fixture(scope="session")
+def first_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """For copies: to make one takes seconds."""
+    folder = tmp_path_factory.mktemp("store")
+    with own_database() as settings:
+        yield new_store(folder, settings)
+
+
+@pytest.fixture
+def store(first_store: Store, tmp_path: Path) -> Iterator[Store]:
+    """The test's own, for a server as a process."""
+    with first_store.copied(tmp_path) as store:
+        yield store
+
+
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """The server as a process, on a database of its own, for the tests of one file."""
+def house(first_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """The server as a process, on a store of its own, for the tests of one file."""
     folder = tmp_path_factory.mktemp("house")
-    with own_database() as own, ServerProcess(folder, own=own, HEARTBEAT_SECONDS="1") as process:
+    with first_store.copied(folder) as store, ServerProcess(store, HEARTBEAT_SECONDS="1") as process:
         house = House(process)
         yield house
         house.api.close()

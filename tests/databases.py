@@ -13,15 +13,19 @@ ON_POSTGRESQL = os.environ.get("STILLHERE_TEST_DATABASE") == "postgresql"
 
 
 @contextmanager
-def own_database() -> Iterator[dict[str, str]]:
-    """Settings for `ServerProcess`: on SQLite none (its folder holds the file), else a database that is dropped afterwards."""
+def own_database(*, like: str = "") -> Iterator[dict[str, str]]:
+    """Settings for a server: on SQLite none (its folder holds the file), else a database that is dropped afterwards.
+
+    `like`: the name of one that it is a copy of; else it is empty.
+    """
     if not ON_POSTGRESQL:
         yield {}
         return
     url = urlsplit(os.environ["STILLHERE_TEST_POSTGRES_URL"])
     name = f"stillhere_{secrets.token_hex(6)}"
     with psycopg.connect(url.geturl(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(like or "template1")))
         try:
             yield {
                 "DATABASE_URL": url._replace(path=f"/{name}").geturl(),

@@ -251,7 +251,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     chat.ops({"op": "delete", "id": "m2"})
     other = Chat(chat.api, session_id=chat.id)
     other.ops({"op": "upsert", "id": "m1", "role": "user", "text": "another text"})
-    project = Project.objects.get(path=chat.project)
+    project = Project.objects.get(path=chat.project, owner=user)
     chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
     chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
     chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
@@ -275,7 +275,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "removed": "m2",
         "step": "s1",
         "action": "a1",
-        "copy": chat.conflicts()[0]["id"],
+        "copy": chat.conflicts()[0]["copy_id"],
         "key": str(ApiKey.objects.filter(user=user)[0].id),
     }
     return World(names)

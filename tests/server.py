@@ -1,10 +1,11 @@
 """The real server as a process of its own, for tests of what only a server does: sockets, signals, several processes.
 
-`with ServerProcess(folder) as server:` has a database of its own in `folder` (or the one that `own` names), its tables
-made, and serves on a free port of loopback until the block ends. `server.manage(…)` runs a command beside it.
+`with ServerProcess(store) as server:` serves this store on a free port of loopback until the block ends. `server.manage(…)`
+runs a command beside it.
 """
 
 import os
+import re
 import secrets
 import signal
 import socket
@@ -19,8 +20,11 @@ from typing import Any, Self
 
 import httpx
 
+from tests.stores import Store
+
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 30
+# Three workers on two cores may all start one at a time.
+START_SECONDS = 90
 STOP_SECONDS = 15
 AT_ONCE = """
 import sys, django
@@ -30,12 +34,28 @@ print("ready", flush=True)
 input()
 call_command(*sys.argv[1:])
 """
+# Who most tests are about, and somebody else.
+ACCOUNTS = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+for name in ("ana", "ben"):
+    call_command("create_user", name)
+    print(name, end=" ", flush=True)
+    call_command("create_key", user=name)
+"""
 UVICORN = [
     *("--ws", "websockets-sansio", "--ws-max-size", "1048576"),
     *("--ws-per-message-deflate", "false", "--lifespan", "on", "--timeout-graceful-shutdown", "10"),
+    *("--timeout-keep-alive", "75"),
     # As `serve` does: the log is ours alone.
     *("--no-access-log", "--log-config", "tests/uvicorn_log.json"),
 ]
+
+
+def new_store(folder: Path, settings: dict[str, str]) -> Store:
+    """In an empty folder and database: all tables, two accounts and a key of each."""
+    said = ServerProcess(Store(folder, settings)).shell(ACCOUNTS)
+    return Store(folder, settings, dict(re.findall(r"^(\w+) (sh_\w+)$", said, re.MULTILINE)))
 
 
 def free_port() -> int:
@@ -47,14 +67,14 @@ def free_port() -> int:
 class ServerProcess:
     """One `uvicorn config.asgi:application`. `environment` holds further STILLHERE_ variables, without the prefix."""
 
-    def __init__(self, folder: Path, *, own: dict[str, str] | None = None, migrate: bool = True, **environment: str) -> None:
+    def __init__(self, store: Store, **environment: str) -> None:
         self.port = free_port()
         self.host = f"127.0.0.1:{self.port}"
         self.url = f"http://{self.host}"
-        self._folder, self._migrate = folder, migrate
+        self._store = store
         self._process: subprocess.Popen[bytes] | None = None
-        ours = {"DATA_DIR": str(folder), "PORT": str(self.port), **(own or {}), **environment}
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("STILLHERE_", "COV_"))}
+        ours = {"DATA_DIR": str(store.folder), "PORT": str(self.port), **store.settings, **environment}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}
         self._environment = {**inherited, **{f"STILLHERE_{name}": value for name, value in ours.items()}}
 
     def manage(self, *arguments: str) -> str:
@@ -64,6 +84,10 @@ class ServerProcess:
         if done.returncode:
             raise AssertionError(f"manage.py {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
         return done.stdout.strip()
+
+    def shell(self, code: str) -> str:
+        """What this prints, inside the product."""
+        return self.manage("shell", "--no-imports", "-c", code)
 
     def begin(self, *arguments: str) -> subprocess.Popen[bytes]:
         """The same, as a process whose output can be read while it works."""
@@ -88,18 +112,16 @@ class ServerProcess:
 
         yield run
 
-    def key(self, username: str, *arguments: str) -> str:
-        """A fresh API key of this user, who is made where there is none."""
-        self.manage("create_user", username)
-        return self.manage("create_key", "--user", username, *arguments)
+    def key(self, username: str) -> str:
+        """An API key of a user that the store was made with."""
+        return self._store.keys[username]
 
     def api(self, key: str) -> "Api":
         return Api(self.url, key)
 
-    def start(self) -> None:
-        if self._migrate:
-            self.manage("migrate", "--verbosity", "0")
-            self._migrate = False
+    def start(self, **changed: str) -> None:
+        """`changed`: STILLHERE_ variables that are other ones from now on."""
+        self._environment |= {f"STILLHERE_{name}": value for name, value in changed.items()}
         command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(self.port), *UVICORN]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
@@ -160,7 +182,7 @@ class ServerProcess:
 
     @property
     def _log(self) -> Path:
-        return self._folder / f"server-{self.port}.log"
+        return self._store.folder / f"server-{self.port}.log"
 
     def _answers(self) -> bool:
         try:

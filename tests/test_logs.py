@@ -1,5 +1,6 @@
 """What the log makes of a happening, and what an unexpected error tells whom."""
 
+import json
 import logging
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import env
 from config.logs import JsonLines, PlainLines, request_id, write_request
+from config.upkeep import Chore, Upkeep
 
 
 @pytest.fixture
@@ -92,3 +94,12 @@ def test_an_unexpected_error_names_the_request(api: Any, alice: User, monkeypatc
     answer = client.get("/api/v1/search?q=words", **{"stillhere.request_id": "r1"})
     assert (answer.status_code, answer.json()["error"]["details"]) == (500, {"request_id": "r1"})
     assert b"somebody" not in answer.content
+
+
+def test_a_chore_that_fails_says_where_and_not_what_it_was_about(db: None, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> int:
+        return int(json.loads("somebody's words"))
+
+    Upkeep()._do(Chore("breaking", 1.0, broken))
+    [said] = caplog.messages
+    assert re.fullmatch(r"breaking failed: JSONDecodeError at test_logs\.py:\d+ broken", said)

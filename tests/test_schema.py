@@ -20,7 +20,7 @@ from tests.live_server import LiveServer
 from tests.routes import World, world_of
 
 load_all_checks()
-# The other checks ask for what the contract decides otherwise: a field that it does not know is ignored.
+# The other checks ask for what the contract decides otherwise: a save is not refused for a field that it does not know.
 ASKED = (
     "not_a_server_error",
     "response_schema_conformance",

@@ -39,6 +39,7 @@ def unpack(file: Path, name: str) -> None:
         f"--dbname={name}",
         str(file),
         database=name,
+        of=file,
     )
 
 
@@ -50,7 +51,8 @@ def beside(database: str, stamp: str) -> tuple[str, str]:
 
 def check_alone(database: str) -> None:
     with _maintenance() as connection:
-        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+        # Whoever is a client: the vacuum that comes by itself makes room when it is in the way.
+        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
         row = connection.execute(others, [database]).fetchone()
     if row and row[0]:
         raise BackupError(f"{row[0]} connections are at work on this database. Stop the server, then restore.")
@@ -84,8 +86,8 @@ def _maintenance() -> Iterator[psycopg.Connection[Any]]:
         raise BackupError(f"PostgreSQL: {' '.join(str(error).split())}.") from None
 
 
-def _run(program: str, *arguments: str, database: str) -> None:
-    """The connection goes by the environment: arguments can be read by everybody on the machine."""
+def _run(program: str, *arguments: str, database: str, of: Path | None = None) -> None:
+    """The connection goes by the environment: arguments can be read by everybody on the machine. `of`: the file to name."""
     if shutil.which(program) is None:
         raise BackupError(f"{program} is missing. Install PostgreSQL's client programs (Debian: apt install postgresql-client).")
     known: dict[str, Any] = settings.DATABASES["default"]
@@ -95,4 +97,5 @@ def _run(program: str, *arguments: str, database: str) -> None:
     environment = {**os.environ, **{name: value for name, value in told.items() if value}}
     done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise BackupError(f"{program} failed: {done.stderr.strip()[-500:]}")
+        named = "" if of is None else f"{of}: "
+        raise BackupError(f"{named}{program} failed: {done.stderr.strip()[-500:]}")

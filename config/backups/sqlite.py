@@ -23,7 +23,7 @@ def dump(file: Path) -> None:
 def unpack(file: Path, name: str) -> None:
     """A sound copy of the backup, beside the store. `name` is its path."""
     with _opened(file) as source:
-        _copy(source, Path(name))
+        _copy(source, Path(name), of=file)
 
 
 def beside(database: str, stamp: str) -> tuple[str, str]:
@@ -54,22 +54,25 @@ def drop(name: str) -> None:
         Path(name + ending).unlink(missing_ok=True)
 
 
-def _copy(source: Any, file: Path) -> None:
-    """In one step, so in one read transaction: writers go on, and what they commit meanwhile is not in it."""
-    with _opened(file, must_exist=False) as target:
+def _copy(source: Any, file: Path, of: Path | None = None) -> None:
+    """In one step, so in one read transaction: writers go on, and what they commit meanwhile is not in it.
+
+    `of`: the file to name where that fails, if `file` is none that anybody asked for.
+    """
+    with _opened(file, must_exist=False, of=of) as target:
         target.execute("PRAGMA synchronous=OFF")
         source.backup(target)
     # Opened anew: the pages brought along that their database has a write-ahead log; this file is to stand alone.
-    with _opened(file) as target:
+    with _opened(file, of=of) as target:
         target.execute("PRAGMA journal_mode=DELETE")
         for check in ("integrity_check", "foreign_key_check"):
             found = [row for row in target.execute(f"PRAGMA {check}").fetchmany(5) if row != ("ok",)]
             if found:
-                raise BackupError(f"{check} of the copy says: {found}. The store or the backup is damaged.")
+                raise BackupError(f"{check} of {of or 'the copy'} says: {found}. The {'backup' if of else 'store'} is damaged.")
 
 
 @contextmanager
-def _opened(file: Path, *, must_exist: bool = True) -> Iterator[Any]:
+def _opened(file: Path, *, must_exist: bool = True, of: Path | None = None) -> Iterator[Any]:
     if must_exist and not file.is_file():
         raise BackupError(f"There is no {file}.")
     try:
@@ -79,4 +82,5 @@ def _opened(file: Path, *, must_exist: bool = True) -> Iterator[Any]:
         finally:
             connection.close()
     except sqlite3.DatabaseError as error:
-        raise BackupError(f"{file}: {error}.") from None
+        named = f"{file}" if of is None else f"{of} cannot be put in the store's place"
+        raise BackupError(f"{named}: {error}.") from None

@@ -59,7 +59,7 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
     try:
         engine.unpack(file, ready)
         with _connected_to(ready):
-            number = _renew(above)
+            number = _renew(file, above)
         engine.swap(database, ready, former)
     finally:
         engine.drop(ready)
@@ -68,19 +68,19 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
     return Restored(number, "" if discard else former)
 
 
-def _renew(above: int) -> int:
+def _renew(file: Path, above: int) -> int:
     """Bring the tables up to this version, and give out no number twice."""
     try:
         applied = set(MigrationRecorder(connection).applied_migrations())
         if not any(app == "sessions_app" for app, _ in applied):
-            raise BackupError("This is no backup of Stillhere.")
+            raise BackupError(f"{file} is no backup of Stillhere.")
         if newer := sorted(applied - set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)):
-            raise BackupError(f"A newer version made this backup (it has {'.'.join(newer[-1])}). Restore it with that one.")
+            raise BackupError(f"A newer version made {file} (it has {'.'.join(newer[-1])}). Restore it with that one.")
         call_command("migrate", interactive=False, verbosity=0)
         number = begin_incarnation(above=above)
         end_all_leases()
     except DatabaseError as error:
-        raise BackupError(f"The backup cannot be used: {' '.join(str(error).split())}.") from None
+        raise BackupError(f"{file} cannot be used: {' '.join(str(error).split())}.") from None
     return number
 
 

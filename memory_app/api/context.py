@@ -5,7 +5,7 @@ from memory_app.queries.context import find_context
 from memory_app.schemas.context import ContextOut
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals, unchanged
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.projects import project_uuid
 
 router = Router(tags=["Memory"])
 # Tokens of about four bytes.
@@ -20,5 +20,5 @@ def load(request: HttpRequest, project_id: str, budget: int = BUDGET) -> HttpRes
 
     Counts, the project, the current session and `omitted` itself are always there, however small the budget is.
     """
-    context = find_context(caller=caller_of(request), project_id=parse_id(project_id))
+    context = find_context(caller=caller_of(request), project_id=project_uuid(project_id))
     return unchanged(request, context.etag) or json_reply(context.body(budget), etag=context.etag)

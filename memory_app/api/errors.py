@@ -8,7 +8,7 @@ from memory_app.services import errors
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import RUN, json_reply, refusals, takes
 from sessions_app.errors import Invalid
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.projects import project_uuid
 from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
 
 router = Router(tags=["Errors"])
@@ -28,7 +28,7 @@ def record(request: HttpRequest, project_id: str, payload: ErrorsIn) -> HttpResp
     """
     recorded = errors.record_errors(
         caller=caller_of(request),
-        project_id=parse_id(project_id),
+        project_id=project_uuid(project_id),
         errors=[error.as_new() for error in payload.errors],
         run_id=run_of(request),
     )
@@ -41,7 +41,7 @@ def browse(request: HttpRequest, project_id: str, state: str = "", cursor: str =
     if state not in queries.STATES:
         raise Invalid("`state` is unresolved or resolved, or left out.", details={"field": "state"})
     found = queries.list_errors(
-        caller=caller_of(request), project_id=parse_id(project_id), state=state, after=read_cursor(cursor), limit=limit
+        caller=caller_of(request), project_id=project_uuid(project_id), state=state, after=read_cursor(cursor), limit=limit
     )
     following = make_cursor(found[limit - 1].last_seen, found[limit - 1].id) if len(found) > limit else None
     return json_reply({"items": [queries.error_json(error) for error in found[:limit]], "next": following})
@@ -50,7 +50,7 @@ def browse(request: HttpRequest, project_id: str, state: str = "", cursor: str =
 @router.get(ERROR, response={200: ErrorDetail, **refusals(404, 410)}, operation_id="get_error")
 def read(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
     """One error with its stack, as it came last."""
-    error = queries.get_error(caller=caller_of(request), project_id=parse_id(project_id), fingerprint=fingerprint)
+    error = queries.get_error(caller=caller_of(request), project_id=project_uuid(project_id), fingerprint=fingerprint)
     return json_reply(queries.error_detail(error))
 
 
@@ -64,7 +64,7 @@ def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: Er
     """It is resolved until it is seen again; `known_fix` tells the next one what helped."""
     error, redacted = errors.resolve_error(
         caller=caller_of(request),
-        project_id=parse_id(project_id),
+        project_id=project_uuid(project_id),
         fingerprint=fingerprint,
         known_fix=payload.known_fix,
         run_id=run_of(request),
@@ -81,6 +81,6 @@ def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: Er
 def reopen(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
     """It was resolved by mistake."""
     error = errors.reopen_error(
-        caller=caller_of(request), project_id=parse_id(project_id), fingerprint=fingerprint, run_id=run_of(request)
+        caller=caller_of(request), project_id=project_uuid(project_id), fingerprint=fingerprint, run_id=run_of(request)
     )
     return json_reply(queries.error_detail(error))

@@ -7,9 +7,8 @@ from memory_app.schemas.performance import SamplesIn, TimingList, TimingsRecorde
 from memory_app.services import performance
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import RUN, json_reply, refusals, takes
-from sessions_app.errors import Invalid
-from sessions_app.queries.sessions import parse_id
-from sessions_app.schemas.common import LIMIT
+from sessions_app.queries.projects import project_uuid
+from sessions_app.schemas.common import LIMIT, ForeignCursor
 
 router = Router(tags=["Performance"])
 
@@ -24,7 +23,7 @@ def record(request: HttpRequest, project_id: str, payload: SamplesIn) -> HttpRes
     """Record how long endpoints took. Samples count for the run named in `Stillhere-Run`, else for the newest one."""
     recorded = performance.record_samples(
         caller=caller_of(request),
-        project_id=parse_id(project_id),
+        project_id=project_uuid(project_id),
         samples=[sample.as_sample() for sample in payload.samples],
         run_id=run_of(request),
     )
@@ -45,7 +44,7 @@ def browse(
     """By endpoint and run, the newest run first. `newest`: only the newest of each; `degraded`: of these the slow ones."""
     rows = queries.list_timings(
         caller=caller_of(request),
-        project_id=parse_id(project_id),
+        project_id=project_uuid(project_id),
         endpoint=endpoint,
         newest=newest,
         degraded=degraded,
@@ -61,5 +60,5 @@ def _read_cursor(cursor: str) -> tuple[str, int] | None:
         return None
     run, _, endpoint = cursor.partition(" ")
     if not run.isascii() or not run.isdigit() or len(run) > 10:
-        raise Invalid("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"})
+        raise ForeignCursor
     return endpoint, int(run)

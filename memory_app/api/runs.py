@@ -4,9 +4,11 @@ from ninja import Router
 from memory_app.schemas.memory import RunEnd, RunEnded, RunIn, RunOut
 from memory_app.services import runs
 from memory_app.services.entries import NewEntry
+from memory_app.services.lease import RunNotFound
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.ids import parse_id
+from sessions_app.queries.projects import project_uuid
 
 router = Router(tags=["Runs"])
 RUN = "/{project_id}/runs/{run_id}"
@@ -15,21 +17,21 @@ RUN = "/{project_id}/runs/{run_id}"
 @router.post("/{project_id}/runs", response={201: RunOut, **refusals(404, 410)}, operation_id="start_run")
 def start(request: HttpRequest, project_id: str, payload: RunIn) -> HttpResponse:
     """Start a run: it is counted, and it becomes the writer of the project's memory where nobody is."""
-    state = runs.start_run(caller=caller_of(request), project_id=parse_id(project_id), agent=payload.agent)
+    state = runs.start_run(caller=caller_of(request), project_id=project_uuid(project_id), agent=payload.agent)
     return json_reply(state.as_json(), status=201)
 
 
 @router.post(RUN + "/heartbeat", response={200: RunOut, **refusals(404, 410)}, operation_id="heartbeat_run")
 def heartbeat(request: HttpRequest, project_id: str, run_id: str) -> HttpResponse:
     """The run lives; the writer keeps the lease for another 30 seconds. `mode` tells whether it still is the writer."""
-    state = runs.heartbeat(caller=caller_of(request), project_id=parse_id(project_id), run_id=parse_id(run_id))
+    state = runs.heartbeat(caller=caller_of(request), project_id=project_uuid(project_id), run_id=parse_id(run_id, RunNotFound))
     return json_reply(state.as_json())
 
 
 @router.post(RUN + "/takeover", response={200: RunOut, **refusals(404, 410)}, operation_id="take_over_run")
 def take_over(request: HttpRequest, project_id: str, run_id: str) -> HttpResponse:
     """Become the writer, whoever is: the fence rises, and the former holder's writes are refused."""
-    state = runs.take_over(caller=caller_of(request), project_id=parse_id(project_id), run_id=parse_id(run_id))
+    state = runs.take_over(caller=caller_of(request), project_id=project_uuid(project_id), run_id=parse_id(run_id, RunNotFound))
     return json_reply(state.as_json())
 
 
@@ -43,8 +45,8 @@ def end(request: HttpRequest, project_id: str, run_id: str, payload: RunEnd) -> 
     )
     ended = runs.end_run(
         caller=caller_of(request),
-        project_id=parse_id(project_id),
-        run_id=parse_id(run_id),
+        project_id=project_uuid(project_id),
+        run_id=parse_id(run_id, RunNotFound),
         held=held,
     )
     return json_reply(ended.as_json())

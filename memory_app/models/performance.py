@@ -5,6 +5,8 @@ from sessions_app.queries.shared import now
 ENDPOINT_LENGTH = 200
 # Over these, the endpoints unseen for the longest and an endpoint's oldest runs go.
 ENDPOINTS, RUNS = 500, 10
+# What is shorter is not told apart.
+SHORTEST_MS = 0.1
 
 
 class EndpointTiming(models.Model):
@@ -38,5 +40,8 @@ class EndpointTiming(models.Model):
 
     @property
     def slowdown(self) -> float | None:
-        """The p95 as a multiple of the earlier runs'."""
-        return self.p95_ms / self.earlier_p95_ms if self.earlier_p95_ms else None
+        """The p95 as a multiple of the earlier runs'; None: there were none."""
+        if self.earlier_p95_ms is None:
+            return None
+        # Clocks that count whole milliseconds measure zeros.
+        return max(self.p95_ms, SHORTEST_MS) / max(self.earlier_p95_ms, SHORTEST_MS)

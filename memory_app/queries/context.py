@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db import connection
 
 from memory_app.models.error import KEPT_FOR
 from memory_app.queries.budget import cut
@@ -26,7 +25,7 @@ from memory_app.queries.context_sections import (
 )
 from memory_app.queries.noise import filtered_by_rule
 from sessions_app.queries.projects import get_project
-from sessions_app.queries.shared import Caller, db_time, db_uuid, now, rfc3339
+from sessions_app.queries.shared import Caller, db_time, db_uuid, fetch_row, now, rfc3339
 from sessions_app.queries.snapshot import one_moment
 from sessions_app.queries.store import incarnation
 
@@ -91,7 +90,5 @@ def _counters(project_id: uuid.UUID, at: datetime) -> tuple[int | None, int, int
         "COUNT(CASE WHEN resolved_at > %s THEN 1 END) FROM memory_app_errorreport WHERE project_id = %s AND last_seen > %s"
     )
     project = db_uuid(project_id)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [project, db_time(at - RESOLVED_FOR), project, db_time(at - KEPT_FOR)])
-        rev, unresolved, resolved = cursor.fetchone()
+    rev, unresolved, resolved = fetch_row(sql, [project, db_time(at - RESOLVED_FOR), project, db_time(at - KEPT_FOR)])
     return rev, unresolved, resolved

@@ -111,7 +111,7 @@ def performance_section(reading: Reading) -> Section:
 def handoff_section(reading: Reading) -> Section:
     """The live handoff, and which snapshot was frozen last; the snapshot itself is a link away."""
     found = handoff_of(reading.project_id)
-    if found is None:
+    if found is None or found["live"] is None:  # None was written, or it is damaged.
         return Section("handoff", lambda kept: None, {})
     live, _ = redact(found["live"])
     frozen = found["frozen"] and {name: value for name, value in found["frozen"].items() if name != "payload"}

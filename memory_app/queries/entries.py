@@ -6,13 +6,14 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db.models import Count, Sum
+from django.db.models.functions import Left
 
 from memory_app.models import DeletedEntry, EndpointTiming, ErrorReport, MemoryEntry, MemoryVersion, Run
 from memory_app.models.entry import ENTRY_BYTES, VERSIONS
 from memory_app.models.error import KEPT, KEPT_FOR
 from memory_app.models.performance import ENDPOINTS, RUNS
 from memory_app.queries.generated import generated_keys, generated_namespaces
-from memory_app.queries.stored import Damaged, as_json, is_json
+from memory_app.queries.stored import Damaged, EntryNotFound, as_json, is_json
 from sessions_app.errors import NotFound
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, now, rfc3339
@@ -41,8 +42,8 @@ def list_keys(
     get_project(caller=caller, project_id=project_id)
     rows = MemoryEntry.objects.filter(project_id=project_id, namespace=namespace, key__gt=after)
     if prefix:
-        # Not LIKE: it takes `_` for any character. Names are ASCII, so this is the end of what begins with the prefix.
-        rows = rows.filter(key__gte=prefix, key__lt=prefix + "\x7f")
+        # Not LIKE, which on SQLite knows no case; not a range either, which goes by whatever order of letters the database has.
+        rows = rows.annotate(beginning=Left("key", len(prefix))).filter(beginning=prefix)
     found = rows.order_by("key").values_list("key", "rev", "size_bytes", "updated_at")[: limit + 1]
     keys = [
         {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at)}
@@ -52,11 +53,15 @@ def list_keys(
     return sorted(keys + made, key=lambda row: str(row["key"]))[: limit + 1] if made else keys
 
 
+class EntryVersionNotFound(NotFound):
+    kind, message = "version", "This entry has no version with this rev. List its versions: the last ten are kept."
+
+
 def get_entry(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> MemoryEntry:
     get_project(caller=caller, project_id=project_id)
     entry = MemoryEntry.objects.filter(project_id=project_id, namespace=namespace, key=key).first()
     if entry is None:
-        raise NotFound
+        raise EntryNotFound
     return entry
 
 
@@ -74,7 +79,7 @@ def get_version(*, entry_id: int, rev: int) -> MemoryVersion:
     """One former value of an entry that was read."""
     version = MemoryVersion.objects.filter(entry_id=entry_id, rev=rev).first()
     if version is None:
-        raise NotFound
+        raise EntryVersionNotFound
     return version
 
 

@@ -52,11 +52,16 @@ def count_by_state(*, project_id: uuid.UUID) -> dict[str, int]:
     return counted | {"resolved": counted["all"] - counted["unresolved"]}
 
 
+class ErrorNotFound(NotFound):
+    kind = "error"
+    message = "This project has no error with this fingerprint; one that was not seen for 30 days is gone. List the errors."
+
+
 def get_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
     get_project(caller=caller, project_id=project_id)
     found = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
     if found is None:
-        raise NotFound
+        raise ErrorNotFound
     return found
 
 

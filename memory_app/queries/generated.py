@@ -12,7 +12,7 @@ import orjson
 from memory_app.models import MemoryStore
 from memory_app.queries.errors import error_history, errors_recorded_at
 from memory_app.queries.performance import performance_of, performance_recorded_at
-from sessions_app.errors import NotFound
+from memory_app.queries.stored import EntryNotFound
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, rfc3339
 
@@ -37,7 +37,7 @@ def get_generated(*, caller: Caller, project_id: uuid.UUID, namespace: str, key:
     source = GENERATED[namespace, key]
     head = _head(project_id, key, source)
     if head is None:
-        raise NotFound
+        raise EntryNotFound
     text = orjson.dumps(source.value(project_id))
     entry = {"namespace": namespace, **head, "size_bytes": len(text), "value": orjson.Fragment(text)}
     return entry, f'"{hashlib.sha256(text).hexdigest()[:32]}"'

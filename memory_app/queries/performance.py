@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Case, F, Max, When
+from django.db.models.functions import Greatest
 
 from memory_app.models import EndpointTiming
+from memory_app.models.performance import SHORTEST_MS
 from memory_app.queries.stored import as_json
 from sessions_app.queries.projects import get_project
 from sessions_app.queries.shared import Caller, rfc3339
@@ -42,7 +44,7 @@ def list_by_slowdown(
     """Each endpoint's newest run, what got slower first, then by p95; one more than `limit` where there are more."""
     get_project(caller=caller, project_id=project_id)
     rows = EndpointTiming.objects.filter(project_id=project_id, newest=True, endpoint__icontains=text).defer("histogram")
-    slowdown = Case(When(degraded=True, then=F("p95_ms") / F("earlier_p95_ms")), default=0.0)
+    slowdown = Case(When(degraded=True, then=F("p95_ms") / Greatest(F("earlier_p95_ms"), SHORTEST_MS)), default=0.0)
     return list(rows.order_by("-degraded", slowdown.desc(), "-p95_ms", "endpoint")[start : start + limit + 1])
 
 

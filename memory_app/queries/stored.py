@@ -5,6 +5,11 @@ import orjson
 from sessions_app.errors import NotFound
 
 
+class EntryNotFound(NotFound):
+    kind = "memory entry"
+    message = "This namespace has no such key. List its keys; what was deleted is listed apart and can be brought back."
+
+
 class Damaged(NotFound):
     code = "damaged"
     message = "What is stored here is damaged. Restore one of its versions, or write it anew."

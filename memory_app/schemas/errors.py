@@ -7,19 +7,19 @@ from ninja import Schema
 from pydantic import Field
 
 from memory_app.services.errors import NewError
-from sessions_app.schemas.common import In
-from sessions_app.schemas.states import Exact, Moment
+from sessions_app.schemas.common import In, Tolerant
+from sessions_app.schemas.states import Moment
 
 MOST_ERRORS = 500
 
 
-class FrameIn(Exact):
+class FrameIn(Tolerant):
     file: str | None = None
     function: str | None = None
     line: int | None = Field(None, ge=0, le=2**53)
 
 
-class ErrorIn(Exact):
+class ErrorIn(Tolerant):
     message: str
     kind: str = Field("", description="Its type, such as `TypeError`; read from message or stack where it is left out.")
     stack: str | list[FrameIn] | None = Field(None, description="As it was printed, or a list of frames, the innermost first.")

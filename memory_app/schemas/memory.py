@@ -7,7 +7,7 @@ from pydantic import Field
 
 from memory_app.schemas.errors import MOST_ERRORS, ErrorIn
 from memory_app.services.runs import HeldState
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.sessions import session_uuid
 from sessions_app.schemas.common import In
 from sessions_app.schemas.states import AiStateIn
 
@@ -103,7 +103,7 @@ class HeldAiState(AiStateIn):
 
     def as_held(self) -> HeldState:
         fields = self.model_dump(exclude_unset=True, exclude={"session", "ai_id"})
-        return HeldState(None if self.session is None else parse_id(self.session), self.ai_id, fields)
+        return HeldState(None if self.session is None else session_uuid(self.session), self.ai_id, fields)
 
 
 class RunEnd(In):

@@ -8,13 +8,16 @@ from django.conf import settings
 
 from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
 from memory_app.models.entry import ENTRY_BYTES, ENTRY_NAME, NAME_LENGTH, VERSIONS
+from memory_app.queries.entries import EntryVersionNotFound
+from memory_app.queries.stored import EntryNotFound
 from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.shapes import check_shape
 from sessions_app import events
-from sessions_app.errors import Conflict, InsufficientStorage, Invalid, NotFound, PreconditionFailed, TooLarge
+from sessions_app.errors import Conflict, InsufficientStorage, Invalid, NotFound, TooLarge
 from sessions_app.queries.shared import Caller, EventType, now
 from sessions_app.queries.store import incarnation
 from sessions_app.redaction import redact
+from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
 from sessions_app.services.writing import write
 
@@ -24,6 +27,11 @@ DELETED = 100
 
 class EntryTooLarge(TooLarge):
     message = f"An entry has at most {ENTRY_BYTES} bytes of JSON. Split it into several keys."
+
+
+class DeletedNotFound(NotFound):
+    kind = "deleted memory entry"
+    message = "No deleted entry has this id: it is back already, or was deleted over 30 days ago. List the deleted ones."
 
 
 class KeyTaken(Conflict):
@@ -53,21 +61,6 @@ class CheckedEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """`If-Match` and `If-None-Match`; empty: none."""
-
-    if_match: str = ""
-    if_none_match: str = ""
-
-    def check(self, entry: MemoryEntry | None) -> None:
-        etag = "" if entry is None else entry_etag(entry.rev)
-        if self.if_match and not _names(self.if_match, etag):
-            raise PreconditionFailed(details={"etag": etag or None})
-        if self.if_none_match and _names(self.if_none_match, etag):
-            raise PreconditionFailed(details={"etag": etag})
-
-
-@dataclass(frozen=True, slots=True)
 class Stored:
     entry: MemoryEntry
     made: bool
@@ -94,9 +87,9 @@ def delete_entry(
     def work() -> DeletedEntry:
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         entry = _find(store, namespace, key)
-        conditions.check(entry)
+        conditions.check_etag(_etag_of(entry))
         if entry is None:
-            raise NotFound
+            raise EntryNotFound
         store.rev += 1
         store.size_bytes -= entry.size_bytes
         store.save(update_fields=["rev", "size_bytes"])
@@ -119,7 +112,7 @@ def undelete_entry(*, caller: Caller, project_id: uuid.UUID, deleted_id: uuid.UU
         deleted = DeletedEntry.objects.filter(project_id=project_id, id=deleted_id).first()
         newest = None if deleted is None else deleted.versions.first()
         if deleted is None or newest is None:
-            raise NotFound
+            raise DeletedNotFound
         if _find(store, deleted.namespace, deleted.key) is not None:
             raise KeyTaken
         entry = CheckedEntry(deleted.namespace, deleted.key, newest.value, newest.size_bytes, {})
@@ -141,7 +134,7 @@ def restore_version(*, caller: Caller, project_id: uuid.UUID, namespace: str, ke
             entry__project_id=project_id, entry__namespace=namespace, entry__key=key, rev=rev
         ).first()
         if version is None:
-            raise NotFound
+            raise EntryVersionNotFound
         return store_entry(caller=caller, store=store, entry=CheckedEntry(namespace, key, version.value, version.size_bytes, {}))
 
     return write(work)
@@ -163,10 +156,10 @@ def check_entry(entry: NewEntry) -> CheckedEntry:
     return CheckedEntry(entry.namespace, entry.key, text, size_bytes, redacted)
 
 
-def store_entry(*, caller: Caller, store: MemoryStore, entry: CheckedEntry, conditions: Conditions | None = None) -> Stored:
+def store_entry(*, caller: Caller, store: MemoryStore, entry: CheckedEntry, conditions: Conditions = ANY) -> Stored:
     """In the caller's transaction, on the locked store."""
     found = _find(store, entry.namespace, entry.key)
-    (conditions or Conditions()).check(found)
+    conditions.check_etag(_etag_of(found))
     if found is not None and found.value == entry.text:
         return Stored(found, False, entry.redacted)
     _reserve(store, entry.size_bytes - (0 if found is None else found.size_bytes))
@@ -213,8 +206,5 @@ def _tell(caller: Caller, store: MemoryStore, namespace: str, key: str, *, delet
     events.publish(project_id=store.project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
 
 
-def _names(header: str, etag: str) -> bool:
-    """Whether the condition's list of tags, or its `*`, means this version; an entry that is not there has none."""
-    if not etag:
-        return False
-    return header.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in header.split(",")}
+def _etag_of(entry: MemoryEntry | None) -> str | None:
+    return None if entry is None else entry_etag(entry.rev)

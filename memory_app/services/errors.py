@@ -9,13 +9,12 @@ from typing import Any
 
 from memory_app.models import ErrorReport, MemoryStore
 from memory_app.models.error import KEPT, KIND_LENGTH, PLACE_LENGTH
-from memory_app.queries.errors import read_days
+from memory_app.queries.errors import ErrorNotFound, read_days
 from memory_app.services import noise
 from memory_app.services.fingerprints import Identity, identify
 from memory_app.services.lease import Writer, lock_for_writing
 from memory_app.services.noise import Rules, count_filtered, rules_of
 from sessions_app import events
-from sessions_app.errors import NotFound
 from sessions_app.queries.shared import Caller, EventType, now
 from sessions_app.redaction import Redacted, redact, redact_text
 from sessions_app.services.json_text import json_text
@@ -215,7 +214,7 @@ def see(row: ErrorReport, error: CheckedError) -> None:
 def _find(project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
     found = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
     if found is None:
-        raise NotFound
+        raise ErrorNotFound
     return found
 
 

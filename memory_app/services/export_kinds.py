@@ -19,7 +19,8 @@ from memory_app.models import (
 )
 from memory_app.models.entry import ENTRY_NAME
 from memory_app.services.histogram import LONGEST_MS, read_pairs
-from sessions_app.queries.export_kinds import Kind, WrongValue
+from sessions_app.queries.export_cleaning import WrongValue
+from sessions_app.queries.export_kinds import Kind
 from sessions_app.queries.states import read_json
 from sessions_app.redaction import redact, redact_text
 from sessions_app.services.json_text import json_text

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from memory_app.models.performance import SHORTEST_MS
+
 RELATIVE_ERROR = 0.01
-# Shorter than this is all one bucket, number 0.
-SHORTEST_MS = 0.1
 LONGEST_MS = 86_400_000.0
 _GROWTH = (1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR)
 _LOG_GROWTH = math.log(_GROWTH)
@@ -79,6 +79,7 @@ def read_pairs(value: Any) -> Counter[int]:
 
 
 def _bucket(duration_ms: float) -> int:
+    """Number 0 for all that is shorter than SHORTEST_MS."""
     return 0 if duration_ms <= SHORTEST_MS else math.ceil(math.log(duration_ms / SHORTEST_MS) / _LOG_GROWTH)
 
 

@@ -29,6 +29,10 @@ class By(Enum):
 type Writer = uuid.UUID | By | None
 
 
+class RunNotFound(NotFound):
+    kind, message = "run", "This project has no run with this id. Start one, and use its `run_id`."
+
+
 class LeaseHeld(Locked):
     """Another run is the writer."""
 
@@ -76,7 +80,7 @@ def lock_for_writing(*, caller: Caller, project_id: uuid.UUID, run_id: Writer) -
 def get_run(*, project_id: uuid.UUID, run_id: uuid.UUID) -> Run:
     run = Run.objects.filter(project_id=project_id, id=run_id).first()
     if run is None:
-        raise NotFound
+        raise RunNotFound
     return run
 
 

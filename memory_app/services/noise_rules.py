@@ -16,6 +16,10 @@ from sessions_app.services.writing import write
 type Rule = dict[str, Any]
 
 
+class RuleNotFound(NotFound):
+    kind, message = "noise rule", "There is no noise rule with this id; it may have been deleted. Load the page anew."
+
+
 class Damaged(Conflict):
     code, message = "damaged", "The stored noise/config cannot be read. Mend it under Memory, or put back an earlier version."
 
@@ -84,4 +88,4 @@ def _named(rules: list[Rule], rule_id: str) -> Rule:
     for rule in rules:
         if rule["id"] == rule_id:
             return rule
-    raise NotFound
+    raise RuleNotFound

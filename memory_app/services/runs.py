@@ -11,8 +11,9 @@ from memory_app.services.errors import NewError, make_batch, store_errors, total
 from memory_app.services.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
 from memory_app.services.noise import read_rules
 from sessions_app import events
-from sessions_app.errors import Gone, Invalid, NotFound
+from sessions_app.errors import Gone, Invalid
 from sessions_app.queries.projects import get_project
+from sessions_app.queries.sessions import SessionNotFound
 from sessions_app.queries.shared import Caller, EventType, now
 from sessions_app.redaction import Redacted
 from sessions_app.services.ai_states import save_ai_state
@@ -175,7 +176,7 @@ def _lock_sessions(caller: Caller, project_id: uuid.UUID, states: list[HeldState
     named = [state.session_id or current for state in states]
     for session_id in sorted({session_id for session_id in named if session_id is not None}):
         if lock_session(caller=caller, session_id=session_id).project_id != project_id:
-            raise NotFound
+            raise SessionNotFound
     found = [session_id for session_id in named if session_id is not None]
     if len(found) < len(named):
         raise Invalid("The project has no current session. Name one in `session`.", details={"field": "ai_states"})

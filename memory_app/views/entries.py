@@ -14,12 +14,13 @@ from memory_app.models import MemoryEntry
 from memory_app.queries import entries as queries
 from memory_app.queries.generated import GENERATED, get_generated
 from memory_app.services import entries
-from memory_app.services.entries import Conditions, NewEntry, Stored, entry_etag
+from memory_app.services.entries import NewEntry, Stored, entry_etag
 from memory_app.services.lease import By
 from memory_app.views.frame import overridden, page
 from memory_app.views.json_tree import render_json
 from sessions_app.errors import AppError, Gone, Invalid, NotFound, PreconditionFailed
 from sessions_app.schemas import strict_json
+from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.views.frame import caller_of
 from sessions_app.views.telling import told
 
@@ -83,7 +84,7 @@ def delete_entry(request: HttpRequest, project_id: uuid.UUID, namespace: str, ke
         project_id=project_id,
         namespace=namespace,
         key=key,
-        conditions=Conditions(),
+        conditions=ANY,
         run_id=By.PERSON,
     )
     undo = reverse("undelete_memory_entry", args=[project_id, deleted.id])

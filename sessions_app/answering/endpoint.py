@@ -3,7 +3,7 @@
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
+from http.client import HTTPException
 
 import orjson
 from django.conf import settings
@@ -30,7 +30,7 @@ def answer(*, turns: list[Turn], opening_step: str) -> Iterator[str]:
             for line in lines:
                 if piece := _piece(line.strip()):
                     yield piece
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, HTTPException, ValueError) as error:
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
         raise EndpointFailed(details={"reason": reason}) from error
 
@@ -44,9 +44,12 @@ def _request(messages: list[dict[str, str]]) -> urllib.request.Request:
 
 
 def _piece(line: bytes) -> str:
-    """The text in one line of the stream."""
+    """The text in one line of the stream; lines of other shapes have none. Raises ValueError for what is no JSON, or an error."""
     if not line.startswith(b"data:") or line.endswith(b"[DONE]"):
         return ""
-    content: Any = orjson.loads(line[5:])
-    choices = content.get("choices") or [{}]
-    return choices[0].get("delta", {}).get("content") or ""
+    match orjson.loads(line[5:]):
+        case {"choices": [{"delta": {"content": str(piece)}}, *_]}:
+            return piece
+        case {"error": _}:
+            raise ValueError("the endpoint sent an error")
+    return ""

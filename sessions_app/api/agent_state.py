@@ -5,10 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, json_reply, refusals, takes, unchanged
+from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, conditions_of, json_reply, refusals, takes, unchanged
 from sessions_app.models import PendingAction
 from sessions_app.models.sql import now, rfc3339
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.sessions import session_uuid
 from sessions_app.queries.states import agent_history, agent_json, get_action, get_agent_state, joined, read_json, state_etag
 from sessions_app.redaction import Redacted
 from sessions_app.schemas.states import (
@@ -22,16 +22,11 @@ from sessions_app.schemas.states import (
     StepPatch,
 )
 from sessions_app.services.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
-from sessions_app.services.conditions import Conditions
 from sessions_app.services.pending_actions import resolve_action
 
 router = Router(tags=["Agent state"])
 STATE, ACTION = "/{session_id}/agent-state", "/{session_id}/agent-state/pending-action/{action}"
 CHANGES = refusals(404, 410, 412)
-
-
-def conditions_of(request: HttpRequest) -> Conditions:
-    return Conditions(request.headers.get("If-Match", ""), request.headers.get("If-None-Match", ""))
 
 
 def with_redacted(body: bytes, redacted: Redacted) -> bytes:
@@ -42,7 +37,7 @@ def with_redacted(body: bytes, redacted: Redacted) -> bytes:
 @router.get(STATE, response={200: AgentStateOut, 304: None, **refusals(404, 410)}, operation_id="get_agent_state")
 def read(request: HttpRequest, session_id: str) -> HttpResponse:
     """What the agent saved last; fields that it left out are absent."""
-    state = get_agent_state(caller=caller_of(request), session_id=parse_id(session_id))
+    state = get_agent_state(caller=caller_of(request), session_id=session_uuid(session_id))
     etag = state_etag(state.rev)
     return unchanged(request, etag) or json_reply(agent_json(state), etag=etag)
 
@@ -50,7 +45,7 @@ def read(request: HttpRequest, session_id: str) -> HttpResponse:
 @router.api_operation(["HEAD"], STATE, response={200: None, **refusals(404, 410)}, operation_id="has_agent_state")
 def has(request: HttpRequest, session_id: str) -> HttpResponse:
     """Is there any?"""
-    state = get_agent_state(caller=caller_of(request), session_id=parse_id(session_id))
+    state = get_agent_state(caller=caller_of(request), session_id=session_uuid(session_id))
     return json_reply(b"", etag=state_etag(state.rev))
 
 
@@ -79,7 +74,7 @@ def patch(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpR
 @router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_agent_state", openapi_extra=takes(IF_MATCH))
 def delete(request: HttpRequest, session_id: str) -> HttpResponse:
     """Forget it."""
-    delete_agent_state(caller=caller_of(request), session_id=parse_id(session_id), conditions=conditions_of(request))
+    delete_agent_state(caller=caller_of(request), session_id=session_uuid(session_id), conditions=conditions_of(request))
     return HttpResponse(status=204)
 
 
@@ -91,7 +86,7 @@ def delete(request: HttpRequest, session_id: str) -> HttpResponse:
 )
 def step(request: HttpRequest, session_id: str, step: str, payload: StepPatch) -> HttpResponse:
     """Change one step of the plan."""
-    own_id, wanted = parse_id(session_id), conditions_of(request)
+    own_id, wanted = session_uuid(session_id), conditions_of(request)
     state, redacted = patch_step(
         caller=caller_of(request), session_id=own_id, step_id=step, fields=payload.fields(), conditions=wanted
     )
@@ -101,7 +96,7 @@ def step(request: HttpRequest, session_id: str, step: str, payload: StepPatch) -
 @router.get(STATE + "/history", response={200: AgentStateList, **refusals(404, 410)}, operation_id="list_agent_state_history")
 def history(request: HttpRequest, session_id: str) -> HttpResponse:
     """What transfers and restores took the place of: the last ten, the newest first."""
-    rows = agent_history(caller=caller_of(request), session_id=parse_id(session_id))
+    rows = agent_history(caller=caller_of(request), session_id=session_uuid(session_id))
     items = [orjson.Fragment(joined(row.content, saved_at=rfc3339(row.saved_at), rev=row.rev)) for row in rows]
     return json_reply({"items": items, "next": None})
 
@@ -111,21 +106,21 @@ def history(request: HttpRequest, session_id: str) -> HttpResponse:
 )
 def restore(request: HttpRequest, session_id: str, rev: int) -> HttpResponse:
     """What was overwritten becomes the present state again; what is there now goes into the history."""
-    state = restore_agent_state(caller=caller_of(request), session_id=parse_id(session_id), rev=rev)
+    state = restore_agent_state(caller=caller_of(request), session_id=session_uuid(session_id), rev=rev)
     return json_reply(agent_json(state), etag=state_etag(state.rev))
 
 
 @router.get(ACTION, response={200: PendingActionOut, **refusals(404, 410)}, operation_id="get_pending_action")
 def action(request: HttpRequest, session_id: str, action: str) -> HttpResponse:
     """Was it answered? `status` is `pending`, `expired` or `resolved`; the answer stays readable."""
-    row = get_action(caller=caller_of(request), session_id=parse_id(session_id), action_id=action)
+    row = get_action(caller=caller_of(request), session_id=session_uuid(session_id), action_id=action)
     return json_reply(_action_json(row))
 
 
 @router.post(ACTION + "/resolve", response={200: ActionResolved, **refusals(404, 409, 410)}, operation_id="resolve_action")
 def resolve(request: HttpRequest, session_id: str, action: str, payload: ActionResolveIn) -> HttpResponse:
     """Approve or reject, once. Answered before → 409 with that answer; expired → 410."""
-    own_id, decision, note = parse_id(session_id), payload.decision, payload.note
+    own_id, decision, note = session_uuid(session_id), payload.decision, payload.note
     row, redacted = resolve_action(caller=caller_of(request), session_id=own_id, action_id=action, decision=decision, note=note)
     return json_reply(with_redacted(_action_json(row), redacted))
 
@@ -133,7 +128,7 @@ def resolve(request: HttpRequest, session_id: str, action: str, payload: ActionR
 def _save(request: HttpRequest, session_id: str, payload: AgentStateIn, *, keep: bool) -> HttpResponse:
     state, made, redacted = save_agent_state(
         caller=caller_of(request),
-        session_id=parse_id(session_id),
+        session_id=session_uuid(session_id),
         fields=payload.model_dump(exclude_unset=True),
         keep=keep,
         conditions=conditions_of(request),

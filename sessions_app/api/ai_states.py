@@ -6,12 +6,12 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router
 
-from sessions_app.api.agent_state import CHANGES, conditions_of, with_redacted
+from sessions_app.api.agent_state import CHANGES, with_redacted
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, json_reply, refusals, takes, unchanged
+from sessions_app.api.replies import IF_MATCH, IF_NONE_MATCH, conditions_of, json_reply, refusals, takes, unchanged
 from sessions_app.models.sql import rfc3339
-from sessions_app.queries.sessions import parse_id
-from sessions_app.queries.states import ai_history, ai_json, get_ai_state, joined, list_ai_states, state_etag
+from sessions_app.queries.sessions import session_uuid
+from sessions_app.queries.states import ai_history, ai_json, get_ai_state, joined, list_ai_states, sound_ai_json, state_etag
 from sessions_app.schemas.common import LIMIT
 from sessions_app.schemas.states import AI_ID, AiStateIn, AiStateList, AiStateOut, AiStateSaved
 from sessions_app.services.ai_states import delete_ai_state, restore_ai_state, save_ai_state
@@ -24,15 +24,15 @@ AiId = Annotated[str, Path(..., pattern=AI_ID, description="The AI's name, such 
 @router.get(STATES, response={200: AiStateList, **refusals(404, 410)}, operation_id="list_ai_states")
 def browse(request: HttpRequest, session_id: str, cursor: str = "", limit: int = LIMIT) -> HttpResponse:
     """All AIs' states in this session, by name."""
-    rows = list_ai_states(caller=caller_of(request), session_id=parse_id(session_id), after=cursor, limit=limit)
-    items = [orjson.Fragment(ai_json(row)) for row in rows[:limit]]
+    rows = list_ai_states(caller=caller_of(request), session_id=session_uuid(session_id), after=cursor, limit=limit)
+    items = [orjson.Fragment(item) for item in sound_ai_json(rows[:limit])]
     return json_reply({"items": items, "next": rows[limit - 1].ai_id if len(rows) > limit else None})
 
 
 @router.get(STATE, response={200: AiStateOut, 304: None, **refusals(404, 410)}, operation_id="get_ai_state")
 def read(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     """What this AI saved last; fields that it left out are absent."""
-    state = get_ai_state(caller=caller_of(request), session_id=parse_id(session_id), ai_id=ai_id)
+    state = get_ai_state(caller=caller_of(request), session_id=session_uuid(session_id), ai_id=ai_id)
     etag = state_etag(state.rev)
     return unchanged(request, etag) or json_reply(ai_json(state), etag=etag)
 
@@ -62,7 +62,7 @@ def patch(request: HttpRequest, session_id: str, ai_id: AiId, payload: AiStateIn
 @router.delete(STATE, response={204: None, **CHANGES}, operation_id="delete_ai_state", openapi_extra=takes(IF_MATCH))
 def delete(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     """Forget it. Its history stays and can be restored."""
-    own_id, wanted = parse_id(session_id), conditions_of(request)
+    own_id, wanted = session_uuid(session_id), conditions_of(request)
     delete_ai_state(caller=caller_of(request), session_id=own_id, ai_id=ai_id, conditions=wanted)
     return HttpResponse(status=204)
 
@@ -70,7 +70,7 @@ def delete(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
 @router.get(STATE + "/history", response={200: AiStateList, **refusals(404, 410)}, operation_id="list_ai_state_history")
 def history(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     """The last 50 versions, the newest first."""
-    rows = ai_history(caller=caller_of(request), session_id=parse_id(session_id), ai_id=ai_id)
+    rows = ai_history(caller=caller_of(request), session_id=session_uuid(session_id), ai_id=ai_id)
     items = [orjson.Fragment(joined(row.content, ai_id=ai_id, updated_at=rfc3339(row.updated_at), rev=row.rev)) for row in rows]
     return json_reply({"items": items, "next": None})
 
@@ -78,14 +78,14 @@ def history(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
 @router.post(STATE + "/history/{rev}/restore", response={200: AiStateOut, **refusals(404, 410)}, operation_id="restore_ai_state")
 def restore(request: HttpRequest, session_id: str, ai_id: AiId, rev: int) -> HttpResponse:
     """An earlier version becomes the newest one; nothing is lost by it."""
-    state = restore_ai_state(caller=caller_of(request), session_id=parse_id(session_id), ai_id=ai_id, rev=rev)
+    state = restore_ai_state(caller=caller_of(request), session_id=session_uuid(session_id), ai_id=ai_id, rev=rev)
     return json_reply(ai_json(state), etag=state_etag(state.rev))
 
 
 def _save(request: HttpRequest, session_id: str, ai_id: str, payload: AiStateIn, *, keep: bool) -> HttpResponse:
     state, made, redacted = save_ai_state(
         caller=caller_of(request),
-        session_id=parse_id(session_id),
+        session_id=session_uuid(session_id),
         ai_id=ai_id,
         fields=payload.model_dump(exclude_unset=True),
         keep=keep,

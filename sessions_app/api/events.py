@@ -5,8 +5,7 @@ from ninja import Router
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals
 from sessions_app.events import missed
-from sessions_app.queries.projects import get_project
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.projects import get_project, project_uuid
 from sessions_app.schemas.common import LIMIT
 from sessions_app.schemas.events import EventList
 from sessions_app.schemas.messages import SINCE
@@ -22,7 +21,7 @@ def browse(
     limit: int = LIMIT,
 ) -> HttpResponse:
     """The project's log after `since`, oldest first. `resync`: what directly followed `since` is no longer in it."""
-    project = get_project(caller=caller_of(request), project_id=parse_id(project_id))
+    project = get_project(caller=caller_of(request), project_id=project_uuid(project_id))
     found, oldest = missed(project_id=project.id, since=since, limit=limit)
     frames = [orjson.Fragment(frame) for _, frame in found]
     newest = found[-1][0] if found else project.event_seq

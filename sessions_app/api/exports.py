@@ -12,7 +12,7 @@ from sessions_app.api.replies import json_reply, refusals
 from sessions_app.models.sql import now
 from sessions_app.queries.exports import export_account, export_session
 from sessions_app.queries.markdown import export_markdown
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.sessions import session_uuid
 from sessions_app.schemas.exports import ImportOut
 from sessions_app.services.imports import import_file
 from sessions_app.services.spool import Spooled
@@ -44,7 +44,7 @@ def whole_account(request: HttpRequest) -> StreamingHttpResponse:
 )
 def whole_session(request: HttpRequest, session_id: str) -> StreamingHttpResponse:
     """One session with everything in it, also what was cleared or taken out, as a file for `POST /import`."""
-    caller, own_id = caller_of(request), parse_id(session_id)
+    caller, own_id = caller_of(request), session_uuid(session_id)
     return _download(lambda to: export_session(caller=caller, session_id=own_id, to=to), f"{own_id}.ndjson", LINES)
 
 
@@ -56,7 +56,7 @@ def whole_session(request: HttpRequest, session_id: str) -> StreamingHttpRespons
 )
 def readable_session(request: HttpRequest, session_id: str) -> StreamingHttpResponse:
     """The session's messages as Markdown, for reading."""
-    caller, own_id = caller_of(request), parse_id(session_id)
+    caller, own_id = caller_of(request), session_uuid(session_id)
     return _download(lambda to: export_markdown(caller=caller, session_id=own_id, to=to), f"{own_id}.md", MARKDOWN)
 
 
@@ -72,7 +72,7 @@ def put_back(request: HttpRequest) -> HttpResponse:
     A damaged file → 422 naming the line. A larger one than a request may be goes in by `manage.py import`.
     """
     done = import_file(caller=caller_of(request), file=io.BytesIO(request.body))
-    return json_reply({"added": done.added, "present": done.present})
+    return json_reply({"added": done.added, "present": done.present, "redacted": done.redacted})
 
 
 def _download(write: Callable[[BinaryIO], None], name: str, content_type: str) -> StreamingHttpResponse:

@@ -15,7 +15,7 @@ from sessions_app.auth import caller_of_user, check_csrf
 from sessions_app.errors import Forbidden, Invalid, TooLarge, Unauthorized
 from sessions_app.models import Caller
 from sessions_app.models.sql import rfc3339
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.sessions import session_uuid
 from sessions_app.schemas import strict_json
 from sessions_app.schemas.life import FlushTokenOut
 from sessions_app.schemas.messages import ChangesIn
@@ -45,7 +45,7 @@ def flush(request: HttpRequest, session_id: str) -> HttpResponse:
     if not isinstance(body, dict):
         raise Invalid("A flush is a JSON object.")
     request.sent = body  # type: ignore[attr-defined]
-    own_id = parse_id(session_id)
+    own_id = session_uuid(session_id)
     caller = _caller(request, body, own_id)
     try:
         payload = ChangesIn.model_validate(body)
@@ -60,7 +60,7 @@ def flush(request: HttpRequest, session_id: str) -> HttpResponse:
 @router.post("/{session_id}/flush-tokens", response={201: FlushTokenOut, **refusals(404, 410)}, operation_id="create_flush_token")
 def token(request: HttpRequest, session_id: str) -> HttpResponse:
     """A token for beacons to this session: it may write, reads nothing, and ends within a day."""
-    made, expires_at = create_flush_token(caller=caller_of(request), session_id=parse_id(session_id))
+    made, expires_at = create_flush_token(caller=caller_of(request), session_id=session_uuid(session_id))
     return json_reply({"flush_token": made, "expires_at": rfc3339(expires_at)}, status=201)
 
 

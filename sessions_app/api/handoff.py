@@ -6,10 +6,9 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router
 
-from sessions_app.api.agent_state import conditions_of
 from sessions_app.api.caller import caller_of
-from sessions_app.api.replies import IF_MATCH, json_reply, refusals, takes, unchanged
-from sessions_app.errors import Invalid, NotFound
+from sessions_app.api.replies import IF_MATCH, conditions_of, json_reply, refusals, takes, unchanged
+from sessions_app.errors import NotFound
 from sessions_app.queries.handoff import (
     LISTS,
     difference,
@@ -21,9 +20,9 @@ from sessions_app.queries.handoff import (
     snapshot_head,
     snapshot_json,
 )
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.projects import project_uuid
 from sessions_app.queries.states import read_json, state_etag
-from sessions_app.schemas.common import LIMIT
+from sessions_app.schemas.common import LIMIT, read_number
 from sessions_app.schemas.handoff import (
     Decision,
     Drift,
@@ -41,6 +40,11 @@ from sessions_app.schemas.handoff import (
 )
 from sessions_app.services import handoff as services
 
+
+class ListNotFound(NotFound):
+    kind, message = "handoff list", f"A handoff has the lists {', '.join(LISTS)}."
+
+
 router = Router(tags=["Handoff"])
 Number = Annotated[int, Path(..., ge=1, description="The snapshot's number.")]
 LIVE, SNAPSHOTS = "/{project_id}/handoff", "/{project_id}/handoff/snapshots"
@@ -50,7 +54,7 @@ ADDED = {200: ItemOut, 201: ItemOut, **refusals(404, 410)}
 @router.get(LIVE, response={200: HandoffOut, 304: None, **refusals(404, 410)}, operation_id="get_handoff")
 def read(request: HttpRequest, project_id: str) -> HttpResponse:
     """The live handoff; empty where nothing was written yet."""
-    live = get_handoff(caller=caller_of(request), project_id=parse_id(project_id))
+    live = get_handoff(caller=caller_of(request), project_id=project_uuid(project_id))
     etag = state_etag(live.rev)
     return unchanged(request, etag) or json_reply(handoff_json(live), etag=etag)
 
@@ -61,7 +65,7 @@ def read(request: HttpRequest, project_id: str) -> HttpResponse:
 def update(request: HttpRequest, project_id: str, payload: HandoffPatch) -> HttpResponse:
     """Change the summary, or put whole lists in place; what is left out stays."""
     fields, wanted = payload.model_dump(exclude_unset=True), conditions_of(request)
-    own_id = parse_id(project_id)
+    own_id = project_uuid(project_id)
     live, redacted = services.update_handoff(caller=caller_of(request), project_id=own_id, fields=fields, conditions=wanted)
     return json_reply({**handoff_json(live), "redacted": redacted}, etag=state_etag(live.rev))
 
@@ -87,70 +91,94 @@ def add_risk(request: HttpRequest, project_id: str, payload: Risk) -> HttpRespon
 @router.post(LIVE + "/freeze", response={201: SnapshotHead, **refusals(404, 409, 410)}, operation_id="freeze_handoff")
 def freeze(request: HttpRequest, project_id: str) -> HttpResponse:
     """Write a snapshot that nothing changes any more. An empty handoff → 409."""
-    row = services.freeze_handoff(caller=caller_of(request), project_id=parse_id(project_id))
+    row = services.freeze_handoff(caller=caller_of(request), project_id=project_uuid(project_id))
     return json_reply({**snapshot_head(row), "payload": orjson.Fragment(row.payload)}, status=201)
 
 
 @router.get(SNAPSHOTS, response={200: SnapshotList, **refusals(404, 410)}, operation_id="list_snapshots")
 def snapshots(request: HttpRequest, project_id: str, cursor: str | None = None, limit: int = LIMIT) -> HttpResponse:
     """The frozen ones, the newest first, without payloads."""
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise Invalid("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"})
-    before = None if cursor is None else int(cursor)
-    rows = list_snapshots(caller=caller_of(request), project_id=parse_id(project_id), before=before, limit=limit)
+    before, own_id = read_number(cursor, digits=9), project_uuid(project_id)
+    rows = list_snapshots(caller=caller_of(request), project_id=own_id, before=before, limit=limit)
     following = str(rows[limit - 1].number) if len(rows) > limit else None
     return json_reply({"items": [snapshot_head(row) for row in rows[:limit]], "next": following})
 
 
-@router.get(SNAPSHOTS + "/{int:number}.md", response={200: str, **refusals(404, 410)}, operation_id="export_snapshot")
+@router.get(SNAPSHOTS + "/{number}.md", response={200: str, **refusals(404, 410)}, operation_id="export_snapshot")
 def export(request: HttpRequest, project_id: str, number: Number) -> HttpResponse:
     """As Markdown, ready to paste into a new chat."""
-    row = get_snapshot(caller=caller_of(request), project_id=parse_id(project_id), number=number)
+    row = get_snapshot(caller=caller_of(request), project_id=project_uuid(project_id), number=number)
     return HttpResponse(markdown(row), content_type="text/markdown; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
-@router.get(SNAPSHOTS + "/{int:number}", response={200: SnapshotOut, **refusals(404, 410)}, operation_id="get_snapshot")
+@router.get(SNAPSHOTS + "/{number}", response={200: SnapshotOut, **refusals(404, 410)}, operation_id="get_snapshot")
 def snapshot(request: HttpRequest, project_id: str, number: Number) -> HttpResponse:
     """One snapshot, and how far the live handoff went on since (`drift`)."""
-    caller, own_id = caller_of(request), parse_id(project_id)
+    caller, own_id = caller_of(request), project_uuid(project_id)
     row = get_snapshot(caller=caller, project_id=own_id, number=number)
     return json_reply(snapshot_json(row, get_handoff(caller=caller, project_id=own_id)))
 
 
-@router.get(
-    SNAPSHOTS + "/{int:number}/diff/{int:other}", response={200: Drift, **refusals(404, 410)}, operation_id="diff_snapshots"
-)
+@router.get(SNAPSHOTS + "/{number}/diff/{other}", response={200: Drift, **refusals(404, 410)}, operation_id="diff_snapshots")
 def diff(request: HttpRequest, project_id: str, number: Number, other: Number) -> HttpResponse:
     """What the other one has more, no longer, and otherwise than this one."""
-    caller, own_id = caller_of(request), parse_id(project_id)
+    caller, own_id = caller_of(request), project_uuid(project_id)
     rows = [get_snapshot(caller=caller, project_id=own_id, number=wanted) for wanted in (number, other)]
     old, new = (read_json(row.payload) for row in rows)
     return json_reply(dict(difference(old, new)))
 
 
-@router.patch(LIVE + "/{kind}/{item}", response={200: ItemOut, **refusals(404, 410)}, operation_id="update_handoff_item")
+@router.patch(
+    LIVE + "/{kind}/{item}",
+    response={200: ItemOut, **refusals(404, 410, 412)},
+    operation_id="update_handoff_item",
+    openapi_extra=takes(IF_MATCH),
+)
 def update_item(request: HttpRequest, project_id: str, kind: str, item: str, payload: ItemPatch) -> HttpResponse:
-    """Change one item; what is left out stays."""
-    own_id, name = parse_id(project_id), _kind(kind)
-    fields = payload.fields(name)
-    done, redacted = services.update_item(caller=caller_of(request), project_id=own_id, kind=name, item_id=item, fields=fields)
-    return json_reply({"item": done, "merged": False, "redacted": redacted})
+    """Change one item; what is left out stays. `If-Match`: only if the handoff still is the one that was read."""
+    name = _kind(kind)
+    done = services.update_item(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        kind=name,
+        item_id=item,
+        fields=payload.fields(name),
+        conditions=conditions_of(request),
+    )
+    return _edited(done)
 
 
-@router.delete(LIVE + "/{kind}/{item}", response={204: None, **refusals(404, 410)}, operation_id="delete_handoff_item")
+@router.delete(
+    LIVE + "/{kind}/{item}",
+    response={204: None, **refusals(404, 410, 412)},
+    operation_id="delete_handoff_item",
+    openapi_extra=takes(IF_MATCH),
+)
 def delete_item(request: HttpRequest, project_id: str, kind: str, item: str) -> HttpResponse:
-    """Take one item out."""
-    services.delete_item(caller=caller_of(request), project_id=parse_id(project_id), kind=_kind(kind), item_id=item)
-    return HttpResponse(status=204)
+    """Take one item out. `If-Match`: only if the handoff still is the one that was read."""
+    done = services.delete_item(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        kind=_kind(kind),
+        item_id=item,
+        conditions=conditions_of(request),
+    )
+    return HttpResponse(status=204, headers={"ETag": state_etag(done.rev)})
 
 
 def _add(request: HttpRequest, project_id: str, kind: str, payload: Item) -> HttpResponse:
     fields = payload.model_dump(exclude_unset=True)
-    item, merged, redacted = services.add_item(caller=caller_of(request), project_id=parse_id(project_id), kind=kind, item=fields)
-    return json_reply({"item": item, "merged": merged, "redacted": redacted}, status=200 if merged else 201)
+    done = services.add_item(caller=caller_of(request), project_id=project_uuid(project_id), kind=kind, item=fields)
+    return _edited(done, status=200 if done.merged else 201)
+
+
+def _edited(done: services.Edited, *, status: int = 200) -> HttpResponse:
+    """With the handoff's ETag, so that the next change can follow without a read."""
+    body = {"item": done.item, "merged": done.merged, "redacted": done.redacted}
+    return json_reply(body, status=status, etag=state_etag(done.rev))
 
 
 def _kind(kind: str) -> str:
     if kind not in LISTS:
-        raise NotFound
+        raise ListNotFound
     return kind

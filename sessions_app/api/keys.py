@@ -4,10 +4,11 @@ from ninja import Router
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals
 from sessions_app.auth import CookieAuth
+from sessions_app.queries.ids import parse_id
 from sessions_app.queries.keys import list_keys
-from sessions_app.queries.sessions import parse_id
 from sessions_app.schemas.keys import KeyIn, KeyList, NewKeyOut, TicketOut, key_json
 from sessions_app.services import keys
+from sessions_app.services.keys import KeyNotFound
 
 router = Router(tags=["Keys"])
 
@@ -35,12 +36,14 @@ def create(request: HttpRequest, payload: KeyIn) -> HttpResponse:
 @router.delete("/keys/{key_id}", auth=CookieAuth(), response={204: None, **refusals(404)}, operation_id="revoke_key")
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """Revoke a key: the next request with it is refused (cookie login only)."""
-    keys.revoke_key(caller=caller_of(request), key_id=parse_id(key_id))
+    keys.revoke_key(caller=caller_of(request), key_id=parse_id(key_id, KeyNotFound))
     return HttpResponse(status=204)
 
 
 @router.post("/ws-tickets", response={201: TicketOut, **refusals()}, operation_id="create_ws_ticket")
 def ticket(request: HttpRequest) -> HttpResponse:
     """A one-time ticket that opens a socket (`/ws/events/?project=PATH&ticket=…`) for clients that cannot send headers."""
-    token, seconds = keys.create_socket_ticket(caller=caller_of(request))
+    caller = caller_of(request)
+    login = "" if caller.key_id else request.session.session_key or ""
+    token, seconds = keys.create_socket_ticket(caller=caller, session_key=login)
     return json_reply({"ticket": token, "expires_in": seconds}, status=201)

@@ -1,14 +1,14 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Router
 
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import IF_MATCH, json_reply, refusals, takes
 from sessions_app.errors import Invalid, TooLarge
 from sessions_app.queries.messages import Page, changed_since, page_after, page_before, position_of
-from sessions_app.queries.sessions import SessionRow, get_session, parse_id
-from sessions_app.schemas.common import LIMIT
+from sessions_app.queries.sessions import SessionRow, get_session, session_uuid
+from sessions_app.schemas.common import LIMIT, In
 from sessions_app.schemas.messages import (
     BIGGEST,
     SINCE_REV,
@@ -37,7 +37,7 @@ class TooManyOps(TooLarge):
 def save(request: HttpRequest, session_id: str, payload: ChangesIn) -> HttpResponse:
     """**The save**: a writer's changes since its last one. Safe to repeat with the same body and `seq` until answered."""
     changes = changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step)
-    return answer_of(save_changes(caller=caller_of(request), session_id=parse_id(session_id), changes=changes))
+    return answer_of(save_changes(caller=caller_of(request), session_id=session_uuid(session_id), changes=changes))
 
 
 @router.put(
@@ -53,7 +53,7 @@ def save_whole(request: HttpRequest, session_id: str, payload: WholeSessionIn, m
     replace, if_match = mode == "replace", request.headers.get("If-Match")
     ops = [{**message, "op": "upsert"} if isinstance(message, dict) else message for message in payload.messages]
     changes = changes_of(request, payload, ops, payload.base_rev, payload.opening_step, replace=replace, if_match=if_match)
-    return answer_of(save_changes(caller=caller_of(request), session_id=parse_id(session_id), changes=changes))
+    return answer_of(save_changes(caller=caller_of(request), session_id=session_uuid(session_id), changes=changes))
 
 
 @router.get(
@@ -70,7 +70,7 @@ def browse(
     limit: int = LIMIT,
 ) -> HttpResponse:
     """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only what changed."""
-    row = get_session(caller=caller_of(request), session_id=parse_id(session_id))
+    row = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     if since_rev is not None:
         return _changed(row, since_rev, limit)
     if after is not None:
@@ -97,7 +97,7 @@ def changes_of(
     )
 
 
-def identity_of(request: HttpRequest, payload: Schema, *, replace: bool = False) -> str:
+def identity_of(request: HttpRequest, payload: In, *, replace: bool = False) -> str:
     """What tells a request that comes again from another one: all that was sent, fields unknown to us too, but credentials.
 
     The defaults beside it tell calls apart that were sent the same body.

@@ -5,8 +5,7 @@ from ninja import Router
 
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals
-from sessions_app.queries.projects import get_project, list_projects, project_json
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.projects import get_project, list_projects, project_json, project_uuid
 from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
 from sessions_app.schemas.projects import ProjectIn, ProjectList, ProjectOut, ProjectPatch
 from sessions_app.services import projects
@@ -35,14 +34,14 @@ def create(request: HttpRequest, payload: ProjectIn) -> HttpResponse:
 @router.get("/{project_id}", response={200: ProjectOut, **refusals(404, 410)}, operation_id="get_project")
 def read(request: HttpRequest, project_id: str) -> HttpResponse:
     """One project."""
-    return json_reply(project_json(get_project(caller=caller_of(request), project_id=parse_id(project_id))))
+    return json_reply(project_json(get_project(caller=caller_of(request), project_id=project_uuid(project_id))))
 
 
 @router.patch("/{project_id}", response={200: ProjectOut, **refusals(404, 410)}, operation_id="update_project")
 def update(request: HttpRequest, project_id: str, payload: ProjectPatch) -> HttpResponse:
     """Rename it, or change its settings; what is left out stays."""
     fields: dict[str, Any] = payload.model_dump(exclude_none=True)
-    project = projects.update_project(caller=caller_of(request), project_id=parse_id(project_id), fields=fields)
+    project = projects.update_project(caller=caller_of(request), project_id=project_uuid(project_id), fields=fields)
     return json_reply(project_json(project))
 
 
@@ -50,11 +49,11 @@ def update(request: HttpRequest, project_id: str, payload: ProjectPatch) -> Http
 def delete(request: HttpRequest, project_id: str, purge: bool = False) -> HttpResponse:
     """To the trash for 30 days, with all its sessions. `?purge=1` erases it at once."""
     act = purge_project if purge else delete_project
-    act(caller=caller_of(request), project_id=parse_id(project_id))
+    act(caller=caller_of(request), project_id=project_uuid(project_id))
     return HttpResponse(status=204)
 
 
 @router.post("/{project_id}/undelete", response={200: ProjectOut, **refusals(404, 409)}, operation_id="undelete_project")
 def undelete(request: HttpRequest, project_id: str) -> HttpResponse:
     """Back from the trash. 409 where another project has taken its path."""
-    return json_reply(project_json(undelete_project(caller=caller_of(request), project_id=parse_id(project_id))))
+    return json_reply(project_json(undelete_project(caller=caller_of(request), project_id=project_uuid(project_id))))

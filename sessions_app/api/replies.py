@@ -7,8 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 from sessions_app.queries.windows import STREAMING_MARK
 from sessions_app.schemas.common import Error
-
-REFUSALS = frozenset({400, 401, 403, 404, 409, 410, 412, 413, 422, 423, 428, 429, 503, 507})
+from sessions_app.services.conditions import Conditions, tags_of
 
 
 def refusals(*codes: int) -> dict[int, Any]:
@@ -51,10 +50,13 @@ def json_reply(content: bytes | dict[str, Any], *, status: int = 200, etag: str 
     return reply
 
 
+def conditions_of(request: HttpRequest) -> Conditions:
+    return Conditions(request.headers.get("If-Match", ""), request.headers.get("If-None-Match", ""))
+
+
 def unchanged(request: HttpRequest, etag: str) -> HttpResponse | None:
     """304 where the client has this very version. An answer that carries a streaming message is never unchanged."""
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")}
-    if etag not in known or etag.endswith(f'{STREAMING_MARK}"'):
+    if etag not in tags_of(request.headers.get("If-None-Match", "")) or etag.endswith(f'{STREAMING_MARK}"'):
         return None
     reply = HttpResponse(status=304)
     reply["ETag"], reply["Cache-Control"] = etag, "private, no-cache"

@@ -3,8 +3,7 @@ from ninja import Query, Router
 
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import json_reply, refusals
-from sessions_app.errors import Invalid
-from sessions_app.schemas.common import LIMIT
+from sessions_app.schemas.common import LIMIT, read_number
 from sessions_app.schemas.search import HitList
 from sessions_app.services.searching import search
 
@@ -15,7 +14,5 @@ WORDS: str = Query(..., min_length=1, max_length=200, description="Found anywher
 @router.get("/search", response={200: HitList, **refusals()}, operation_id="search")
 def find(request: HttpRequest, q: str = WORDS, cursor: str | None = None, limit: int = LIMIT) -> HttpResponse:
     """Over all own sessions: titles first, then live messages, the newest first. Under three characters titles only."""
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise Invalid("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"})
-    page = search(caller=caller_of(request), text=q, before=None if cursor is None else int(cursor), limit=limit)
+    page = search(caller=caller_of(request), text=q, before=read_number(cursor), limit=limit)
     return json_reply({"items": [hit.as_json() for hit in page.hits], "next": page.next})

@@ -6,8 +6,8 @@ from ninja import Router
 from sessions_app.api.caller import caller_of
 from sessions_app.api.replies import MUST_BE_NEW, json_reply, refusals, takes, unchanged
 from sessions_app.errors import PreconditionRequired
-from sessions_app.queries.projects import get_project
-from sessions_app.queries.sessions import get_session, list_sessions, parse_id
+from sessions_app.queries.projects import get_project, project_uuid
+from sessions_app.queries.sessions import get_session, list_sessions, session_uuid
 from sessions_app.queries.windows import window_of
 from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
 from sessions_app.schemas.sessions import SessionIn, SessionList, SessionOut, SessionPatch, SessionPut, SessionWithMessages
@@ -34,7 +34,7 @@ def browse(
 ) -> HttpResponse:
     """The project's sessions, the one changed last first. `q`: in titles and texts. `deleted`: those in the trash."""
     caller = caller_of(request)
-    project = get_project(caller=caller, project_id=parse_id(project_id))
+    project = get_project(caller=caller, project_id=project_uuid(project_id))
     if q:
         catch_up()
     found = list_sessions(
@@ -58,7 +58,7 @@ def browse(
 def create(request: HttpRequest, project_id: str, payload: SessionIn) -> HttpResponse:
     """A new session; it becomes the project's current one, and the former is archived."""
     new = sessions.NewSession(payload.title, payload.opening_step, payload.external_id)
-    row = sessions.create_session(caller=caller_of(request), project_id=parse_id(project_id), new=new)
+    row = sessions.create_session(caller=caller_of(request), project_id=project_uuid(project_id), new=new)
     return json_reply(row.as_json(), status=201, etag=row.etag)
 
 
@@ -73,7 +73,7 @@ def put(request: HttpRequest, session_id: str, payload: SessionPut) -> HttpRespo
     if request.headers.get("If-None-Match", "").strip() != "*":
         raise IfNoneMatchNeeded
     new = sessions.NewSession(payload.title, payload.opening_step, payload.external_id)
-    own_id = parse_id(session_id)
+    own_id = session_uuid(session_id)
     row = sessions.create_session_under_id(caller=caller_of(request), session_id=own_id, path=payload.project, new=new)
     return json_reply(row.as_json(), status=201, etag=row.etag)
 
@@ -85,7 +85,7 @@ def put(request: HttpRequest, session_id: str, payload: SessionPut) -> HttpRespo
 )
 def read(request: HttpRequest, session_id: str, messages: bool = True) -> HttpResponse:
     """A session with its live window (`?messages=0`: without)."""
-    row = get_session(caller=caller_of(request), session_id=parse_id(session_id))
+    row = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     if (reply := unchanged(request, row.etag)) is not None:
         return reply
     if not messages:
@@ -98,7 +98,7 @@ def read(request: HttpRequest, session_id: str, messages: bool = True) -> HttpRe
 def update(request: HttpRequest, session_id: str, payload: SessionPatch) -> HttpResponse:
     """Title, opening step, `archived`, or `current: true`; what is left out stays."""
     fields: dict[str, Any] = payload.model_dump(exclude_none=True)
-    row = sessions.update_session(caller=caller_of(request), session_id=parse_id(session_id), fields=fields)
+    row = sessions.update_session(caller=caller_of(request), session_id=session_uuid(session_id), fields=fields)
     return json_reply(row.as_json(), etag=row.etag)
 
 
@@ -106,5 +106,5 @@ def update(request: HttpRequest, session_id: str, payload: SessionPatch) -> Http
 def delete(request: HttpRequest, session_id: str, purge: bool = False) -> HttpResponse:
     """To the trash for 30 days: later saves are refused with 410. `?purge=1` erases it at once."""
     act = purge_session if purge else delete_session
-    act(caller=caller_of(request), session_id=parse_id(session_id))
+    act(caller=caller_of(request), session_id=session_uuid(session_id))
     return HttpResponse(status=204)

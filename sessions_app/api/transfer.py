@@ -8,10 +8,11 @@ from ninja import Router
 from sessions_app.api.caller import caller_of
 from sessions_app.api.messages import answer_of, identity_of
 from sessions_app.api.replies import refusals
-from sessions_app.queries.sessions import parse_id
+from sessions_app.queries.ids import parse_id
+from sessions_app.queries.sessions import session_uuid
 from sessions_app.schemas.transfer import TransferIn, TransferOut
 from sessions_app.services.receipts import Request
-from sessions_app.services.transfer import Transfer, transfer
+from sessions_app.services.transfer import NoTarget, Transfer, transfer
 
 router = Router(tags=["Transfer"])
 
@@ -23,9 +24,9 @@ router = Router(tags=["Transfer"])
 )
 def transfer_session(request: HttpRequest, session_id: str, payload: TransferIn) -> HttpResponse:
     """Copy or move states, messages and opening step to another session, or into a new one (201). What is in the way → 409."""
-    source = parse_id(session_id)
+    source = session_uuid(session_id)
     wanted = Transfer(
-        to_session=None if payload.to_session is None else parse_id(payload.to_session),
+        to_session=None if payload.to_session is None else parse_id(payload.to_session, NoTarget),
         to_project=payload.to_project,
         choice=payload.choice(),
         epoch=payload.epoch,

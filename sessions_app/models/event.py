@@ -1,6 +1,10 @@
+from datetime import timedelta
+
 from django.db import models
 
 from sessions_app.models.sql import now
+
+KEPT_FOR = timedelta(days=7)
 
 
 class EventType(models.TextChoices):

@@ -11,6 +11,8 @@ from sessions_app.models.sql import now
 
 READ, WRITE = "read", "write"
 SCOPES = (READ, WRITE)
+# Ten years.
+MOST_DAYS = 3650
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +25,6 @@ class Caller:
     key_name: str = ""
     scopes: frozenset[str] = frozenset(SCOPES)
     project_id: uuid.UUID | None = None
-
-    @property
-    def may_write(self) -> bool:
-        return WRITE in self.scopes
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -89,6 +87,8 @@ class SocketTicket(models.Model):
     token_sha256 = models.CharField(max_length=64, unique=True, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.ForeignKey(ApiKey, null=True, on_delete=models.CASCADE, related_name="+")
+    # Of the login that asked for it, which the socket does not outlive; empty for a key's.
+    session_key = models.CharField(max_length=40, default="", editable=False)
     expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:

@@ -101,7 +101,10 @@ class ConflictCopy(Content):
 
     class Meta:
         verbose_name_plural = "conflict copies"
-        indexes = [models.Index(fields=["session", "message_id"], name="copy_of_message")]
+        indexes = [
+            models.Index(fields=["session", "message_id"], name="copy_of_message"),
+            models.Index(fields=["session", "created_at", "id"], name="copy_to_settle", condition=models.Q(settled_at=None)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.message_id} ({self.reason})"

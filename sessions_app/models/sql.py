@@ -1,16 +1,63 @@
-"""What hand-written SQL needs to speak to both databases: values as each stores them, times as the API writes them."""
+"""What hand-written SQL needs to speak to both databases: a cursor, values as each stores them, times as the API writes them."""
 
 import json
+import threading
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.utils import CursorWrapper
+
+
+def execute(statement: str, parameters: Sequence[Any] = ()) -> None:
+    _cursor().execute(statement, parameters)
+
+
+def execute_many(statement: str, many_parameters: Sequence[Sequence[Any]]) -> None:
+    _cursor().executemany(statement, many_parameters)
+
+
+def fetch_rows(statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+    """For a few: on PostgreSQL what was found stays in memory until the next statement."""
+    cursor = _cursor()
+    cursor.execute(statement, parameters)
+    return list(cursor.fetchall())
+
+
+def fetch_row(statement: str, parameters: Sequence[Any] = ()) -> Any:
+    """The only row, or None."""
+    found = fetch_rows(statement, parameters)
+    return found[0] if found else None
+
+
+class _Kept(threading.local):
+    cursor: CursorWrapper | None = None
+
+
+_kept = _Kept()
+
+
+def _cursor() -> CursorWrapper:
+    """One a connection, opened once: to open one takes longer than most statements do. What it finds is read at once."""
+    database, cursor = connections[DEFAULT_DB_ALIAS], _kept.cursor
+    if database.queries_logged:
+        return database.cursor()
+    if cursor is None or cursor.db is not database or cursor.connection is not database.connection:
+        cursor = _kept.cursor = database.cursor()
+    return cursor
+
+
+@cache
+def on_postgresql() -> bool:
+    return connection.vendor == "postgresql"
 
 
 def db_uuid(value: uuid.UUID) -> Any:
     """PostgreSQL has a type for it, SQLite keeps 32 hexadecimal digits."""
-    return value if connection.vendor == "postgresql" else value.hex
+    return value if on_postgresql() else value.hex
 
 
 def json_value(value: Any) -> Any:
@@ -19,7 +66,8 @@ def json_value(value: Any) -> Any:
 
 
 def db_time(value: datetime) -> Any:
-    return connection.ops.adapt_datetimefield_value(value)
+    """As Django stores it: SQLite keeps UTC as text."""
+    return value if on_postgresql() else str(value.astimezone(UTC).replace(tzinfo=None))
 
 
 def rfc3339(value: datetime) -> str:
@@ -29,7 +77,7 @@ def rfc3339(value: datetime) -> str:
 
 def rfc3339_sql(column: str) -> str:
     """An SQL expression that answers what `rfc3339` does (NULL stays NULL). Percent signs are doubled for parameters."""
-    if connection.vendor == "postgresql":
+    if on_postgresql():
         return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
     # Not strftime: it rounds, and 59.9996 would read as 60.000.
     return f"(replace(substr({column}, 1, 19), ' ', 'T') || '.' || substr(substr({column}, 21) || '000', 1, 3) || 'Z')"
@@ -37,7 +85,7 @@ def rfc3339_sql(column: str) -> str:
 
 def raw_time_sql(column: str) -> str:
     """For rows by the hundred: an expression whose value `as_rfc3339` turns into what the API writes."""
-    return rfc3339_sql(column) if connection.vendor == "postgresql" else f"CAST({column} AS TEXT)"
+    return rfc3339_sql(column) if on_postgresql() else f"CAST({column} AS TEXT)"
 
 
 def as_rfc3339(value: str) -> str:

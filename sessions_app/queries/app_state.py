@@ -1,11 +1,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import connection
-
 from sessions_app.models import Caller
 from sessions_app.models.app_state import FIRST_PHASE
-from sessions_app.models.sql import json_value
+from sessions_app.models.sql import fetch_row, json_value
 
 DEFAULT_CLIENT = "default"
 
@@ -34,9 +32,7 @@ _FIND = (
 
 def get_app_state(*, caller: Caller, client: str) -> AppStateRow:
     """Where the caller is in this frontend; what a new one starts with where nothing was kept."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [caller.user_id, client])
-        found = cursor.fetchone()
+    found = fetch_row(_FIND, [caller.user_id, client])
     if found is None:
         return AppStateRow(client)
     selected_project, active_phase, recent_projects, rev = found

@@ -4,8 +4,12 @@ import hashlib
 import json
 from typing import Any
 
-from sessions_app.queries.messages import read_json
+from sessions_app.queries.states import read_json
 from sessions_app.redaction import may_hold_secrets, redact
+
+
+class WrongValue(Exception):
+    """A value that this column does not take."""
 
 
 def clean_state(values: dict[str, Any]) -> None:
@@ -16,8 +20,11 @@ def clean_state(values: dict[str, Any]) -> None:
 
 
 def clean_snapshot(values: dict[str, Any]) -> None:
-    """What was taken out of is another payload, and says so by its hash."""
+    """A payload that is not the one that was frozen is refused. What a secret was taken out of is another payload, and says
+    so by its hash."""
     payload = values.get("payload")
+    if not isinstance(payload, str) or hashlib.sha256(payload.encode()).hexdigest() != values.get("sha256"):
+        raise WrongValue(f"the payload of handoff_snapshot {values.get('number')} does not have its sha256")
     values["payload"] = _without_secrets(payload)
     if values["payload"] != payload:
         values["sha256"] = hashlib.sha256(values["payload"].encode()).hexdigest()

@@ -92,10 +92,6 @@ KINDS: list[Kind] = [
 SETTLERS: list[Callable[[uuid.UUID], None]] = []
 
 
-class WrongValue(Exception):
-    """A value that this column does not take."""
-
-
 def register(*kinds: Kind, settle: Callable[[uuid.UUID], None]) -> None:
     """For another app whose rows belong to projects or sessions; called once, when it is ready."""
     KINDS.extend(kinds)

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db.models import Field, ForeignKey
 
-from sessions_app.queries.export_kinds import Kind, WrongValue
+from sessions_app.queries.export_cleaning import WrongValue
+from sessions_app.queries.export_kinds import Kind
 
 # As of every body.
 MAX_DEPTH = 64

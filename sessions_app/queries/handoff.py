@@ -6,15 +6,19 @@ import uuid
 from typing import Any
 
 import orjson
-from django.db import connection
 
 from sessions_app.errors import NotFound
 from sessions_app.models import Caller, Handoff, HandoffSnapshot
-from sessions_app.models.sql import as_rfc3339, db_uuid, raw_time_sql, rfc3339
+from sessions_app.models.sql import as_rfc3339, db_uuid, fetch_row, raw_time_sql, rfc3339
 from sessions_app.queries.projects import get_project
-from sessions_app.queries.states import read_json
+from sessions_app.queries.states import read_json, read_object, stored_object
 
 LISTS = {"decisions": "text", "files": "path", "risks": "text"}
+
+
+class SnapshotNotFound(NotFound):
+    kind = "snapshot"
+    message = "This project has no snapshot with this number. List its snapshots, or freeze the handoff to make one."
 
 
 def get_handoff(*, caller: Caller, project_id: uuid.UUID) -> Handoff:
@@ -30,7 +34,7 @@ def content_of(handoff: Handoff) -> dict[str, Any]:
 
 def _filled(content: str) -> dict[str, Any]:
     """With new empty lists where nothing was written: they are the caller's to change."""
-    return {**{kind: [] for kind in LISTS}, "summary": "", **read_json(content)}
+    return {**{kind: [] for kind in LISTS}, "summary": "", **stored_object(content)}
 
 
 def mark_of(value: Any) -> str:
@@ -57,7 +61,7 @@ def get_snapshot(*, caller: Caller, project_id: uuid.UUID, number: int) -> Hando
     get_project(caller=caller, project_id=project_id)
     found = HandoffSnapshot.objects.filter(project_id=project_id, number=number).first()
     if found is None:
-        raise NotFound
+        raise SnapshotNotFound
     return found
 
 
@@ -101,16 +105,12 @@ def handoff_of(project_id: uuid.UUID) -> dict[str, Any] | None:
         "s.number, s.payload, s.sha256 FROM sessions_app_handoff h LEFT JOIN sessions_app_handoffsnapshot s "
         "ON s.project_id = h.project_id AND s.number = h.last_number WHERE h.project_id = %s"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [db_uuid(project_id)])
-        row = cursor.fetchone()
+    row = fetch_row(sql, [db_uuid(project_id)])
     if row is None:
         return None
     content, rev, updated_at, frozen_at, number, payload, sha256 = row
-    try:
-        live = _filled(content)
-    except ValueError:  # Damaged: it is left out, what was frozen is not.
-        live = {}
+    # Damaged: it is left out, what was frozen is not.
+    live = _filled(content) if read_object(content) is not None else {}
     times = {"updated_at": as_rfc3339(updated_at), "frozen_at": frozen_at and as_rfc3339(frozen_at)}
     frozen: dict[str, Any] | None = None
     if number is not None:

@@ -10,6 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from sessions_app.errors import Unavailable
+from sessions_app.models.sql import on_postgresql
 from sessions_app.store_errors import StoreNotReady
 
 REDIS_SECONDS = 1
@@ -29,7 +30,7 @@ def version() -> str:
 
 def durability() -> dict[str, str] | None:
     """What an acknowledged save rests on, by the database's own word; None while it does not answer."""
-    sqlite = connection.vendor == "sqlite"
+    sqlite = not on_postgresql()
     try:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA synchronous" if sqlite else "SHOW synchronous_commit")

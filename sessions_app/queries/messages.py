@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from sessions_app.models.message import STREAMING_SECONDS, Role, Status
-from sessions_app.models.sql import as_rfc3339, db_uuid, now, raw_time_sql, rfc3339
+from sessions_app.models.sql import as_rfc3339, db_uuid, fetch_row, fetch_rows, now, on_postgresql, raw_time_sql, rfc3339
 
 ROLES, STATUSES = frozenset(Role.values), frozenset(Status.values)
 STREAMING, INTERRUPTED = Status.STREAMING.value, Status.INTERRUPTED.value
@@ -80,27 +80,22 @@ def changed_since(*, session_id: uuid.UUID, epoch: int, rev: int, limit: int) ->
     sql = _select(f"removed = '' AND {condition}", "position")
     rows = _rows(sql, [db_uuid(session_id), epoch, *bounds, 1_000_000])
     gone = f"SELECT message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND removed <> '' AND {condition}"  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(f"{gone} ORDER BY position, message_id", [db_uuid(session_id), epoch, *bounds])
-        removed = [message_id for (message_id,) in cursor.fetchall()]
+    gone_rows = fetch_rows(f"{gone} ORDER BY position, message_id", [db_uuid(session_id), epoch, *bounds])
+    removed = [message_id for (message_id,) in gone_rows]
     return _page(rows, more=last is not None), removed, last
 
 
 def position_of(*, session_id: uuid.UUID, epoch: int, message_id: str) -> int | None:
     """Where a message stands, taken out or not; None where there is none."""
     sql = "SELECT position FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND message_id = %s"
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [db_uuid(session_id), epoch, message_id])
-        row = cursor.fetchone()
+    row = fetch_row(sql, [db_uuid(session_id), epoch, message_id])
     return None if row is None else int(row[0])
 
 
 def _last_rev_of_page(session_id: uuid.UUID, epoch: int, rev: int, limit: int) -> int | None:
     """The rev of the `limit`th change after `rev`, or None where all fit (or all that is left is of that one rev)."""
     sql = "SELECT rev FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND rev > %s ORDER BY rev LIMIT %s"
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [db_uuid(session_id), epoch, rev, limit + 1])
-        revs = [found for (found,) in cursor.fetchall()]
+    revs = [found for (found,) in fetch_rows(sql, [db_uuid(session_id), epoch, rev, limit + 1])]
     return int(revs[limit - 1]) if len(revs) > limit else None
 
 
@@ -108,7 +103,7 @@ def _rows(sql: str, parameters: list[Any]) -> list[Any]:
     """Every row of `sql`. On SQLite as one value: its driver lets other threads in at every row, and a window has hundreds,
     so eight readers at once would spend more time on handing over than on reading."""
     with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
+        if not on_postgresql():
             try:
                 cursor.execute(f"SELECT json_group_array(json_array({_ROW})) FROM ({sql})", parameters)  # noqa: S608
                 rows: list[Any] = orjson.loads(cursor.fetchone()[0])
@@ -168,8 +163,11 @@ def _streaming_since() -> str:
     return rfc3339(now() - timedelta(seconds=STREAMING_SECONDS))
 
 
-def read_json(stored: str) -> Any:
-    """The fast reader knows no whole number beyond a float; the slow one does."""
+def quick_json(stored: str) -> Any:
+    """For a look at what is stored, not for writing it anew: whole numbers beyond 64 bits come out rounded.
+
+    The fast reader knows no number beyond a float at all; the slow one does.
+    """
     try:
         return orjson.loads(stored)
     except ValueError:
@@ -188,7 +186,7 @@ def _put_extras(item: dict[str, Any], extras: list[str | None]) -> bool:
             item[name] = stored
             continue
         try:
-            value = read_json(stored)
+            value = quick_json(stored)
         except (ValueError, RecursionError):
             return False
         if name == "parts" and not (isinstance(value, list) and all(isinstance(part, dict) for part in value)):

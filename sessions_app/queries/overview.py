@@ -10,10 +10,12 @@ from django.db.models import Count, Max
 from django.db.models.functions import TruncDate
 
 from sessions_app.models import Caller, ChatSession, Event, Project
+from sessions_app.models.event import KEPT_FOR
 from sessions_app.models.sql import now
 from sessions_app.queries.projects import list_projects
 
-DAYS = 14
+# What the log can tell.
+DAYS = KEPT_FOR.days
 LIVE = timedelta(seconds=10)
 # What other contexts count in projects, by a name of theirs; put here when they are ready.
 COUNTS: dict[str, Callable[[list[uuid.UUID]], dict[uuid.UUID, int]]] = {}
@@ -22,7 +24,7 @@ NOTHING = (0, datetime.min.replace(tzinfo=UTC))
 
 @dataclass(frozen=True, slots=True)
 class ProjectOverview:
-    """`activity`: events a day, the oldest of 14 days first. `live`: something happened just now. `counts`: by others."""
+    """`activity`: events a day, the oldest of the last 7 days first. `live`: something happened just now. `counts`: by others."""
 
     project: Project
     current: ChatSession | None

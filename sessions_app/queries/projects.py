@@ -7,17 +7,28 @@ from typing import Any
 from sessions_app.errors import Gone, NotFound
 from sessions_app.models import Caller, Project
 from sessions_app.models.sql import rfc3339
+from sessions_app.queries.ids import parse_id
+
+
+class ProjectNotFound(NotFound):
+    kind = "project"
+    message = "You have no project with this id. List your projects, or look one up by its path; a key may be limited to one."
 
 
 class ProjectDeleted(Gone):
     code, message = "project_deleted", "This project is in the trash. Bring it back to use it."
 
 
+def project_uuid(text: str) -> uuid.UUID:
+    """A project's id out of an address."""
+    return parse_id(text, ProjectNotFound)
+
+
 def get_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
     """One of the caller's projects; in the trash → 410."""
     project = Project.objects.visible_to(caller).filter(id=project_id).first()
     if project is None:
-        raise NotFound
+        raise ProjectNotFound
     if project.deleted_at is not None:
         raise ProjectDeleted
     return project
@@ -27,7 +38,7 @@ def get_trashed(*, caller: Caller, project_id: uuid.UUID) -> Project:
     """One of the caller's projects that is in the trash."""
     project = Project.objects.visible_to(caller).filter(id=project_id, deleted_at__isnull=False).first()
     if project is None:
-        raise NotFound
+        raise ProjectNotFound
     return project
 
 

@@ -39,10 +39,13 @@ def list_removed(*, session_id: uuid.UUID, epoch: int, before: int | None, limit
     return RemovedPage([_shape(message, cleared) for message in found[:limit]], following)
 
 
-def list_conflicts(*, session_id: uuid.UUID) -> list[dict[str, Any]]:
-    """The copies that nobody has settled yet, the oldest first, each with what stands in its place now."""
-    copies = list(ConflictCopy.objects.filter(session_id=session_id, settled_at=None).order_by("created_at", "id"))
-    return [_copy_shape(copy) for copy in copies]
+def list_conflicts(*, session_id: uuid.UUID, after: tuple[datetime, uuid.UUID] | None, limit: int) -> list[ConflictCopy]:
+    """Up to `limit + 1` copies that nobody has settled yet, the oldest first."""
+    copies = ConflictCopy.objects.filter(session_id=session_id, settled_at=None)
+    if after is not None:
+        at, copy_id = after
+        copies = copies.filter(Q(created_at__gt=at) | Q(created_at=at, id__gt=copy_id))
+    return list(copies.order_by("created_at", "id")[: limit + 1])
 
 
 def _recent(at: datetime) -> bool:
@@ -60,7 +63,7 @@ def _shape(message: Message, cleared: dict[int, datetime]) -> dict[str, Any]:
     }
 
 
-def _copy_shape(copy: ConflictCopy) -> dict[str, Any]:
+def conflict_json(copy: ConflictCopy) -> dict[str, Any]:
     return {
         "copy_id": str(copy.id),
         **_content(copy),

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
 
 from sessions_app.errors import NotFound
 from sessions_app.models import Caller
-from sessions_app.models.sql import json_value, rfc3339_sql
+from sessions_app.models.sql import fetch_row, json_value, rfc3339_sql
 from sessions_app.queries.app_state import AppStateRow, get_app_state
 from sessions_app.queries.handoff import handoff_of
 from sessions_app.queries.sessions import SessionRow, as_uuid, session_columns, session_row
@@ -68,9 +67,7 @@ def find_resume(*, caller: Caller, path: str, client: str) -> Resume:
         f"{session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON s.id = p.current_session_id "
         "WHERE p.owner_id = %s AND p.path = %s AND p.deleted_at IS NULL AND s.deleted_at IS NULL"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [caller.user_id, path])
-        values = cursor.fetchone()
+    values = fetch_row(sql, [caller.user_id, path])
     if values is None:
         raise NothingSaved
     event_seq, name, created_at, count, last_at, settings, updated_at, *session = values

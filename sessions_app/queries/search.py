@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import F, Max, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from sessions_app.models import Caller, ChatSession, Message
 from sessions_app.models.message import Removal
-from sessions_app.models.sql import rfc3339
+from sessions_app.models.sql import fetch_rows, on_postgresql, rfc3339
 
 TRIGRAM = 3
 BEFORE, AFTER = 60, 120
@@ -69,10 +68,11 @@ class Hit:
 def search_titles(*, caller: Caller, text: str, limit: int = TITLES) -> list[Hit]:
     """Own sessions whose titles have the words, the newest first."""
     sessions: list[ChatSession]
-    if connection.vendor == "sqlite" and len(text) >= TRIGRAM:
+    if not on_postgresql() and len(text) >= TRIGRAM:
         ids = [uuid.UUID(found) for found in _newest(_TITLES, caller, text, None, limit)]
         found = ChatSession.objects.select_related("project").in_bulk(ids)
-        sessions = [found[session_id] for session_id in ids]
+        # What was erased between the two statements is no hit.
+        sessions = [found[session_id] for session_id in ids if session_id in found]
     else:
         own = ChatSession.objects.visible_to(caller).alive().select_related("project")
         sessions = list(own.filter(title_matches(text)).order_by("-created_at", "id")[:limit])
@@ -83,8 +83,8 @@ def search_messages(*, caller: Caller, text: str, before: int | None = None, lim
     """Live messages of own sessions that have the words, the newest first, and where the next page begins."""
     if len(text) < TRIGRAM:
         return [], None
-    own = Message.objects.select_related("session__project")
-    if connection.vendor == "sqlite":
+    own = Message.objects.select_related("session__project").defer("parts", "metadata", "raw")
+    if not on_postgresql():
         own = own.filter(pk__in=_newest(_TEXTS, caller, text, before, limit + 1))
     else:
         sessions = ChatSession.objects.visible_to(caller).alive()
@@ -107,13 +107,13 @@ def newest_hits(*, session_ids: list[uuid.UUID], text: str) -> dict[uuid.UUID, H
 def matching_messages(text: str, messages: QuerySet[Message] | None = None) -> QuerySet[Message]:
     """The live ones of these messages (None: of all, whosever) that have the words."""
     live = (Message.objects.all() if messages is None else messages).filter(removed=Removal.NONE, epoch=F("session__epoch"))
-    if connection.vendor == "postgresql":
+    if on_postgresql():
         return live.filter(text__icontains=text)
     return live.filter(pk__in=RawSQL(*_rowids("text", text)), text__iregex=re.escape(text))  # noqa: S611 - the words are a parameter
 
 
 def title_matches(text: str) -> Q:
-    if connection.vendor == "postgresql" or len(text) < TRIGRAM:
+    if on_postgresql() or len(text) < TRIGRAM:
         return Q(title__icontains=text)
     numbers, parameters = _rowids("title", text)
     ids = f"SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers})"  # noqa: S608 - our own SQL
@@ -134,9 +134,7 @@ def _newest(found: str, caller: Caller, text: str, before: int | None, limit: in
     pattern, project = f"(?i){re.escape(text)}", caller.project_id and caller.project_id.hex
     trigrams = " AND ".join(_trigrams(text))
     parameters: list[Any] = [trigrams, BIGGEST if before is None else before, pattern, caller.user_id, project, project, limit]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return [found_id for (found_id,) in cursor.fetchall()]
+    return [found_id for (found_id,) in fetch_rows(sql, parameters)]
 
 
 def _rowids(kind: str, text: str) -> tuple[str, list[str]]:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from sessions_app.errors import Gone, NotFound
 from sessions_app.models import Caller, ChatSession
-from sessions_app.models.sql import db_uuid, rfc3339, rfc3339_sql
+from sessions_app.models.sql import db_uuid, fetch_row, rfc3339, rfc3339_sql
+from sessions_app.queries.ids import parse_id
 from sessions_app.queries.search import sessions_with
 from sessions_app.queries.store import incarnation
 
@@ -19,6 +18,11 @@ _LIST_FIELDS = (
 )  # fmt: skip
 _PLAIN = "s.id, s.external_id, s.title, s.opening_step, s.schema_version, s.epoch, s.rev, s.message_count, s.size_bytes"
 _TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
+
+
+class SessionNotFound(NotFound):
+    kind = "session"
+    message = "You have no session with this id. List the sessions of its project, or resume the project by its path."
 
 
 class SessionDeleted(Gone):
@@ -72,12 +76,9 @@ class SessionRow:
         }
 
 
-def parse_id(text: str) -> uuid.UUID:
-    """An id out of an address. What is no UUID cannot be anyone's: not found, like any unknown one."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None
+def session_uuid(text: str) -> uuid.UUID:
+    """A session's id out of an address."""
+    return parse_id(text, SessionNotFound)
 
 
 def session_columns() -> str:
@@ -105,14 +106,12 @@ def get_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
         f"SELECT p.deleted_at, {session_columns()} FROM sessions_app_chatsession s "  # noqa: S608 - constants only
         "JOIN sessions_app_project p ON p.id = s.project_id WHERE s.id = %s AND p.owner_id = %s"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [db_uuid(session_id), caller.user_id])
-        values = cursor.fetchone()
+    values = fetch_row(sql, [db_uuid(session_id), caller.user_id])
     if values is None:
-        raise NotFound
+        raise SessionNotFound
     row = session_row(values[1:])
     if caller.project_id not in {None, row.project_id}:
-        raise NotFound
+        raise SessionNotFound
     if row.deleted_at is not None or values[0] is not None:
         raise SessionDeleted
     return row

@@ -5,13 +5,15 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
+from sessions_app.models.sql import on_postgresql
+
 
 @contextmanager
 def one_moment() -> Iterator[None]:
     """Reads inside see the store as it was at the first of them; nobody's writes wait for it."""
     if connection.in_atomic_block:
         yield
-    elif connection.vendor == "postgresql":
+    elif on_postgresql():
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield

@@ -6,18 +6,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django.db import connection
 
 from sessions_app.errors import NotFound
 from sessions_app.models import AgentState, AgentStateVersion, AiState, AiStateVersion, Caller, ChatSession, PendingAction
-from sessions_app.models.sql import as_rfc3339, db_uuid, raw_time_sql, rfc3339
+from sessions_app.models.sql import as_rfc3339, db_uuid, fetch_rows, raw_time_sql, rfc3339
+from sessions_app.queries.messages import quick_json
 from sessions_app.queries.sessions import get_session
 from sessions_app.queries.store import incarnation
 
 
 def read_json(stored: str) -> Any:
-    """With whole numbers of any size exact, which the faster reader would turn into floats."""
+    """With whole numbers of any size exact, which the faster reader would turn into floats (`queries.messages.quick_json`)."""
     return json.loads(stored)
+
+
+def stored_object(stored: str | None) -> dict[str, Any]:
+    """What a state holds; empty where there is none, or where what is stored is damaged."""
+    return read_json(stored) if stored is not None and read_object(stored) is not None else {}
 
 
 def joined(content: str, **more: Any) -> bytes:
@@ -32,37 +37,74 @@ def state_etag(rev: int) -> str:
 
 
 def agent_json(state: AgentState) -> bytes:
-    return joined(state.content or "{}", saved_at=rfc3339(state.saved_at), rev=state.rev)
+    return joined(_whole(state.content), saved_at=rfc3339(state.saved_at), rev=state.rev)
 
 
 def ai_json(state: AiState) -> bytes:
-    return joined(state.content or "{}", ai_id=state.ai_id, updated_at=rfc3339(state.updated_at), rev=state.rev)
+    return _ai_json(state, _whole(state.content))
+
+
+def sound_ai_json(states: list[AiState]) -> list[bytes]:
+    """Those that are damaged are left out."""
+    return [_ai_json(state, state.content) for state in states if state.content and read_object(state.content) is not None]
+
+
+def _ai_json(state: AiState, content: str) -> bytes:
+    return joined(content, ai_id=state.ai_id, updated_at=rfc3339(state.updated_at), rev=state.rev)
+
+
+class AgentStateNotFound(NotFound):
+    kind, message = "agent state", "This session has no agent state. PUT one to make it."
+
+
+class Damaged(NotFound):
+    code, message = "damaged", "What is stored here is damaged. Restore a version of its history, or save it anew."
+
+
+class ActionNotFound(NotFound):
+    kind = "pending action"
+    message = "This session has no pending action with this id. Read the agent state for the one that is asked."
+
+
+class AiStateNotFound(NotFound):
+    kind, message = "AI state", "No AI of this name has a state in this session. List the session's AI states."
+
+
+class VersionNotFound(NotFound):
+    kind, message = "version", "No version with this rev is kept. List the history for those that are."
+
+
+def _whole(content: str | None) -> str:
+    if content is not None and read_object(content) is None:
+        raise Damaged
+    return content or "{}"
 
 
 def get_agent_state(*, caller: Caller, session_id: uuid.UUID) -> AgentState:
     get_session(caller=caller, session_id=session_id)
     found = AgentState.objects.filter(session_id=session_id, content__isnull=False).first()
     if found is None:
-        raise NotFound
+        raise AgentStateNotFound
     return found
 
 
 def agent_history(*, caller: Caller, session_id: uuid.UUID) -> list[AgentStateVersion]:
-    """What transfers took the place of, the newest first; a deleted state's too."""
+    """What transfers took the place of, the newest first; a deleted state's too. What is damaged cannot be restored: left out."""
     get_session(caller=caller, session_id=session_id)
-    return list(AgentStateVersion.objects.filter(state__session_id=session_id).order_by("-rev"))
+    rows = AgentStateVersion.objects.filter(state__session_id=session_id).order_by("-rev")
+    return [row for row in rows if read_object(row.content) is not None]
 
 
 def get_action(*, caller: Caller, session_id: uuid.UUID, action_id: str) -> PendingAction:
     get_session(caller=caller, session_id=session_id)
     found = PendingAction.objects.filter(session_id=session_id, action_id=action_id).first()
     if found is None:
-        raise NotFound
+        raise ActionNotFound
     return found
 
 
 def list_ai_states(*, caller: Caller, session_id: uuid.UUID, after: str = "", limit: int = 50) -> list[AiState]:
-    """By `ai_id`; one more than `limit` where there are more."""
+    """By `ai_id`; one more than `limit` where there are more. A damaged one is among them."""
     get_session(caller=caller, session_id=session_id)
     rows = AiState.objects.filter(session_id=session_id, content__isnull=False, ai_id__gt=after)
     return list(rows.order_by("ai_id")[: limit + 1])
@@ -72,14 +114,15 @@ def get_ai_state(*, caller: Caller, session_id: uuid.UUID, ai_id: str, deleted: 
     get_session(caller=caller, session_id=session_id)
     found = AiState.objects.filter(session_id=session_id, ai_id=ai_id).first()
     if found is None or (found.content is None and not deleted):
-        raise NotFound
+        raise AiStateNotFound
     return found
 
 
 def ai_history(*, caller: Caller, session_id: uuid.UUID, ai_id: str) -> list[AiStateVersion]:
-    """The newest first; a deleted state's history too."""
+    """The newest first; a deleted state's history too. What is damaged is left out."""
     state = get_ai_state(caller=caller, session_id=session_id, ai_id=ai_id, deleted=True)
-    return list(AiStateVersion.objects.filter(state=state).order_by("-rev"))
+    rows = AiStateVersion.objects.filter(state=state).order_by("-rev")
+    return [row for row in rows if read_object(row.content) is not None]
 
 
 def held_in(session_id: uuid.UUID, limit: int = 50) -> tuple[AgentState | None, list[AiState]]:
@@ -110,24 +153,22 @@ def states_of(session_id: uuid.UUID) -> States:
         "WHERE session_id = %s AND content IS NOT NULL ORDER BY 1"
     )
     states = States()
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [db_uuid(session_id), db_uuid(session_id)])
-        for ai_id, content, rev, at in cursor.fetchall():
-            value = read_object(content)
-            if value is None:
-                continue
-            if ai_id:
-                states.ais.append(orjson.Fragment(joined(content, ai_id=ai_id, updated_at=as_rfc3339(at), rev=rev)))
-            else:
-                states.agent = orjson.Fragment(joined(content, saved_at=as_rfc3339(at), rev=rev))
-                states.has_plan = bool(value.get("plan"))
+    for ai_id, content, rev, at in fetch_rows(sql, [db_uuid(session_id), db_uuid(session_id)]):
+        value = read_object(content)
+        if value is None:
+            continue
+        if ai_id:
+            states.ais.append(orjson.Fragment(joined(content, ai_id=ai_id, updated_at=as_rfc3339(at), rev=rev)))
+        else:
+            states.agent = orjson.Fragment(joined(content, saved_at=as_rfc3339(at), rev=rev))
+            states.has_plan = bool(value.get("plan"))
     return states
 
 
 def read_object(content: str) -> dict[str, Any] | None:
     """None where it is no JSON object any more: a damaged row never spoils a page or a bundle."""
     try:
-        value = orjson.loads(content)
-    except ValueError:
+        value = quick_json(content)
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -3,11 +3,11 @@
 import base64
 import binascii
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ninja import Query, Schema
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sessions_app.errors import Invalid
 from sessions_app.models.sql import rfc3339
@@ -19,10 +19,20 @@ LIMIT: int = Query(50, ge=1, le=500)  # type: ignore[type-arg]
 REDACTED: dict[str, int] = Field(description="How many secrets of which kind were taken out before it was stored.")
 
 
-class In(Schema):
-    """A body. Types are not guessed ("1" is no number); fields that we do not know are left alone."""
+class In(BaseModel):
+    """A body, or a part of one. Types are not guessed ("1" is no number), and a field that we do not know is refused: it would be
+    lost without a word.
 
-    model_config = ConfigDict(strict=True, extra="ignore")
+    Not Ninja's Schema, which takes any value for an object and loses the fields that it does not know.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Tolerant(In):
+    """What must not be refused for a field too many: words that a newer client saves, reports as other tools make them."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 class ErrorBody(Schema):
@@ -37,6 +47,20 @@ class Error(Schema):
     error: ErrorBody
 
 
+class ForeignCursor(Invalid):
+    def __init__(self) -> None:
+        super().__init__("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"})
+
+
+def read_number(cursor: str | None, *, digits: int = 18) -> int | None:
+    """The place after which a list goes on that counts its rows; what we did not make is refused."""
+    if not cursor:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= digits):
+        raise ForeignCursor
+    return int(cursor)
+
+
 def make_cursor(at: datetime | str, row_id: uuid.UUID) -> str:
     moment = at if isinstance(at, str) else rfc3339(at)
     return base64.urlsafe_b64encode(f"{moment} {row_id}".encode()).decode().rstrip("=")
@@ -48,6 +72,9 @@ def read_cursor(cursor: str | None) -> tuple[datetime, uuid.UUID] | None:
         return None
     try:
         moment, row_id = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode().split(" ")
-        return datetime.fromisoformat(moment), uuid.UUID(row_id)
-    except (ValueError, binascii.Error, UnicodeDecodeError):
-        raise Invalid("This cursor is not one of ours. Use `next` as it was given.", details={"field": "cursor"}) from None
+        at = datetime.fromisoformat(moment)
+        if at.tzinfo is None:
+            raise ForeignCursor
+        return at.astimezone(UTC), uuid.UUID(row_id)
+    except (ValueError, OverflowError, binascii.Error, UnicodeDecodeError):
+        raise ForeignCursor from None

@@ -5,14 +5,15 @@ from typing import Annotated, Any, Self
 from ninja import Schema
 from pydantic import Field, model_validator
 
-from sessions_app.schemas.common import REDACTED
-from sessions_app.schemas.states import Exact, LongText, StateId
+from sessions_app.errors import Invalid
+from sessions_app.schemas.common import REDACTED, In
+from sessions_app.schemas.states import LongText, StateId
 
 Words = Annotated[str, Field(min_length=1, max_length=10_000)]
 Short = Annotated[str, Field(max_length=10_000)]
 
 
-class Item(Exact):
+class Item(In):
     id: StateId | None = None
 
 
@@ -31,7 +32,7 @@ class Risk(Item):
     text: Words
 
 
-class ItemPatch(Exact):
+class ItemPatch(In):
     text: Words | None = None
     path: Words | None = None
     rationale: Short | None = None
@@ -42,11 +43,13 @@ class ItemPatch(Exact):
         """What was given of this kind's fields. The words themselves can be changed, not taken out."""
         models: dict[str, type[Item]] = {"decisions": Decision, "files": File, "risks": Risk}
         given = self.model_dump(exclude_unset=True)
-        kept = {name: value for name, value in given.items() if name in models[kind].model_fields}
-        return {name: value for name, value in kept.items() if value is not None or name not in {"text", "path"}}
+        if strange := sorted(given.keys() - models[kind].model_fields.keys()):
+            reason = f"An item of {kind} has no such field."
+            raise Invalid(details={"fields": [{"field": name, "reason": reason} for name in strange]})
+        return {name: value for name, value in given.items() if value is not None or name not in {"text", "path"}}
 
 
-class HandoffPatch(Exact):
+class HandoffPatch(In):
     # By factories, so that no description tells of a default: what is left out stays as it is.
     decisions: list[Decision] = Field(default_factory=list)
     files: list[File] = Field(default_factory=list)

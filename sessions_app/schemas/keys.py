@@ -4,6 +4,7 @@ from ninja import Schema
 from pydantic import Field
 
 from sessions_app.models import ApiKey
+from sessions_app.models.key import MOST_DAYS
 from sessions_app.models.sql import rfc3339
 from sessions_app.schemas.common import In
 from sessions_app.schemas.projects import Path
@@ -13,7 +14,7 @@ class KeyIn(In):
     name: Annotated[str, Field(max_length=100)] = ""
     scopes: Annotated[list[Literal["read", "write"]], Field(min_length=1, max_length=2)] = ["read", "write"]
     project: Path | None = None
-    days: Annotated[int, Field(ge=1, le=3650)] | None = None
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
 
 
 class KeyOut(Schema):

@@ -100,6 +100,9 @@ class SettleIn(In):
 class ForkIn(In):
     """With `writer_id` and `seq`, the same fork asked for again is answered with the session that it made."""
 
+    epoch: (
+        Annotated[int, Field(ge=1, le=BIGGEST, description="As a writer's requests carry it; it decides nothing here.")] | None
+    ) = None
     writer_id: WriterId | None = None
     seq: Seq | None = None
     up_to: Annotated[str, Field(max_length=MESSAGE_ID_LENGTH)] | None = None

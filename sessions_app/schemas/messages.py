@@ -1,10 +1,10 @@
 from typing import Annotated, Any
 
 from ninja import Query, Schema
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from sessions_app.models.message import FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, WRITER_ID_LENGTH, Role, Status
-from sessions_app.schemas.common import In
+from sessions_app.schemas.common import In, Tolerant
 
 BIGGEST = 2**53 - 1
 # Of the log and of revs: what is left out is none.
@@ -20,9 +20,6 @@ Seq = Annotated[int, Field(ge=1, le=BIGGEST, description="Counts this writer's r
 
 class WriterIn(In):
     """Who writes, and which of their requests this is."""
-
-    # Unknown fields are part of "the same body".
-    model_config = ConfigDict(strict=True, extra="allow")
 
     epoch: Annotated[int, Field(ge=1, le=BIGGEST)]
     writer_id: WriterId
@@ -67,7 +64,7 @@ Op = Annotated[
 Sent = Annotated[Any, WithJsonSchema(_object(["id", "role"], **_MESSAGE))]
 
 
-class ChangesIn(WriterIn):
+class ChangesIn(WriterIn, Tolerant):
     base_rev: Counter = Field(
         0,
         description=(
@@ -82,7 +79,7 @@ class ChangesIn(WriterIn):
     opening_step: OpeningStepChange | None = None
 
 
-class WholeSessionIn(WriterIn):
+class WholeSessionIn(WriterIn, Tolerant):
     base_rev: Counter = 0
     messages: list[Sent] = Field(description="Messages as in an upsert; those left out stay, or go with `?mode=replace`.")
     opening_step: OpeningStepChange | None = None

@@ -22,6 +22,8 @@ class ProjectPatch(In):
     @field_validator("settings")
     @classmethod
     def _known_redaction(cls, settings: dict[str, Any] | None) -> dict[str, Any] | None:
+        if unknown := sorted((settings or {}).keys() - {"redaction"}):
+            raise ValueError(f"there is no setting {unknown[0][:64]!r}")
         mode = (settings or {}).get("redaction", DEFAULT_REDACTION)
         if mode not in REDACTION_MODES:
             raise ValueError(f"redaction is one of {', '.join(REDACTION_MODES)}")

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 from ninja import Schema
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from sessions_app.errors import Invalid
 from sessions_app.models.state import MOST_TODOS, NOTES_LENGTH, STATE_ID_LENGTH
@@ -26,14 +26,8 @@ def _moment(text: str) -> str:
 Moment = Annotated[str, AfterValidator(_moment)]
 
 
-class Exact(BaseModel):
-    """Not Ninja's Schema, which takes any value for an object and loses the fields that it does not know."""
-
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-
-class Kept(Exact):
-    model_config = ConfigDict(strict=True, extra="allow")
+class Kept(In):
+    model_config = ConfigDict(extra="allow")
 
 
 class PlanStep(Kept):
@@ -60,7 +54,7 @@ class PendingActionIn(Kept):
     expires_at: Moment | None = None
 
 
-class AgentStateIn(Exact):
+class AgentStateIn(In):
     context: Any = None
     pr_data: Any = None
     plan: Plan | None = None
@@ -123,7 +117,7 @@ class Todo(Kept):
     activeForm: Annotated[str, Field(max_length=10_000)] = ""
 
 
-class AiStateIn(Exact):
+class AiStateIn(In):
     todos: Annotated[list[Todo], Field(max_length=MOST_TODOS)] | None = None
     working_notes: LongText | None = None
     context_summary: LongText | None = None

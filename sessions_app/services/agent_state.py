@@ -9,13 +9,17 @@ from sessions_app.models import AgentState, AgentStateVersion, Caller
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.models.state import OVERWRITTEN_KEPT
-from sessions_app.queries.states import read_json
+from sessions_app.queries.states import AgentStateNotFound, VersionNotFound, read_json, read_object, stored_object
 from sessions_app.redaction import Redacted, redact
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import LockedSession, lock_session
 from sessions_app.services.pending_actions import ask, ask_there
 from sessions_app.services.writing import write
+
+
+class StepNotFound(NotFound):
+    kind, message = "plan step", "The plan has no step with this id. Read the agent state for the plan's steps."
 
 
 def save_agent_state(
@@ -29,7 +33,7 @@ def save_agent_state(
         state = find_agent_state(session_id)
         made = state.content is None
         conditions.check(None if made else state.rev)
-        kept = read_json(state.content) if keep and state.content is not None else {}
+        kept = stored_object(state.content) if keep else {}
         content = {name: value for name, value in {**kept, **clean}.items() if value is not None}
         if clean.get("pending_action") is not None:
             content["pending_action"] = ask(session_id=session_id, action=clean["pending_action"])
@@ -43,7 +47,7 @@ def delete_agent_state(*, caller: Caller, session_id: uuid.UUID, conditions: Con
         session = lock_session(caller=caller, session_id=session_id)
         state = find_agent_state(session_id)
         if state.content is None:
-            raise NotFound
+            raise AgentStateNotFound
         conditions.check(state.rev)
         _store(caller, session, state, None)
 
@@ -59,11 +63,11 @@ def patch_step(
     def work() -> tuple[AgentState, Redacted]:
         session = lock_session(caller=caller, session_id=session_id)
         state = find_agent_state(session_id)
-        content = {} if state.content is None else read_json(state.content)
+        content = stored_object(state.content)
         steps = content.get("plan", {}).get("steps", [])
         step = next((step for step in steps if step["id"] == step_id), None)
         if step is None:
-            raise NotFound
+            raise StepNotFound
         conditions.check(state.rev)
         step.update(clean)
         return _store(caller, session, state, content), redacted
@@ -78,8 +82,8 @@ def restore_agent_state(*, caller: Caller, session_id: uuid.UUID, rev: int) -> A
         session = lock_session(caller=caller, session_id=session_id)
         state = find_agent_state(session_id)
         version = AgentStateVersion.objects.filter(state_id=state.pk, rev=rev).first()
-        if version is None:
-            raise NotFound
+        if version is None or read_object(version.content) is None:
+            raise VersionNotFound
         content = read_json(version.content)
         if "pending_action" in content:
             content["pending_action"] = ask_there(session_id=session_id, action=content["pending_action"])

@@ -4,12 +4,11 @@ import uuid
 from typing import Any
 
 from sessions_app import events
-from sessions_app.errors import NotFound
 from sessions_app.models import AiState, AiStateVersion, Caller
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
 from sessions_app.models.state import HISTORY_LENGTH
-from sessions_app.queries.states import read_json
+from sessions_app.queries.states import AiStateNotFound, VersionNotFound, read_json, read_object, stored_object
 from sessions_app.redaction import Redacted, redact
 from sessions_app.services.conditions import ANY, Conditions
 from sessions_app.services.json_text import json_text
@@ -35,7 +34,7 @@ def save_ai_state(
         state = find_ai_state(session_id, ai_id)
         made = state.content is None
         conditions.check(None if made else state.rev)
-        kept = {} if state.content is None else read_json(state.content)
+        kept = stored_object(state.content)
         if not keep:  # Where it came from is a fact, not a field that a save leaves out.
             kept = {name: value for name, value in kept.items() if name in PROVENANCE}
         content = {name: value for name, value in {**kept, **clean}.items() if value is not None}
@@ -53,7 +52,7 @@ def delete_ai_state(*, caller: Caller, session_id: uuid.UUID, ai_id: str, condit
         session = lock_session(caller=caller, session_id=session_id)
         state = find_ai_state(session_id, ai_id)
         if state.content is None:
-            raise NotFound
+            raise AiStateNotFound
         conditions.check(state.rev)
         store_ai_state(state, None)
         _tell(caller, session, state)
@@ -68,8 +67,8 @@ def restore_ai_state(*, caller: Caller, session_id: uuid.UUID, ai_id: str, rev: 
         session = lock_session(caller=caller, session_id=session_id)
         state = find_ai_state(session_id, ai_id)
         version = AiStateVersion.objects.filter(state_id=state.pk, rev=rev).first()
-        if version is None:
-            raise NotFound
+        if version is None or read_object(version.content) is None:
+            raise VersionNotFound
         store_ai_state(state, read_json(version.content))
         _tell(caller, session, state)
         return state

@@ -5,11 +5,10 @@ whether there is anything to do, so a session below the cap costs no statement.
 """
 
 from django.conf import settings
-from django.db import connection
 
 from sessions_app.errors import Conflict
 from sessions_app.models.message import Removal
-from sessions_app.models.sql import db_time, db_uuid, now
+from sessions_app.models.sql import db_time, db_uuid, execute, fetch_rows, now
 from sessions_app.services.locking import LockedSession
 
 # A cap that was lowered is reached save by save, so that no single one pays for a long session.
@@ -30,14 +29,12 @@ def drop_oldest(session: LockedSession) -> list[str]:
     above = session.message_count - settings.SESSION_CAP
     if not settings.SESSION_CAP or above <= 0:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(_OLDEST, [db_uuid(session.id), session.epoch, min(above, MOST_AT_ONCE)])
-        oldest = cursor.fetchall()
-        keys = [pk for pk, _, _ in oldest]
-        # Who wrote it last stays: a late save of theirs is still told from another writer's.
-        update = "UPDATE sessions_app_message SET removed = %s, rev = %s, ver = ver + 1, updated_at = %s WHERE id IN "
-        marks = ", ".join(["%s"] * len(keys))
-        cursor.execute(f"{update}({marks})", [Removal.DROPPED.value, session.rev, db_time(now()), *keys])
+    oldest = fetch_rows(_OLDEST, [db_uuid(session.id), session.epoch, min(above, MOST_AT_ONCE)])
+    keys = [pk for pk, _, _ in oldest]
+    # Who wrote it last stays: a late save of theirs is still told from another writer's.
+    update = "UPDATE sessions_app_message SET removed = %s, rev = %s, ver = ver + 1, updated_at = %s WHERE id IN "
+    marks = ", ".join(["%s"] * len(keys))
+    execute(f"{update}({marks})", [Removal.DROPPED.value, session.rev, db_time(now()), *keys])
     session.message_count -= len(oldest)
     session.size_bytes -= sum(size for _, _, size in oldest)
     return [message_id for _, message_id, _ in oldest]

@@ -12,7 +12,7 @@ from sessions_app.errors import Conflict, Invalid
 from sessions_app.models import AgentState, AiState, Caller, ChatSession
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now, rfc3339
-from sessions_app.queries.states import read_json
+from sessions_app.queries.states import stored_object
 from sessions_app.services.agent_state import find_agent_state, keep_version, store_agent_state
 from sessions_app.services.ai_states import find_ai_state, store_ai_state
 from sessions_app.services.clearing import begin_epoch
@@ -230,8 +230,7 @@ class Carrying:
 
 
 def _read(state: AiState | AgentState) -> State:
-    content: State = {} if state.content is None else read_json(state.content)
-    return content
+    return stored_object(state.content)
 
 
 def _shown(content: str | None) -> orjson.Fragment | None:

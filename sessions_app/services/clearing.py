@@ -73,7 +73,7 @@ def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:
         clearing = _find(session, undo.of)
         messages = Message.objects.filter(session_id=session.id, epoch=clearing.epoch, removed=Removal.NONE)
         session.rev += 1
-        revived = revive(session, list(messages.order_by("position")), at)
+        revived = revive(session, messages, at)
         dropped = drop_oldest(session)
         session.opening_step = session.opening_step or clearing.opening_step
         session.write()

@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime
 
 from django.contrib.auth import get_user_model
+from django.db import IntegrityError
 from django.db.models import F
 
 from sessions_app import events
@@ -11,9 +12,9 @@ from sessions_app.errors import Conflict, NotFound
 from sessions_app.models import Caller, ChatSession, ConflictCopy, Message, Project, Purge, SaveReceipt
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
-from sessions_app.queries.projects import get_project
+from sessions_app.queries.projects import ProjectNotFound, get_project
 from sessions_app.queries.removed import RESTORABLE_FOR
-from sessions_app.queries.sessions import SessionDeleted, SessionRow, get_session
+from sessions_app.queries.sessions import SessionDeleted, SessionNotFound, SessionRow, get_session
 from sessions_app.services.locking import lock_project_and_current
 from sessions_app.services.writing import write
 
@@ -43,7 +44,7 @@ def undelete_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
 
     def work() -> SessionRow:
         chat_session = _find_session(caller, session_id)
-        _check_restorable(chat_session.deleted_at)
+        _check_restorable(chat_session.deleted_at, SessionNotFound)
         project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
         at = now()
         ChatSession.objects.filter(id=session_id).update(deleted_at=None, rev=F("rev") + 1, updated_at=at)
@@ -91,11 +92,14 @@ def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
         project = _find_project(caller, project_id)
         if project.deleted_at is None:
             return project
-        _check_restorable(project.deleted_at)
+        _check_restorable(project.deleted_at, ProjectNotFound)
         if Project.objects.filter(owner_id=caller.user_id, path=project.path, deleted_at=None).exists():
             raise PathTaken
         project.deleted_at, project.updated_at = None, now()
-        project.save(update_fields=["deleted_at", "updated_at"])
+        try:
+            project.save(update_fields=["deleted_at", "updated_at"])
+        except IntegrityError:  # Made in this very moment.
+            raise PathTaken from None
         return get_project(caller=caller, project_id=project_id)
 
     return write(work)
@@ -150,7 +154,7 @@ def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
     """One of the caller's sessions, in the trash or not; in a project that is in the trash → 410."""
     found = ChatSession.objects.visible_to(caller).select_related("project").filter(id=session_id).first()
     if found is None:
-        raise NotFound
+        raise SessionNotFound
     if found.project.deleted_at is not None:
         raise SessionDeleted
     return found
@@ -159,14 +163,14 @@ def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
 def _find_project(caller: Caller, project_id: uuid.UUID) -> Project:
     found = Project.objects.visible_to(caller).filter(id=project_id).first()
     if found is None:
-        raise NotFound
+        raise ProjectNotFound
     return found
 
 
-def _check_restorable(deleted_at: datetime | None) -> None:
+def _check_restorable(deleted_at: datetime | None, gone: type[NotFound]) -> None:
     """Pruning may have begun with it, so what is over its time is not brought back by half."""
     if deleted_at is not None and deleted_at < now() - RESTORABLE_FOR:
-        raise NotFound
+        raise gone
 
 
 def _tell(caller: Caller, kind: EventType, project_id: uuid.UUID, session_id: uuid.UUID | None) -> None:

@@ -1,9 +1,11 @@
 """Secrets in messages, as the project's setting wants it: left alone (`off`), pointed out (`flag`), taken out (`redact`)."""
 
 from collections import Counter
+from dataclasses import fields
+from typing import Any
 
 from sessions_app.models.project import OFF, REDACT
-from sessions_app.queries.messages import read_json
+from sessions_app.queries.states import read_json
 from sessions_app.redaction import may_hold_secrets, redact, redact_text
 from sessions_app.services.json_text import json_text
 from sessions_app.services.sent import Content
@@ -28,4 +30,25 @@ def guard(content: Content, mode: str) -> Counter[str]:
         if mode == REDACT:
             for name, value in clean.items():
                 setattr(content, name, value)
+    return found
+
+
+def guard_stored(values: dict[str, Any], mode: str) -> Counter[str]:
+    """The same for a stored row as an export tells of it. What its flag knows of already is pointed out already."""
+    content = Content("", "", "")
+    for field in fields(Content):
+        if values.get(field.name) is not None:
+            setattr(content, field.name, values[field.name])
+    known, size = content.flagged, content.size_bytes
+    try:
+        found = guard(content, mode)
+    except (ValueError, RecursionError):
+        return Counter()  # JSON that is damaged is left out when it is read.
+    if not found or (mode != REDACT and known is not None):
+        return Counter()
+    for field in fields(Content):
+        if field.name in values or getattr(content, field.name) is not None:
+            values[field.name] = getattr(content, field.name)
+    if "size_bytes" in values:
+        values["size_bytes"] += content.size_bytes - size
     return found

@@ -3,6 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -27,6 +28,10 @@ class IdTaken(Conflict):
     code, message = "id_taken", "Another item has this id. Change that one, or leave `id` out."
 
 
+class ItemNotFound(NotFound):
+    kind, message = "handoff item", "The handoff has no item with this id; it may have been taken out. Read the handoff."
+
+
 class Empty(Conflict):
     code, message = "nothing_to_freeze", "The handoff is empty. Add a decision, a file, a risk or a summary first."
 
@@ -35,6 +40,16 @@ class Changed(PreconditionFailed):
     """`details` has what stands there now."""
 
     code, message = "changed_meanwhile", "Somebody changed this meanwhile. Read what it says now, then decide."
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """One item as it stands now (as it stood, if it was taken out), and the handoff's rev. `merged`: into one that was there."""
+
+    item: dict[str, Any]
+    rev: int
+    merged: bool = False
+    redacted: Redacted = field(default_factory=dict)
 
 
 def update_handoff(
@@ -50,8 +65,8 @@ def update_handoff(
     return _change(caller, project_id, change, conditions), redacted
 
 
-def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bool, Redacted]:
-    """The item, whether it was merged into one that says the same, and what was redacted."""
+def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str, Any]) -> Edited:
+    """Add it, or merge it into one that says the same."""
     result: list[Any] = []
     item, redacted = redact(item)
 
@@ -67,8 +82,8 @@ def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str
             _fill(same, item)
         result[:] = [same or content[kind][-1], same is not None]
 
-    _change(caller, project_id, change)
-    return result[0], result[1], redacted
+    live = _change(caller, project_id, change)
+    return Edited(result[0], live.rev, merged=result[1], redacted=redacted)
 
 
 def edit_summary(*, caller: Caller, project_id: uuid.UUID, summary: str, seen: str) -> None:
@@ -84,11 +99,17 @@ def edit_summary(*, caller: Caller, project_id: uuid.UUID, summary: str, seen: s
 
 
 def update_item(
-    *, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, fields: dict[str, Any], seen: str = ""
-) -> tuple[dict[str, Any], Redacted]:
+    *,
+    caller: Caller,
+    project_id: uuid.UUID,
+    kind: str,
+    item_id: str,
+    fields: dict[str, Any],
+    seen: str = "",
+    conditions: Conditions = ANY,
+) -> Edited:
     """Change one item; None takes a field out. `seen`: the mark of the item that the editor had before them; another → 412.
-
-    Answers what was redacted, too.
+    `conditions` are on the whole handoff.
     """
     result: list[dict[str, Any]] = []
     clean, redacted = redact(fields)
@@ -100,12 +121,14 @@ def update_item(
         content[kind][content[kind].index(item)] = kept
         result[:] = [kept]
 
-    _change(caller, project_id, change)
-    return result[0], redacted
+    live = _change(caller, project_id, change, conditions)
+    return Edited(result[0], live.rev, redacted=redacted)
 
 
-def delete_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, seen: str = "") -> dict[str, Any]:
-    """What was taken out; `seen` as for an update."""
+def delete_item(
+    *, caller: Caller, project_id: uuid.UUID, kind: str, item_id: str, seen: str = "", conditions: Conditions = ANY
+) -> Edited:
+    """What was taken out; `seen` and `conditions` as for an update."""
     result: list[dict[str, Any]] = []
 
     def change(content: dict[str, Any]) -> None:
@@ -114,8 +137,8 @@ def delete_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item_id: st
         content[kind].remove(item)
         result[:] = [item]
 
-    _change(caller, project_id, change)
-    return result[0]
+    live = _change(caller, project_id, change, conditions)
+    return Edited(result[0], live.rev)
 
 
 def freeze_handoff(*, caller: Caller, project_id: uuid.UUID) -> HandoffSnapshot:
@@ -130,6 +153,7 @@ def freeze_handoff(*, caller: Caller, project_id: uuid.UUID) -> HandoffSnapshot:
         current = project.current_session_id
         session = None if current is None else ChatSession.objects.get(id=current)
         handoff.last_number += 1
+        handoff.rev += 1  # It tells of the freeze, so it is another version.
         handoff.frozen_at = now()
         handoff.save()
         payload = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
@@ -178,7 +202,7 @@ def _item(content: dict[str, Any], kind: str, item_id: str) -> dict[str, Any]:
         if item["id"] == item_id:
             found: dict[str, Any] = item
             return found
-    raise NotFound
+    raise ItemNotFound
 
 
 def _check_seen(present: Any, seen: str) -> None:

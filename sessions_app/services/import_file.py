@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Never
 
 from sessions_app.errors import Invalid
-from sessions_app.queries.export_kinds import KINDS, USER, Kind, WrongValue
+from sessions_app.queries.export_cleaning import WrongValue
+from sessions_app.queries.export_kinds import KINDS, USER, Kind
 from sessions_app.queries.export_rows import values_of
 from sessions_app.queries.exports import FORMAT, VERSION
 

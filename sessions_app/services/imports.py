@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 from django.db import IntegrityError
-from django.db.models import ForeignKey, Model
+from django.db.models import F, ForeignKey, Model
 
 from sessions_app import events
 from sessions_app.errors import Conflict
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.event import EventType
+from sessions_app.models.project import DEFAULT_REDACTION, REDACTION_MODES
 from sessions_app.queries.export_kinds import SETTLERS, USER, Kind
+from sessions_app.services.guarding import guard_stored
 from sessions_app.services.import_file import Row, check_file, read_rows
 from sessions_app.services.projects import OtherProject
 from sessions_app.services.sessions import ExternalIdTaken
@@ -37,10 +39,11 @@ class CannotStandBeside(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Rows by kind: added now, and there before."""
+    """Rows by kind: added now, and there before. `redacted`: secrets in messages that the file did not know of, by kind."""
 
     added: dict[str, int]
     present: dict[str, int]
+    redacted: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -64,6 +67,11 @@ class _Import:
     # Sessions added to a project that was there, with followers who want to know.
     joined: list[ChatSession] = field(default_factory=list)
     made_projects: list[uuid.UUID] = field(default_factory=list)
+    # What the project at hand does about secrets in messages.
+    redaction: str = DEFAULT_REDACTION
+    redacted: Counter[str] = field(default_factory=Counter)
+    # By how many bytes messages became smaller, by session and epoch: only those of its present epoch count.
+    shrunk: Counter[tuple[uuid.UUID, int]] = field(default_factory=Counter)
 
 
 def import_file(*, caller: Caller, file: BinaryIO) -> Imported:
@@ -82,12 +90,14 @@ def _import(caller: Caller, file: BinaryIO) -> Imported:
     _insert_waiting(work)
     for kind, place, values in work.later:
         _point(work, kind, place, values)
+    for (session_id, epoch), size in work.shrunk.items():
+        ChatSession.objects.filter(pk=session_id, epoch=epoch).update(size_bytes=F("size_bytes") - size)
     for project_id in work.made_projects:
         for settle in SETTLERS:
             settle(project_id)
     for session in work.joined:
         _tell(caller, session)
-    return Imported(dict(work.added), dict(work.present))
+    return Imported(dict(work.added), dict(work.present), dict(work.redacted))
 
 
 def _take(work: _Import, row: Row) -> None:
@@ -100,8 +110,11 @@ def _take(work: _Import, row: Row) -> None:
     if place is not None:
         work.places[kind.name] = place
         work.present[kind.name] += 1
+        if kind.name == "project":
+            work.redaction = _rule(Project.objects.values_list("settings", flat=True).get(pk=place.pk))
         return
     work.added[kind.name] += 1
+    _guard(work, kind, row.values)
     values = {name: value for name, value in row.values.items() if name not in kind.later}
     made = kind.model(**values, **{kind.link_column: above.pk})
     if kind.children or kind.known_by:
@@ -116,6 +129,23 @@ def _take(work: _Import, row: Row) -> None:
         _wait(work, kind, made, row)
     if kind.later:
         work.later.append((kind, work.places[kind.name], row.values))
+
+
+def _rule(settings: Any) -> str:
+    mode = settings.get("redaction") if isinstance(settings, dict) else None
+    return mode if isinstance(mode, str) and mode in REDACTION_MODES else DEFAULT_REDACTION
+
+
+def _guard(work: _Import, kind: Kind, values: dict[str, Any]) -> None:
+    """The project's rule holds for what comes in, whoever wrote the file. What was saved under it stays byte for byte."""
+    if kind.name == "project":
+        work.redaction = _rule(values.get("settings"))
+    if kind.name not in {"message", "conflict_copy"}:
+        return
+    size = values.get("size_bytes")
+    work.redacted += guard_stored(values, work.redaction)
+    if size is not None and values["size_bytes"] != size and not values.get("removed"):
+        work.shrunk[work.places["session"].pk, values.get("epoch", 0)] += size - values["size_bytes"]
 
 
 def _find(work: _Import, kind: Kind, values: dict[str, Any]) -> _Place | None:

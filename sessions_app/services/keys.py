@@ -10,11 +10,13 @@ from datetime import timedelta
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 
 from sessions_app.errors import Gone, Invalid, NotFound
-from sessions_app.models import ApiKey, Caller, Project, SignInLink, SocketTicket
-from sessions_app.models.key import SCOPES
+from sessions_app.models import ApiKey, Caller, SignInLink, SocketTicket
+from sessions_app.models.key import MOST_DAYS, SCOPES
 from sessions_app.models.sql import now
+from sessions_app.services.projects import ensure_project
 from sessions_app.services.writing import write
 
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -23,16 +25,21 @@ TICKET_LIVES = timedelta(seconds=30)
 REVOKED_FOR_GOOD_AFTER = timedelta(minutes=10)
 
 
+class KeyNotFound(NotFound):
+    kind, message = "key", "You have no key with this id. List your keys."
+
+
 class LinkUsed(Gone):
     code, message = "link_used", "This sign-in link was used or is too old. Make a new one with `manage.py create_user`."
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key with its secret: the only time that the secret can be read."""
+    """A key with its secret: the only time that the secret can be read. `made_project`: its project was not there before."""
 
     row: ApiKey
     secret: str
+    made_project: bool = False
 
 
 def create_key(
@@ -44,15 +51,17 @@ def create_key(
     days: int | None = None,
 ) -> NewKey:
     """A key for the caller's own account, for one project where `project_path` names it (made if need be)."""
+    if days is not None and not 1 <= days <= MOST_DAYS:
+        raise Invalid(f"A key expires after 1 to {MOST_DAYS} days, or never.", details={"days": days})
     unknown = set(scopes) - set(SCOPES)
     if unknown or not scopes:
         raise Invalid("Scopes are `read` and `write`.", details={"scopes": sorted(unknown)})
     secret = make_secret()
 
     def work() -> NewKey:
-        project = None
+        project, made = None, False
         if project_path is not None:
-            project, _ = Project.objects.get_or_create(owner_id=caller.user_id, path=project_path, deleted_at=None)
+            project, made = ensure_project(caller=caller, path=project_path)
         row = ApiKey.objects.create(
             user_id=caller.user_id,
             name=name,
@@ -63,7 +72,7 @@ def create_key(
             created_at=now(),
             expires_at=now() + timedelta(days=days) if days is not None else None,
         )
-        return NewKey(row, secret)
+        return NewKey(row, secret, made)
 
     return write(work)
 
@@ -75,14 +84,14 @@ def revoke_key(*, caller: Caller, key_id: uuid.UUID) -> None:
         return own.exists()
 
     if not write(work):
-        raise NotFound
+        raise KeyNotFound
 
 
 def restore_key(*, caller: Caller, key_id: uuid.UUID) -> None:
     """For who revoked the wrong one, and notices at once."""
     lately = ApiKey.objects.visible_to(caller).filter(id=key_id, revoked_at__gt=now() - REVOKED_FOR_GOOD_AFTER)
     if not write(lambda: lately.update(revoked_at=None)):
-        raise NotFound
+        raise KeyNotFound
 
 
 def note_use(*, key_id: uuid.UUID) -> None:
@@ -91,6 +100,11 @@ def note_use(*, key_id: uuid.UUID) -> None:
 
 def create_user(*, username: str, superuser: bool = False, is_active: bool = True) -> User:
     """An account without a password: its owner comes in by a sign-in link and sets one."""
+    username = get_user_model().normalize_username(username)
+    try:
+        get_user_model()._meta.get_field("username").clean(username, None)
+    except ValidationError as error:
+        raise Invalid(" ".join(error.messages), details={"username": username}) from None
 
     def work() -> User:
         made: User = get_user_model().objects.create_user(
@@ -101,6 +115,11 @@ def create_user(*, username: str, superuser: bool = False, is_active: bool = Tru
         return made
 
     return write(work)
+
+
+def make_superuser(*, user_id: int) -> None:
+    """May use the admin from now on."""
+    write(lambda: get_user_model().objects.filter(pk=user_id).update(is_staff=True, is_superuser=True))
 
 
 def create_sign_in_link(*, user_id: int) -> str:
@@ -129,26 +148,30 @@ def use_sign_in_link(*, token: str) -> int:
     return user_id
 
 
-def create_socket_ticket(*, caller: Caller) -> tuple[str, int]:
-    """A token that opens one socket, and for how many seconds."""
+def create_socket_ticket(*, caller: Caller, session_key: str = "") -> tuple[str, int]:
+    """A token that opens one socket, and for how many seconds. `session_key`: the login that asks, where no key does."""
     token = secrets.token_urlsafe(32)
 
     def work() -> None:
         SocketTicket.objects.filter(expires_at__lt=now()).delete()
         SocketTicket.objects.create(
-            token_sha256=sha256(token), user_id=caller.user_id, key_id=caller.key_id, expires_at=now() + TICKET_LIVES
+            token_sha256=sha256(token),
+            user_id=caller.user_id,
+            key_id=caller.key_id,
+            session_key=session_key,
+            expires_at=now() + TICKET_LIVES,
         )
 
     write(work)
     return token, int(TICKET_LIVES.total_seconds())
 
 
-def use_socket_ticket(*, token: str) -> tuple[int, uuid.UUID | None] | None:
-    """`(user_id, key_id)` of a fresh ticket, once; None for any other."""
+def use_socket_ticket(*, token: str) -> tuple[int, uuid.UUID | None, str] | None:
+    """`(user_id, key_id, session_key)` of a fresh ticket, once; None for any other."""
 
-    def work() -> tuple[int, uuid.UUID | None] | None:
+    def work() -> tuple[int, uuid.UUID | None, str] | None:
         tickets = SocketTicket.objects.filter(token_sha256=sha256(token), expires_at__gt=now())
-        found = tickets.values_list("user_id", "key_id").first()
+        found = tickets.values_list("user_id", "key_id", "session_key").first()
         return found if found is not None and tickets.delete()[0] == 1 else None
 
     return write(work)

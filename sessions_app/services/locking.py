@@ -8,14 +8,14 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from sessions_app.errors import NotFound, Unavailable
+from sessions_app.errors import Unavailable
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.project import DEFAULT_REDACTION
-from sessions_app.models.sql import db_time, db_uuid, now
+from sessions_app.models.sql import db_time, db_uuid, execute, fetch_row, now, on_postgresql
 from sessions_app.queries.projects import get_project
-from sessions_app.queries.sessions import SessionDeleted, as_uuid
+from sessions_app.queries.sessions import SessionDeleted, SessionNotFound, as_uuid
 
 _LOCK = """
 SELECT s.epoch, s.rev, s.last_position, s.message_count, s.size_bytes, s.opening_step,
@@ -47,8 +47,7 @@ class LockedSession:
     def write(self) -> None:
         """Store the counters as they are now."""
         counters: list[Any] = [self.epoch, self.rev, self.last_position, self.message_count, self.size_bytes]
-        with connection.cursor() as cursor:
-            cursor.execute(_UPDATE, [*counters, self.opening_step, db_time(now()), db_uuid(self.id)])
+        execute(_UPDATE, [*counters, self.opening_step, db_time(now()), db_uuid(self.id)])
 
 
 def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
@@ -56,17 +55,15 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
 
     Unknown or not yours → 404; in the trash → 410.
     """
-    for_update = " FOR NO KEY UPDATE OF s" if connection.vendor == "postgresql" else ""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK + for_update, [db_uuid(session_id), caller.user_id])
-        row = cursor.fetchone()
-    if row is None:
-        raise NotFound
+    for_update = " FOR NO KEY UPDATE OF s" if on_postgresql() else ""
+    found = fetch_row(_LOCK + for_update, [db_uuid(session_id), caller.user_id])
+    if found is None:
+        raise SessionNotFound
     counters: list[Any]
-    *counters, opening_step, redaction, deleted_at, project_deleted_at, project_id = row
+    *counters, opening_step, redaction, deleted_at, project_deleted_at, project_id = found
     project = as_uuid(project_id)
     if caller.project_id not in {None, project}:
-        raise NotFound
+        raise SessionNotFound
     if deleted_at is not None or project_deleted_at is not None:
         raise SessionDeleted
     return LockedSession(session_id, project, *[*counters, opening_step, redaction or DEFAULT_REDACTION])
@@ -101,7 +98,8 @@ def _try_to_lock(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None, 
     projects = (
         Project.objects.select_for_update(no_key=True).filter(id__in={project_id, also_project or project_id}).order_by("id")
     )
-    project = next(found for found in projects if found.id == project_id)
-    if project.current_session_id != former:
+    project = next((found for found in projects if found.id == project_id), None)
+    # Erased, put into the trash or turned to another session meanwhile: the next try is told which.
+    if project is None or project.deleted_at is not None or project.current_session_id != former:
         raise _Moved
     return project

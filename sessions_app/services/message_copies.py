@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import batched
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.message import Removal, Status
 from sessions_app.models.project import FLAG, OFF
-from sessions_app.models.sql import db_time, db_uuid, now
+from sessions_app.models.sql import db_time, db_uuid, execute, fetch_row, now
 from sessions_app.services.capping import drop_oldest
 from sessions_app.services.copies import CONTENT, Copies, content_of, fill
 from sessions_app.services.guarding import guard
@@ -58,13 +57,11 @@ def copy_messages(
     if target.last_position:
         _keep_beside(rows, target, Copies(session_id=target.id, epoch=target.epoch, writer_id=writer_id), copied, rule)
     there, here, rev = db_uuid(target.id), db_uuid(source.id), target.rev + 1
-    with connection.cursor() as cursor:
-        place = [there, target.epoch, target.last_position, rev, db_time(now())]
-        cursor.execute(_COPY, [*place, here, source.epoch, last, there, target.epoch])
-        if rule != OFF:
-            _guard_copied(target, rev, rule)
-        cursor.execute(_COPIED, [there, rev, target.epoch])
-        copied.added, size = cursor.fetchone()
+    place = [there, target.epoch, target.last_position, rev, db_time(now())]
+    execute(_COPY, [*place, here, source.epoch, last, there, target.epoch])
+    if rule != OFF:
+        _guard_copied(target, rev, rule)
+    copied.added, size = fetch_row(_COPIED, [there, rev, target.epoch])
     if copied.added:
         target.rev = rev
         target.last_position += copied.added

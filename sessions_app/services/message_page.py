@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from sessions_app.models.message import Removal
-from sessions_app.models.sql import db_time, db_uuid, rfc3339, rfc3339_sql
+from sessions_app.models.sql import db_time, db_uuid, execute_many, fetch_rows, rfc3339, rfc3339_sql
 from sessions_app.queries.messages import shown_status
 from sessions_app.services.sent import Content
 
@@ -64,7 +62,7 @@ class MessagePage:
             some = wanted[start : start + 500]
             self._read(f"message_id IN ({', '.join(['%s'] * len(some))})", some)
 
-    def load_live_after(self, position: int, until: int | None = None) -> list[StoredMessage]:
+    def load_live_after(self, position: int) -> list[StoredMessage]:
         """The live messages behind a position, in order; what the save itself changed counts as it is now."""
         self._read("removed = '' AND position > %s", [position])
         found = (m for m in self.messages.values() if m.position > position and not m.removed)
@@ -112,11 +110,10 @@ class MessagePage:
         new = [m for m in self._changed.values() if m.pk is None]
         old = [m for m in self._changed.values() if m.pk is not None]
         session, at = db_uuid(self.session_id), db_time(self.at)
-        with connection.cursor() as cursor:
-            if new:
-                cursor.executemany(_INSERT, [[m.message_id, *_values(m, at), session, self.epoch, m.position, at] for m in new])
-            if old:
-                cursor.executemany(_UPDATE, [[*_values(m, at), m.pk] for m in old])
+        if new:
+            execute_many(_INSERT, [[m.message_id, *_values(m, at), session, self.epoch, m.position, at] for m in new])
+        if old:
+            execute_many(_UPDATE, [[*_values(m, at), m.pk] for m in old])
 
     def _read(self, where: str, parameters: list[Any]) -> None:
         sql = (
@@ -124,10 +121,8 @@ class MessagePage:
             f"{rfc3339_sql('created_at')}, {rfc3339_sql('updated_at')} "
             f"FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND {where}"
         )
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [db_uuid(self.session_id), self.epoch, *parameters])
-            for pk, message_id, *rest in cursor.fetchall():
-                self.messages.setdefault(message_id, StoredMessage(pk, message_id, Content(*rest[:9]), *rest[9:]))
+        for pk, message_id, *rest in fetch_rows(sql, [db_uuid(self.session_id), self.epoch, *parameters]):
+            self.messages.setdefault(message_id, StoredMessage(pk, message_id, Content(*rest[:9]), *rest[9:]))
 
 
 def _values(message: StoredMessage, at: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from sessions_app.models.sql import now, rfc3339
 from sessions_app.queries.messages import live_window
 from sessions_app.queries.windows import marked
 from sessions_app.services.capping import drop_oldest
+from sessions_app.services.conditions import named
 from sessions_app.services.copies import Copies
 from sessions_app.services.guarding import guard
 from sessions_app.services.locking import LockedSession
@@ -154,7 +155,7 @@ def _seen_by_match(session: LockedSession, if_match: str | None) -> int:
         return 0
     present = etag(session)
     page = live_window(session_id=session.id, epoch=session.epoch)
-    if not {present, marked(present, streaming=page.streaming)} & {tag.strip() for tag in if_match.split(",")}:
+    if not named(if_match, present, marked(present, streaming=page.streaming)):
         raise WindowChanged(details={"etag": marked(present, streaming=page.streaming), "messages": page.items})
     return session.rev
 

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app import events
-from sessions_app.errors import Conflict, Gone, NotFound
+from sessions_app.errors import Conflict, Gone
 from sessions_app.models import AgentState, Caller, PendingAction
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now, rfc3339
-from sessions_app.queries.states import read_json
+from sessions_app.queries.states import ActionNotFound, read_json, stored_object
 from sessions_app.redaction import Redacted, redact_text
 from sessions_app.services.json_text import json_text
 from sessions_app.services.locking import lock_session
@@ -67,7 +67,7 @@ def resolve_action(
         session = lock_session(caller=caller, session_id=session_id)
         row = PendingAction.objects.filter(session_id=session_id, action_id=action_id).first()
         if row is None:
-            raise NotFound
+            raise ActionNotFound
         if row.resolution is not None:
             raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
         if row.expires_at is not None and row.expires_at <= now():
@@ -95,7 +95,7 @@ def _show(session_id: uuid.UUID, action_id: str, resolution: dict[str, Any]) -> 
     state = AgentState.objects.filter(session_id=session_id, content__isnull=False).first()
     if state is None or state.content is None:
         return
-    content = read_json(state.content)
+    content = stored_object(state.content)
     if content.get("pending_action", {}).get("id") != action_id:
         return
     content["pending_action"]["resolution"] = resolution

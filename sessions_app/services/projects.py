@@ -49,10 +49,12 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
 
     def work() -> Project:
         project = get_project(caller=caller, project_id=project_id)
-        for name in fields.keys() & {"name", "settings"}:
+        changed = fields.keys() & {"name", "settings"}
+        for name in changed:
             setattr(project, name, fields[name])
         project.updated_at = now()
-        project.save(update_fields=["name", "settings", "updated_at"])
+        # Only these: somebody else may be changing the other.
+        project.save(update_fields=[*changed, "updated_at"])
         return project
 
     return write(work)

@@ -45,7 +45,7 @@ def once(
         if (answered := receipts.find(request)) is not None:
             return answered
         if step.epoch != session.epoch:
-            return receipts.keep(request, stale(session, refuse_stale(session)))
+            return receipts.keep(request, stale(session, step.epoch, refuse_stale(session)))
         return receipts.keep(request, act(session))
 
     return write(work)
@@ -61,11 +61,17 @@ def etag(session: LockedSession) -> str:
     return f'"{incarnation()}.{session.epoch}.{session.rev}"'
 
 
-def stale(session: LockedSession, kept_copies: int = 0) -> Answer:
-    """409: the request is of an epoch that is over."""
+def stale(session: LockedSession, epoch: int, kept_copies: int = 0) -> Answer:
+    """409: the request is of an epoch that is over, or of one that this session never had."""
+    if epoch < session.epoch:
+        why = f"Epoch {epoch} is over: the session was started over, or its store restored. It is in epoch {session.epoch} now."
+    else:
+        why = f"This session never had an epoch {epoch}: it is in epoch {session.epoch}."
+    advice = "Read it anew and go on from there; do not send this again"
+    kept = f"{advice}: its words are kept as conflict copies." if kept_copies else f"{advice}."
     error = {
         "code": "stale_epoch",
-        "message": "The session was started over since. Read it anew; do not send this again: its words are kept.",
+        "message": f"{why} {kept}",
         "details": {"epoch": session.epoch, "rev": session.rev, "kept_copies": kept_copies},
     }
     return Answer(409, orjson.dumps({"error": error}), etag(session))

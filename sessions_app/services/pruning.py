@@ -11,17 +11,17 @@ from itertools import accumulate
 from typing import Any
 
 from django.contrib.sessions.models import Session as BrowserSession
-from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from sessions_app.models import ChatSession, Clearing, ConflictCopy, Event, FlushToken, Message, Project, SaveReceipt
+from sessions_app.models.event import KEPT_FOR as EVENTS_KEPT_FOR
 from sessions_app.models.key import SignInLink, SocketTicket
-from sessions_app.models.sql import now
+from sessions_app.models.sql import fetch_row, now, on_postgresql
 from sessions_app.queries.removed import RESTORABLE_FOR
 from sessions_app.services.deletion import erase_project, erase_sessions
 from sessions_app.services.writing import write
 
-EVENTS_FOR, RECEIPTS_FOR = timedelta(days=7), timedelta(hours=24)
+RECEIPTS_FOR = timedelta(hours=24)
 # Rows of one kind in one transaction.
 AT_ONCE = 100
 _LOCK = 0x5711
@@ -80,7 +80,7 @@ def _due_rows() -> dict[str, QuerySet[Any]]:
         "deleted messages": Message.objects.filter(session__in=_expired_sessions()),
         "conflict copies": ConflictCopy.objects.filter(created_at__lt=kept_since),
         "receipts": SaveReceipt.objects.filter(created_at__lt=at - RECEIPTS_FOR),
-        "events": Event.objects.filter(at__lt=at - EVENTS_FOR),
+        "events": Event.objects.filter(at__lt=at - EVENTS_KEPT_FOR),
         "sign-in links": SignInLink.objects.filter(expires_at__lt=at),
         "socket tickets": SocketTicket.objects.filter(expires_at__lt=at),
         "flush tokens": FlushToken.objects.filter(expires_at__lt=at),
@@ -161,11 +161,10 @@ def _alone(work: Any) -> int:
     """In one transaction, and on PostgreSQL by one process at a time."""
 
     def guarded() -> int:
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-                if not cursor.fetchone()[0]:
-                    return 0
+        if on_postgresql():
+            [locked] = fetch_row("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+            if not locked:
+                return 0
         return int(work())
 
     return write(guarded)

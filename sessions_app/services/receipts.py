@@ -3,10 +3,8 @@
 import uuid
 from dataclasses import dataclass
 
-from django.db import connection
-
 from sessions_app.errors import Invalid
-from sessions_app.models.sql import db_time, db_uuid, now
+from sessions_app.models.sql import db_time, db_uuid, execute, fetch_row, now
 
 _FIND = "SELECT body_sha256, status, answer FROM sessions_app_savereceipt WHERE session_id = %s AND writer_id = %s AND seq = %s"
 _KEEP = (
@@ -42,20 +40,18 @@ class Request:
 
 def find(request: Request) -> Answer | None:
     """The answer already given to this request; another body under its seq is refused."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [db_uuid(request.session_id), request.writer_id, request.seq])
-        row = cursor.fetchone()
-    if row is None:
+    found = fetch_row(_FIND, [db_uuid(request.session_id), request.writer_id, request.seq])
+    if found is None:
         return None
-    if row[0] != request.body_sha256:
+    body_sha256, status, stored = found
+    if body_sha256 != request.body_sha256:
         raise SeqReused
-    etag, _, body = row[2].partition("\n")
-    return Answer(row[1], body.encode(), etag or None, replayed=True)
+    etag, _, body = stored.partition("\n")
+    return Answer(status, body.encode(), etag or None, replayed=True)
 
 
 def keep(request: Request, answer: Answer) -> Answer:
-    with connection.cursor() as cursor:
-        stored = f"{answer.etag or ''}\n{answer.body.decode()}"
-        parameters = [request.writer_id, request.seq, request.body_sha256, answer.status, stored, db_time(now())]
-        cursor.execute(_KEEP, [db_uuid(request.session_id), *parameters])
+    stored = f"{answer.etag or ''}\n{answer.body.decode()}"
+    parameters = [request.writer_id, request.seq, request.body_sha256, answer.status, stored, db_time(now())]
+    execute(_KEEP, [db_uuid(request.session_id), *parameters])
     return answer

@@ -19,6 +19,16 @@ from sessions_app.services.sent import Content
 from sessions_app.services.writing import write
 
 
+class RemovedNotFound(NotFound):
+    kind = "message"
+    message = "No message with this id was taken out of this session in the last 30 days. List what was removed."
+
+
+class ConflictNotFound(NotFound):
+    kind = "conflict"
+    message = "This session has no open conflict with this id; it may be settled by now. List its conflicts."
+
+
 class Keep(StrEnum):
     """Which side of a conflict stays: the one that stands, the copy, or both."""
 
@@ -39,7 +49,7 @@ class Restored:
 def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, epoch: int | None = None) -> Restored:
     """Bring one message back to where it stood. Of several under one id the newest, or the one of `epoch`.
 
-    Raises NotFound, and SessionFull at the hard cap.
+    Raises RemovedNotFound, and SessionFull at the hard cap.
     """
 
     def work() -> Restored:
@@ -47,13 +57,14 @@ def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, e
         found = restorable(session_id=session_id, epoch=session.epoch).filter(message_id=message_id)
         message = (found if epoch is None else found.filter(epoch=epoch)).order_by("-pk").first()
         if message is None:
-            raise NotFound
+            raise RemovedNotFound
         refuse_where_full(session)
         prev_rev, session.rev = session.rev, session.rev + 1
-        revived = revive(session, [message], now())
+        revived = revive(session, Message.objects.filter(pk=message.pk), now())
         session.write()
         _tell(caller, session)
-        return Restored(session.epoch, prev_rev, session.rev, message.message_id, revived.renamed)
+        id_now = revived.renamed[0]["to"] if revived.renamed else message_id
+        return Restored(session.epoch, prev_rev, session.rev, id_now, revived.renamed)
 
     return write(work)
 
@@ -65,7 +76,7 @@ def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID
         session = lock_session(caller=caller, session_id=session_id)
         copy = ConflictCopy.objects.filter(id=copy_id, session_id=session_id, settled_at=None).first()
         if copy is None:
-            raise NotFound
+            raise ConflictNotFound
         prev_rev, message_id = session.rev, copy.message_id
         copy.settled_at = now()
         copy.save(update_fields=["settled_at"])

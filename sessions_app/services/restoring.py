@@ -7,11 +7,11 @@ Milliseconds since 1970 are beyond all of them, as long as a session is cleared 
 import time
 
 from django.contrib.sessions.models import Session as BrowserSession
-from django.db import connection
 from django.db.models import Max
 
 from sessions_app.models import ChatSession, Project, Store
 from sessions_app.models.key import SignInLink, SocketTicket
+from sessions_app.models.sql import execute
 from sessions_app.queries.store import incarnation
 from sessions_app.services.writing import write
 
@@ -34,8 +34,7 @@ def begin_incarnation(*, above: int = 0) -> int:
         epochs = ChatSession.objects.aggregate(Max("epoch"))["epoch__max"] or 0
         events = Project.objects.aggregate(Max("event_seq"))["event_seq__max"] or 0
         number = max(int(time.time() * 1000), above + 1, store.incarnation + 1, epochs + 1, events + 1)
-        with connection.cursor() as cursor:
-            cursor.execute(_MOVE, [number])
+        execute(_MOVE, [number])
         ChatSession.objects.update(epoch=number)
         Project.objects.update(event_seq=number)
         store.incarnation = number

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.models.message import EXTRA_BYTES, FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, Role, Status
-from sessions_app.queries.messages import read_json
+from sessions_app.queries.messages import quick_json
 from sessions_app.services.json_text import json_text
 
 ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
@@ -81,7 +81,7 @@ class Content:
     @property
     def parts_are_text(self) -> bool:
         """Do the parts say nothing beyond the text?"""
-        return self.parts is None or all(set(part) <= {"type", "text"} for part in read_json(self.parts))
+        return self.parts is None or all(set(part) <= {"type", "text"} for part in quick_json(self.parts))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from sessions_app.errors import Invalid, NotFound
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.queries.projects import find_project
-from sessions_app.queries.sessions import SessionRow, get_session
+from sessions_app.queries.sessions import SessionNotFound, SessionRow, get_session
 from sessions_app.services import receipts
 from sessions_app.services.carrying import Carrying, Choice
 from sessions_app.services.locking import LockedSession, lock_project_and_current, lock_session
@@ -60,8 +60,8 @@ def transfer(*, caller: Caller, session_id: uuid.UUID, wanted: Transfer) -> Answ
         source, find_target = _lock(caller, row, wanted)
         if (answered := _answered(wanted)) is not None:
             return answered
-        if wanted.epoch not in {None, source.epoch}:
-            return _keep(wanted, stale(source))
+        if wanted.epoch is not None and wanted.epoch != source.epoch:
+            return _keep(wanted, stale(source, wanted.epoch))
         result = _carry(caller, source, find_target(), wanted)
         if wanted.dry_run:
             raise _Rehearsed(result)
@@ -97,8 +97,8 @@ def _lock(caller: Caller, row: SessionRow, wanted: Transfer) -> tuple[LockedSess
 def _lock_either(caller: Caller, session_id: uuid.UUID, source_id: uuid.UUID) -> LockedSession:
     try:
         return lock_session(caller=caller, session_id=session_id)
-    except NotFound:
-        raise NotFound if session_id == source_id else NoTarget from None
+    except SessionNotFound:
+        raise SessionNotFound if session_id == source_id else NoTarget from None
 
 
 def _new_session(caller: Caller, project: Project, row: SessionRow) -> LockedSession:

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from sessions_app.models.sql import on_postgresql
+
 _grouping = False
 _door = threading.Lock()
 _waiting: list["_Job"] = []
@@ -47,7 +49,7 @@ class _GroupBroken(Exception):
 def group_commits(*, together: bool = True) -> None:
     """Called by the server as it begins and ends: in between, writes of many threads share commits."""
     global _grouping
-    _grouping = together and connection.vendor == "sqlite"
+    _grouping = together and not on_postgresql()
 
 
 def write[T](work: Callable[[], T]) -> T:

@@ -1,16 +1,18 @@
 """What is different between two handoffs, word by word, as pages show it."""
 
-import difflib
 import re
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sessions_app.queries.handoff import LISTS
+from sessions_app.views.common_words import common_words
 
-# Comparing costs the product of both lengths; longer texts are shown whole.
-MOST_WORDS = 3_000
-# Texts less alike are shown one after the other: word by word nobody could read them.
-LEAST_ALIKE = 0.4
+# Texts in which more words and blanks come and go, or that are less alike, are shown one after the other: word by word nobody
+# could read them.
+MOST_CHANGES, LEAST_ALIKE = 500, 0.4
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 ONE = {"decisions": "decision", "files": "file", "risks": "risk", "summary": "summary"}
 LABELS = {"text": "", "path": "", "rationale": "Why", "rejected": "Rejected", "note": "Note", "": ""}
 
@@ -59,16 +61,17 @@ def _lines(kind: str, old: Any, new: Any) -> list[Line]:
 
 def words_between(old: str, new: str) -> list[Piece]:
     """Both texts in one: what stayed, what went, what came."""
-    before, after = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (old, new))
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    if max(len(before), len(after)) > MOST_WORDS or matcher.ratio() < LEAST_ALIKE:
+    before, after = (_WORDS.findall(text) for text in (old, new))
+    kept = common_words(before, after, most_changes=MOST_CHANGES, least_alike=LEAST_ALIKE)
+    if kept is None:
         return [Piece(kind, text) for kind, text in (("gone", old), ("new", new)) if text]
-    pieces = []
-    for tag, start, end, other_start, other_end in matcher.get_opcodes():
-        gone, came = "".join(before[start:end]), "".join(after[other_start:other_end])
-        parts = [("same", gone)] if tag == "equal" else [("gone", gone), ("new", came)]
-        pieces += [Piece(kind, words) for kind, words in parts if words]
-    return pieces
+    pieces, start, other_start = list[tuple[str, str]](), 0, 0
+    for at, other in [*kept, (len(before), len(after))]:
+        gone, came, same = before[start:at], after[other_start:other], before[at : at + 1]
+        pieces += [("gone", "".join(gone)), ("new", "".join(came)), ("same", "".join(same))]
+        start, other_start = at + 1, other + 1
+    told = groupby((piece for piece in pieces if piece[1]), key=itemgetter(0))
+    return [Piece(kind, "".join(words for _, words in some)) for kind, some in told]
 
 
 def _text(value: Any) -> str:

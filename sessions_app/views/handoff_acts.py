@@ -44,8 +44,8 @@ class Done:
 def _add(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
     kind = _kind(form)
     given = {name: value for name, value in _fields(kind, form).items() if value is not None}
-    _, merged, _ = handoff.add_item(caller=caller, project_id=project_id, kind=kind.name, item=given)
-    return Done(f"This {kind.one} was there already." if merged else f"Added the {kind.one}.")
+    done = handoff.add_item(caller=caller, project_id=project_id, kind=kind.name, item=given)
+    return Done(f"This {kind.one} was there already." if done.merged else f"Added the {kind.one}.")
 
 
 def _edit(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
@@ -60,8 +60,8 @@ def _edit(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
 
 def _delete(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
     kind = _kind(form)
-    item = handoff.delete_item(caller=caller, project_id=project_id, **_named(kind, form))
-    query = urlencode({"kind": kind.name, "content": orjson.dumps(item).decode()})
+    gone = handoff.delete_item(caller=caller, project_id=project_id, **_named(kind, form))
+    query = urlencode({"kind": kind.name, "content": orjson.dumps(gone.item).decode()})
     undo = f"{reverse('handoff_act', args=[project_id, 'restore'])}?{query}"
     return Done(f"Took out the {kind.one}.", undo=undo if len(undo) <= LONGEST_UNDO else "")
 
@@ -158,7 +158,7 @@ def _item_page(
     return render(request, f"sessions_app/{name}", shown, status=status)
 
 
-def _named(kind: Kind, form: QueryDict) -> dict[str, str]:
+def _named(kind: Kind, form: QueryDict) -> dict[str, Any]:
     """Which item, and as which version the form showed it."""
     return {"kind": kind.name, "item_id": form.get("item", ""), "seen": form.get("mark") or "none"}
 

@@ -27,4 +27,6 @@ def readyz(request: HttpRequest) -> JsonResponse:
         error = refusal
     except DatabaseError as trouble:
         error = as_app_error(trouble) or StoreUnreachable(retry_after=2)
-    return JsonResponse(error.as_json(), status=error.status, headers={"Retry-After": str(error.retry_after)})
+    # What passes by itself is worth asking again; a store that wants hands is not.
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return JsonResponse(error.as_json(), status=error.status, headers=headers)

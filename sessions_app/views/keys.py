@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from sessions_app.models.key import READ, WRITE
+from sessions_app.models.key import MOST_DAYS, READ, WRITE
 from sessions_app.queries.keys import list_keys
 from sessions_app.queries.projects import list_projects
 from sessions_app.services.keys import NewKey, create_key, restore_key, revoke_key
@@ -30,7 +30,7 @@ class KeyForm(forms.Form):
         choices=[(READ, "Read"), (WRITE, "Write")], initial=[READ, WRITE], widget=forms.CheckboxSelectMultiple
     )
     project = forms.ChoiceField(required=False)
-    days = forms.IntegerField(min_value=1, max_value=3650, required=False, label="Expires after days")
+    days = forms.IntegerField(min_value=1, max_value=MOST_DAYS, required=False, label="Expires after days")
 
     def __init__(self, paths: list[str], *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)

@@ -4,11 +4,13 @@ Remote images are links: nothing is fetched from elsewhere before a click.
 """
 
 import re
+import sys
 from collections.abc import MutableMapping, Sequence
-from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import nh3
+from cachetools import LRUCache, cached
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
@@ -29,6 +31,9 @@ TAGS = {
 HIGHLIGHTED = re.compile(r"[a-z]{1,3}[0-9]?( [a-z]{1,3}[0-9]?)?")
 # The page's own headings end here; a message's begin below.
 PAGE_LEVEL = 2
+# What was rendered lately is kept, up to so many bytes: of HTML, and about as many of the texts that it is of.
+KEPT_BYTES = 16_000_000
+_rendered: LRUCache[Any, SafeString] = LRUCache(KEPT_BYTES, getsizeof=lambda html: 2 * sys.getsizeof(html))
 
 
 def _code(text: str, language: str, _attributes: str) -> str:
@@ -76,7 +81,7 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
     return value
 
 
-@lru_cache(maxsize=2_000)
+@cached(_rendered, lock=Lock())
 def render(text: str) -> SafeString:
     """Safe to put into a page as it is."""
     if len(text) > LONGEST:

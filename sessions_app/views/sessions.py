@@ -24,6 +24,7 @@ from sessions_app.views.transcript import shown
 
 A_PAGE = 40
 CHANGES_A_PAGE = 100
+CONFLICTS_SHOWN = 20
 # Positions count from 1.
 AFTER_ALL = 2**62
 
@@ -77,9 +78,13 @@ def session_changes(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse
 
 
 def _rail(caller: Caller, session: SessionRow) -> dict[str, Any]:
-    conflicts = [{**copy, "html": render_text(copy["text"])} for copy in list_conflicts(session_id=session.id)]
-    project = get_project(caller=caller, project_id=session.project_id)
-    return {"project": project, "conflicts": conflicts, "held": held(caller=caller, session_id=session.id)}
+    copies = list_conflicts(session_id=session.id, after=None, limit=CONFLICTS_SHOWN)
+    return {
+        "project": get_project(caller=caller, project_id=session.project_id),
+        "conflicts": [{"copy": copy, "html": render_text(copy.text)} for copy in copies[:CONFLICTS_SHOWN]],
+        "more_conflicts": len(copies) > CONFLICTS_SHOWN,
+        "held": held(caller=caller, session_id=session.id),
+    }
 
 
 def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | None:

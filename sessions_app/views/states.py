@@ -2,8 +2,10 @@
 
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -101,12 +103,20 @@ def held(*, caller: Caller, session_id: uuid.UUID) -> Held:
     titles = titles_of(caller=caller, session_ids=sources)
     agent = (read_object(state.content or "") if state else None) or {}
     return Held(
-        plan=_plan(agent["plan"]) if agent.get("plan") else None,
-        question=_question(agent["pending_action"]) if agent.get("pending_action") else None,
+        plan=_unless_damaged(lambda: _plan(agent["plan"])) if agent.get("plan") else None,
+        question=_unless_damaged(lambda: _question(agent["pending_action"])) if agent.get("pending_action") else None,
         other=[(label, pretty(agent[name])) for name, label in OTHER_FIELDS.items() if agent.get(name) not in (None, "", {}, [])],
         saved_at=None if state is None else state.saved_at,
-        ais=[_ai(row, content, titles) for row, content in contents],
+        ais=[ai for row, content in contents if (ai := _unless_damaged(partial(_ai, row, content, titles))) is not None],
     )
+
+
+def _unless_damaged[T](made: Callable[[], T]) -> T | None:
+    """None for what has not the form in which it was saved."""
+    try:
+        return made()
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def pretty(value: Any) -> str:
@@ -136,7 +146,7 @@ def _question(asked: dict[str, Any]) -> Question:
 def _source_id(content: dict[str, Any]) -> uuid.UUID | None:
     try:
         return uuid.UUID(content.get("transferred_from") or "")
-    except ValueError:
+    except (AttributeError, TypeError, ValueError):
         return None
 
 

@@ -12,17 +12,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from sessions_app.errors import AppError, Conflict, Invalid
+from sessions_app.errors import AppError, Conflict, Invalid, NotFound
 from sessions_app.models import Caller
-from sessions_app.queries.projects import get_project, list_projects
-from sessions_app.queries.sessions import SessionRow, get_session, parse_id
+from sessions_app.queries.ids import parse_id
+from sessions_app.queries.projects import get_project, list_projects, project_uuid
+from sessions_app.queries.sessions import SessionRow, get_session, session_uuid
 from sessions_app.queries.states import held_in
 from sessions_app.queries.targets import Target, ai_names, list_targets
 from sessions_app.services.carrying import Choice, InTheWay, OnConflict, Part, UnknownAi
 from sessions_app.services.json_text import fingerprint
 from sessions_app.services.receipts import Request
 from sessions_app.services.state_merging import TooMuchTogether
-from sessions_app.services.transfer import Transfer, transfer
+from sessions_app.services.transfer import NoTarget, Transfer, transfer
 from sessions_app.views.frame import caller_of
 from sessions_app.views.telling import told
 from sessions_app.views.transfer_preview import Preview, in_the_way, preview_of
@@ -102,7 +103,7 @@ def _wanted(caller: Caller, session: SessionRow, form: QueryDict, *, dry_run: bo
     include = {part for part, name in PARTS.items() if name in form} | ({Part.AI_STATES} if form.getlist("ai") else set())
     if not include:
         raise Choose("Choose what to carry.")
-    to_project = get_project(caller=caller, project_id=parse_id(chosen)).path if kind == "project" else None
+    to_project = get_project(caller=caller, project_id=project_uuid(chosen)).path if kind == "project" else None
     choice = Choice(
         include=frozenset(include),
         ai_ids=frozenset(form.getlist("ai")) if form.getlist("ai") else None,
@@ -110,7 +111,7 @@ def _wanted(caller: Caller, session: SessionRow, form: QueryDict, *, dry_run: bo
         on_conflict=_on_conflict(form),
     )
     return Transfer(
-        to_session=parse_id(chosen) if kind == "session" else None,
+        to_session=parse_id(chosen, NoTarget) if kind == "session" else None,
         to_project=to_project,
         choice=choice,
         epoch=_epoch(form),
@@ -122,7 +123,7 @@ def _wanted(caller: Caller, session: SessionRow, form: QueryDict, *, dry_run: bo
 def _request(session: SessionRow, form: QueryDict) -> Request:
     """Sent twice, the same form does its work once; filled in otherwise, it is another one."""
     content = fingerprint({name: form.getlist(name) for name in form if name not in {"csrfmiddlewaretoken", "q"}})
-    writer = uuid.uuid5(parse_id(form.get("token", "")), content)
+    writer = uuid.uuid5(parse_id(form.get("token", ""), NotFound), content)
     return Request(session.id, str(writer), 1, content)
 
 
@@ -142,7 +143,7 @@ def _epoch(form: QueryDict) -> int:
 
 def _targets(caller: Caller, session: SessionRow, text: str, chosen: str) -> list[Target]:
     kind, _, chosen_id = chosen.partition(" ")
-    kept = parse_id(chosen_id) if kind == "session" else None
+    kept = session_uuid(chosen_id) if kind == "session" else None
     return list_targets(caller=caller, source_id=session.id, text=text, chosen=kept, limit=SESSIONS)
 
 
@@ -151,7 +152,7 @@ def _places(caller: Caller, text: str, chosen: str) -> list[tuple[str, str]]:
     found = {f"project {row.id}": str(row) for row in list_projects(caller=caller, text=text, limit=PROJECTS)[:PROJECTS]}
     kind, _, chosen_id = chosen.partition(" ")
     if kind == "project" and chosen not in found:
-        found = {chosen: str(get_project(caller=caller, project_id=parse_id(chosen_id))), **found}
+        found = {chosen: str(get_project(caller=caller, project_id=project_uuid(chosen_id))), **found}
     return list(found.items())
 
 

@@ -7,6 +7,7 @@ import { streamAnswer } from "./chat/answer.js";
 import { Held } from "./chat/held.js";
 import { planOf } from "./chat/plan.js";
 import { View } from "./chat/view.js";
+import { whenSeen } from "./follow.js";
 
 const UNFINISHED_MS = 6000;
 const TITLE_LENGTH = 80;
@@ -47,8 +48,11 @@ async function say(text) {
 async function answer() {
   const answering = { id: uuid(), abort: new AbortController(), text: "" };
   page.answering = answering;
+  view.alert("");
+  view.show({ ...page, streaming: true });
   const grow = (status) => put({ id: answering.id, role: "assistant", text: answering.text, status });
-  const history = page.messages.map(({ role, text }) => ({ role, text }));
+  // What broke off is no answer: whoever is asked again begins anew.
+  const history = page.messages.filter(({ status }) => status !== "interrupted").map(({ role, text }) => ({ role, text }));
   let status = "complete";
   let failed = null;
   try {
@@ -171,6 +175,10 @@ view.on({
     save();
     return answer();
   },
+  again: () => {
+    view.focus();
+    return answer();
+  },
   fresh: async () => {
     leave();
     const state = await chat.newSession();
@@ -205,11 +213,9 @@ held.on({
   },
 });
 
-/** Another page or agent changed what is held. */
-async function readState({ session }) {
-  if (session !== chat.session?.id) return;
-  held.show(await chat.state().catch(() => held.state));
-}
+/** Another page or agent changed what is held. It is read when somebody looks. */
+const readState = whenSeen(async () => held.show(await chat.state().catch(() => held.state)));
+const stateChanged = ({ session }) => session === chat.session?.id && readState();
 
 chat.on("saved", ({ savedAt }) => {
   view.saved(savedAt);
@@ -235,8 +241,8 @@ chat.on("SESSION_DELETED", ({ session }) => {
   if (session === chat.session?.id) view.alert("This session was moved to the trash. Bring it back there, or begin a new one.");
 });
 chat.on("PLAN_RESTORED", ({ data: plan }) => plan && held.show({ ...held.state, plan }));
-chat.on("AGENT_STATE_SAVED", readState);
-chat.on("PENDING_ACTION_RESOLVED", readState);
+chat.on("AGENT_STATE_SAVED", stateChanged);
+chat.on("PENDING_ACTION_RESOLVED", stateChanged);
 chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
 chat.on("refused", ({ message }) => view.alert(`Not saved: ${message} Your words stay on this page.`));
 chat.on("offline", () => view.quiet("No connection. What you write is kept here and saved when it is back."));
@@ -245,6 +251,10 @@ addEventListener("popstate", () => open(new URLSearchParams(location.search).get
 
 const peeked = chat.peek();
 if (peeked) restored(peeked);
-restored(await chat.resume());
-remember(project);
+try {
+  restored(await chat.resume());
+  remember(project);
+} catch (error) {
+  view.alert(`Not up to date: ${error.message} What you write is kept here.`);
+}
 root.dataset.ready = "1";

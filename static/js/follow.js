@@ -3,6 +3,23 @@
 const LONGEST_WAIT_MS = 30_000;
 
 /**
+ * What is only worth doing while somebody looks at the page.
+ * @returns {() => void} asks for `act`: it is done now, or once for however often it was asked, when the page is seen again
+ */
+export function whenSeen(act) {
+  let due = false;
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden || !due) return;
+    due = false;
+    act();
+  });
+  return () => {
+    due = document.hidden;
+    if (!due) act();
+  };
+}
+
+/**
  * @param {{project: string, since: number, say: (words: string) => void, heard: (event: object) => void, opened?: () => void}} page
  *   `since`: the newest event that the page shows; `opened`: the socket is there, now or again.
  */

@@ -4,6 +4,8 @@
  * what somebody is writing stay.
  */
 
+import { whenSeen } from "./follow.js";
+
 const SECRET = /name="csrfmiddlewaretoken" value="[^"]*"/g;
 const FIELDS = "input:not([type=hidden]), textarea, select";
 const GENTLE_MS = 4000;
@@ -16,6 +18,7 @@ export class Parts {
   constructor(root, { failed, placed } = {}) {
     Object.assign(this, { root, failed, placed });
     this.busy = 0;
+    this._look = whenSeen(() => this._refresh());
     document.body.addEventListener("changed", () => this.refresh());
     // A form that was sent stays until its answer was heard.
     root.addEventListener("htmx:beforeRequest", () => (this.busy += 1));
@@ -34,8 +37,13 @@ export class Parts {
     placed?.();
   }
 
+  /** When somebody sees it: now, or once the tab is looked at again. */
+  refresh() {
+    this._look();
+  }
+
   /** One read at a time; what is asked meanwhile is read after it. */
-  async refresh() {
+  async _refresh() {
     clearTimeout(this.timer);
     this.timer = 0;
     this.again = this.busy > 0;

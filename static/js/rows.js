@@ -4,7 +4,7 @@
  * has an id and says by `data-order` where it belongs. Only rows that changed are touched; those loaded later stay.
  */
 
-import { follow } from "./follow.js";
+import { follow, whenSeen } from "./follow.js";
 
 const GENTLE_MS = 2500;
 const VOLATILE = /name="csrfmiddlewaretoken" value="[^"]*"/g;
@@ -17,6 +17,8 @@ const busy = (row) => row.querySelector("details[open]") !== null;
 const newer = (one, other) => one.localeCompare(other, "en", { numeric: true }) > 0;
 let timer = 0;
 let fetching = false;
+let again = false;
+let failed = false;
 
 function say(words) {
   if (state && state.textContent !== words) state.textContent = words;
@@ -63,7 +65,8 @@ function put(rows, whole) {
 async function refresh() {
   timer = 0;
   const root = list();
-  if (!root || document.hidden || fetching) return;
+  if (!root) return;
+  if (fetching) return void (again = true);
   fetching = true;
   try {
     const reply = await fetch(root.dataset.rows, { headers: { "HX-Request": "true" } });
@@ -71,23 +74,28 @@ async function refresh() {
     const template = document.createElement("template");
     template.innerHTML = await reply.text();
     const fresh = [...template.content.querySelectorAll("li[data-order]")];
+    failed = false;
     if (root.matches(".empty")) return fresh.length ? location.reload() : undefined;
     if (list() === root) put(fresh, !template.content.querySelector("li.more"));
   } catch {
+    failed = true;
     say("Not up to date: the server does not answer.");
   } finally {
     fetching = false;
+    if (again) soon();
+    again = false;
   }
 }
 
+const look = whenSeen(refresh);
+
 function soon() {
-  timer ||= setTimeout(refresh, GENTLE_MS);
+  timer ||= setTimeout(look, GENTLE_MS);
 }
 
 const first = list();
 if (first?.dataset.every) {
-  setInterval(refresh, Number(first.dataset.every) * 1000);
-  document.addEventListener("visibilitychange", refresh);
+  setInterval(look, Number(first.dataset.every) * 1000);
 } else if (first) {
-  follow({ project: first.dataset.project, since: Number(first.dataset.events), say, heard: soon });
+  follow({ project: first.dataset.project, since: Number(first.dataset.events), say, heard: soon, opened: () => failed && look() });
 }

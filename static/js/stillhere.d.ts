@@ -127,6 +127,13 @@ export interface State {
   appState?: object | null;
 }
 
+/**
+ * How a page stands with the server. `connecting`: nothing was answered yet. `offline`: no answer, or the server's trouble; it
+ * goes on by itself. `denied`: somebody has to act, be it a wrong or revoked key, a page that is signed out (401, 403), an origin
+ * that the server does not list (`origin_denied`), or a `baseUrl` where something else answers (`not_stillhere`).
+ */
+export type ConnectionStatus = "connecting" | "online" | "offline" | "denied";
+
 export interface Operation extends Partial<Message> {
   op: "upsert" | "delete";
   id: string;
@@ -136,7 +143,7 @@ export interface Operation extends Partial<Message> {
 export interface Events {
   restored: State;
   saved: { savedAt: string; rev: number; session: string; applied: { id: string; ver: number }[] };
-  /** Another page or agent changed the chat: the whole list as it is now. */
+  /** Another page or agent changed the chat: the whole list as it is now. A hidden page hears of it once it is shown, of an undone clear at once. */
   changed: { messages: StoredMessage[]; changed: string[]; removed: string[] };
   /** `other`: somebody else started the chat over; `unsent` is what this page could not save any more. */
   cleared: { by: "this" | "other"; unsent: Operation[]; messages: StoredMessage[] };
@@ -146,7 +153,9 @@ export interface Events {
   refused: { status: number; code: string; message: string; operations: object[]; state?: AgentStateFields };
   /** `storage_full`: this browser keeps nothing more; saving to the server goes on. */
   warning: { code: string; error: unknown };
-  offline: { error?: Error };
+  /** With every change; `error` says why it is not `online`. What is `denied` also stands in the console. */
+  status: { status: ConnectionStatus; error?: ApiError };
+  offline: { error: ApiError };
   online: object;
   /** This page (`data`: the whole bundle) or another one resumed. */
   SESSION_RESTORED: Frame<object>;
@@ -167,7 +176,7 @@ export interface Options {
   debug?: boolean;
 }
 
-/** What every call rejects with that the server refused (`status` 0: no answer came). */
+/** What every call rejects with that the server refused (`status` 0: no answer came that a page may read). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -255,12 +264,14 @@ export interface Connection {
   readonly project: string;
   readonly session: Session | null;
   readonly openingStep: string;
+  readonly status: ConnectionStatus;
   /** The project's memory. Its calls are not queued: what fails rejects with an `ApiError`. */
   readonly memory: Memory;
   reportErrors(errors: readonly ErrorReport[], options?: AsRun): Promise<ErrorsRecorded>;
   /** What a new run should know, cut to the budget (in tokens); null where there is no project yet. */
   context(options?: { budget?: number }): Promise<Context | null>;
   peek(): State | null;
+  /** No messages where nothing is saved; what this browser has (`mirrored`) where the server is away. Rejects where it denies. */
   resume(): Promise<State>;
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;
   flush(): boolean;

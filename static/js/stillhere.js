@@ -10,8 +10,9 @@
  *
  * @typedef {{key: string} | {cookie: true, user?: string, csrf?: string}} Auth
  */
+import { checked } from "./stillhere/book.js";
 import { readHandoff } from "./stillhere/handoff.js";
-import { ApiError, Http } from "./stillhere/http.js";
+import { ApiError, Http, statusAfter } from "./stillhere/http.js";
 import { Link } from "./stillhere/link.js";
 import { Memory } from "./stillhere/memory.js";
 import { Emitter, uuid } from "./stillhere/tools.js";
@@ -28,11 +29,11 @@ export { ApiError, uuid };
 
 class Connection {
   constructor({ baseUrl = "", project, auth = { cookie: true }, client = "default", debug = false }) {
-    if (typeof project !== "string" || project === "") throw new TypeError("connect() needs a project: any path or name.");
     this._http = new Http(baseUrl, auth);
     this._client = client;
     this._debug = debug;
     this._events = new Emitter();
+    this._status = "connecting";
     this._former = [];
     this._link = this._makeLink(project);
     this._hide = () => {
@@ -53,6 +54,11 @@ class Connection {
 
   get openingStep() {
     return this._link.openingStep;
+  }
+
+  /** `connecting` (nothing was answered yet), `online`, `offline` (it goes on by itself) or `denied` (somebody has to act). */
+  get status() {
+    return this._status;
   }
 
   /** What the project remembers beside its chats: `get`, `set`, `delete`, `list`. Nothing of it is queued: what fails rejects. */
@@ -83,7 +89,7 @@ class Connection {
 
   /** Save the list as it is now; what changed goes to the server. */
   save(messages, options) {
-    this._linkOf(messages).save(messages, options);
+    this._linkOf(checked(messages)).save(messages, options);
   }
 
   /** Hand over at once what is not acknowledged yet. Closing or hiding the page does this by itself. */
@@ -114,8 +120,9 @@ class Connection {
   async switchProject(project) {
     const former = this._link;
     if (project === former.project) return former.reader.state();
+    const link = this._former.find((one) => one.project === project) ?? this._makeLink(project);
     former.flush();
-    this._link = this._former.find((link) => link.project === project) ?? this._makeLink(project);
+    this._link = link;
     this._former = [former, ...this._former.filter((link) => link !== this._link)];
     for (const forgotten of this._former.splice(MOST_FORMER)) forgotten.close();
     await former.settled(SWITCH_MS);
@@ -169,6 +176,9 @@ class Connection {
   }
 
   _makeLink(project) {
+    if (typeof project !== "string" || project === "") {
+      throw new TypeError("A project is needed, by its path: any name of up to 512 characters.");
+    }
     const emit = (type, detail, link) => {
       if (link === this._link || type === "refused" || type === "conflict" || type === "warning") {
         if (type === "warning") console.warn("[Stillhere]", detail.code, detail.error);
@@ -177,7 +187,20 @@ class Connection {
     };
     const log = (...words) => this._debug && console.log("[Stillhere]", ...words);
     const { _http: http, _client: client } = this;
-    return new Link({ http, project, client, emit, log });
+    return new Link({ http, project, client, emit, log, met: (error) => this._met(error) });
+  }
+
+  /** Tells how the page stands with the server, when that is news. */
+  _met(error) {
+    const former = this._status;
+    this._status = statusAfter(error);
+    const code = this._status === "online" ? undefined : error.code;
+    if (former === this._status && this._why === code) return;
+    this._why = code;
+    if (this._status === "denied") console.error("[Stillhere]", error.message);
+    this._events.emit("status", { status: this._status, ...(code ? { error } : {}) });
+    if (this._status === "offline" && former !== "offline") this._events.emit("offline", { error });
+    else if (this._status === "online" && former !== "connecting") this._events.emit("online", {});
   }
 
   /** A list that was made in the project before, and comes late, belongs there. */

@@ -7,6 +7,7 @@ from tests.browser.driving import Browser, wait_for
 
 TEXTS = "return [...document.querySelectorAll('[role=log] article .words')].map((part) => part.textContent.trim());"
 READY = "return document.getElementById('chat')?.dataset.ready === '1';"
+SESSION = "const link = document.getElementById('chat-session'); return link.hidden ? '' : link.href;"
 STEP = "return document.querySelector('[aria-current=step]')?.dataset.step;"
 
 
@@ -33,6 +34,10 @@ class ChatPage:
     def texts(self) -> list[str]:
         texts: list[str] = self.browser.run(TEXTS)
         return texts
+
+    def session(self) -> str:
+        """The address of the session's own page, once it is linked: a new one has to be saved first."""
+        return str(self.browser.until(SESSION))
 
     def step(self) -> str:
         return str(self.browser.run(STEP))

@@ -1,11 +1,22 @@
 """A real Chromium. One for all tests of a process; each test finds it empty."""
 
+import http.server
+import threading
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from selenium import webdriver
 
 from tests.browser.driving import Browser, NoBrowser, start_chromium
+from tests.live_server import LiveServer
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +36,26 @@ def browser(chromium: webdriver.Chrome) -> Iterator[Browser]:
     own.forget()
     yield own
     own.forget()
+
+
+@pytest.fixture
+def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Browser]:
+    """Alice, with the server's login cookie."""
+    browser.sign_in_as(alice, server.url)
+    yield browser
+    browser.forget()  # Before the server: it answers to the end.
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[str]:
+    """Another site, with one empty page."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "index.html").write_text("<!doctype html><title>Elsewhere</title>")
+    site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=site.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{site.server_address[1]}"
+    site.shutdown()
+    thread.join()
+    site.server_close()

@@ -5,8 +5,11 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.test import Client
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
@@ -21,6 +24,22 @@ SWITCHES = (
     *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"),
 )
+
+
+# What goes over the network, by any tab.
+TRAFFIC = {
+    "Network.requestWillBeSent": "request",
+    "Network.webSocketCreated": "socket",
+    "Network.webSocketFrameReceived": "frame",
+    "Network.webSocketFrameSent": "frame",
+}
+
+
+@dataclass(frozen=True)
+class Traffic:
+    tab: str
+    kind: str
+    what: str
 
 
 class NoBrowser(Exception):
@@ -55,10 +74,17 @@ class Browser:
             self.driver.switch_to.window(other)
             self.driver.close()
         self.driver.switch_to.window(first)
+        self.block()
+        self.show()
         self.driver.get("about:blank")
         self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
         for log in ("browser", "performance"):
             self.driver.get_log(log)  # type: ignore[no-untyped-call]
+
+    def sign_in_as(self, user: User, url: str) -> None:
+        client = Client()
+        client.force_login(user)
+        self.sign_in(url, client.cookies["sessionid"].value)
 
     def sign_in(self, url: str, session_key: str) -> None:
         """With the login cookie that the server knows, and a CSRF cookie as a page of ours would have set it."""
@@ -102,6 +128,24 @@ class Browser:
         """Let the page live for so long."""
         time.sleep(seconds)
 
+    def hide(self, tab: str = "") -> None:
+        """As when another tab lies over it: the present one, or this one."""
+        self._window("minimized", tab)
+
+    def show(self, tab: str = "") -> None:
+        self._window("normal", tab)
+
+    def _window(self, state: str, tab: str) -> None:
+        if tab:
+            self.go_to(tab)
+        window = self.driver.execute_cdp_cmd("Browser.getWindowForTarget", {})["windowId"]
+        self.driver.execute_cdp_cmd("Browser.setWindowBounds", {"windowId": window, "bounds": {"windowState": state}})
+        self.until("return document.hidden === args[0];", state == "minimized")
+
+    def block(self, *patterns: str) -> None:
+        """What the present tab asks of these addresses does not get through, until the next call."""
+        self.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": list(patterns)})
+
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of an async function's body in the page; an exception there fails the test."""
         wrapped = (
@@ -116,7 +160,7 @@ class Browser:
 
     def until(self, script: str, *arguments: Any, seconds: float = PATIENCE_SECONDS) -> Any:
         """Run it until it answers something true."""
-        return wait_for(lambda: self.run(script, *arguments), seconds, script)
+        return wait_for(lambda: self.run(script, *arguments), seconds, f"{script} with {arguments}")
 
     def requests(self) -> list[dict[str, Any]]:
         """What was sent since the last look, by any tab: `{tab, method, url, body}`."""
@@ -127,6 +171,17 @@ class Browser:
                 request = entry["message"]["params"]["request"]
                 sent.append({"tab": entry["webview"], "body": request.get("postData", ""), **request})
         return sent
+
+    def traffic(self) -> list[Traffic]:
+        """All that went over the network since the last look."""
+        seen = []
+        for line in self.driver.get_log("performance"):  # type: ignore[no-untyped-call]
+            entry = json.loads(line["message"])
+            if kind := TRAFFIC.get(entry["message"]["method"]):
+                parameters = entry["message"]["params"]
+                what = parameters.get("request", parameters.get("response", parameters))
+                seen.append(Traffic(entry["webview"], kind, str(what.get("url") or what.get("payloadData") or "")))
+        return seen
 
     def complaints(self) -> list[str]:
         """What the console shows as errors."""

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import quote
 
 from django.contrib.auth.models import User
-from django.test import Client
 
 from tests.browser.driving import Browser
 from tests.live_server import LiveServer
@@ -36,9 +35,7 @@ class Frontend:
     """One page with the module, in the browser's present tab."""
 
     def __init__(self, browser: Browser, server: LiveServer, user: User, *, project: str = "") -> None:
-        client = Client()
-        client.force_login(user)
-        browser.sign_in(server.url, client.cookies["sessionid"].value)
+        browser.sign_in_as(user, server.url)
         self.browser, self.server, self.user = browser, server, user
         self.project = project or f"/home/{user.username}/{uuid.uuid4()}"
 

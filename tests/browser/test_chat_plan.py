@@ -1,12 +1,11 @@
 """The chat page holds a plan beside the talk, as an agent does; a reload paints it again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
@@ -19,12 +18,8 @@ STEPS = "return [...document.querySelectorAll('#held-steps li')].map((step) => `
 
 
 @pytest.fixture
-def chat(browser: Browser, server: LiveServer, alice: User) -> Iterator[ChatPage]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield ChatPage(browser, server.url)
-    browser.forget()  # Before the server: it answers to the end.
+def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
+    return ChatPage(signed_in, server.url)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from axe_selenium_python import Axe
 from django.contrib.auth.models import User
-from django.test import Client
 
 from tests.browser.driving import Browser
 from tests.chat import Chat
@@ -75,9 +74,7 @@ def test_every_page(visitor: Browser, server: LiveServer, hers: World, alice: Us
     for page in SIGNED_OUT:
         visitor.open(server.url + page)
         check(visitor, page)
-    client = Client()
-    client.force_login(alice)
-    visitor.sign_in(server.url, client.cookies["sessionid"].value)
+    visitor.sign_in_as(alice, server.url)
     for page in (*whole_pages(hers).values(), f"/projects/{hers.names['project']}/?state=deleted", *STATES):
         visitor.open(server.url + page)
         check(visitor, page)

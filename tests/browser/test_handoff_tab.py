@@ -1,11 +1,10 @@
 """The Handoff tab in a real browser, with the keyboard alone: decide, freeze, compare; and two people who edit at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from tests.browser.driving import Browser
 from tests.browser.keys import Keyboard
@@ -26,9 +25,7 @@ class Tab:
         self.address = f"{url}/projects/{self.project}/handoff/"
 
     def sign_in(self) -> None:
-        client = Client()
-        client.force_login(self.user)
-        self.browser.sign_in(self.url, client.cookies["sessionid"].value)
+        self.browser.sign_in_as(self.user, self.url)
 
     def open(self) -> None:
         self.browser.open(self.address)
@@ -56,11 +53,8 @@ class Tab:
 
 
 @pytest.fixture
-def tab(browser: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> Iterator[Tab]:
-    tab = Tab(browser, server.url, api(alice), alice)
-    tab.sign_in()
-    yield tab
-    browser.forget()  # Before the server: it answers to the end.
+def tab(signed_in: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> Tab:
+    return Tab(signed_in, server.url, api(alice), alice)
 
 
 def test_decide_freeze_and_compare_with_the_keyboard_alone(tab: Tab) -> None:

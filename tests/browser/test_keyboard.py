@@ -1,11 +1,10 @@
 """Without a mouse: everything that people do every day, by keys alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -45,12 +44,8 @@ class Hands:
 
 
 @pytest.fixture
-def hands(browser: Browser, server: LiveServer, alice: User) -> Iterator[Hands]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield Hands(browser, server.url)
-    browser.forget()  # Before the server: it answers to the end.
+def hands(signed_in: Browser, server: LiveServer) -> Hands:
+    return Hands(signed_in, server.url)
 
 
 def test_finding_opening_and_changing_a_session(hands: Hands, api: Callable[..., Any], alice: User) -> None:

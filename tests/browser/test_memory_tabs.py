@@ -1,11 +1,10 @@
 """The tabs Memory, Errors and Performance in a real browser: by keys alone, live, and accessible with much on them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from selenium.webdriver.common.keys import Keys
 
 from memory_app.models import MemoryEntry
@@ -25,59 +24,50 @@ def memory(server: LiveServer, api: Callable[..., Any], alice: User, path: str) 
     return Memory(api(alice), path)
 
 
-@pytest.fixture
-def visitor(browser: Browser, server: LiveServer, alice: User) -> Iterator[Browser]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield browser
-    browser.forget()  # Before the server: it answers to the end.
-
-
 def happen(memory: Memory, *messages: str) -> None:
     stack = [{"file": "a.py", "function": "f", "line": 1}]
     errors = [{"message": message, "kind": "ValueError", "stack": stack} for message in messages]
     assert memory.api.post(memory.address("errors"), {"errors": errors}).status_code == 200
 
 
-def listening(visitor: Browser) -> None:
+def listening(signed_in: Browser) -> None:
     """The page's socket is there: what happens from now on reaches it."""
-    visitor.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
 
 
-def test_an_entry_is_edited_by_keys_and_bad_json_is_not_sent(visitor: Browser, server: LiveServer, memory: Memory) -> None:
+def test_an_entry_is_edited_by_keys_and_bad_json_is_not_sent(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     memory.put("notes/a", {"x": 1})
-    visitor.open(f"{server.url}/projects/{memory.project}/memory/")
-    hands = Keyboard(visitor)
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory/")
+    hands = Keyboard(signed_in)
     hands.press("j")
     hands.press(Keys.ENTER)
-    visitor.until("return document.querySelector('#keys .title') !== null;")
+    signed_in.until("return document.querySelector('#keys .title') !== null;")
     hands.press("j")
     hands.press(Keys.ENTER)
-    visitor.until("return document.querySelector('.json') !== null;")
+    signed_in.until("return document.querySelector('.json') !== null;")
     hands.choose("Edit")
-    visitor.until("return document.querySelector('[data-json-editor]') !== null;")
+    signed_in.until("return document.querySelector('[data-json-editor]') !== null;")
     hands.go_to("Value as JSON")
     hands.press(Keys.END, ",")
-    visitor.requests()
+    signed_in.requests()
     hands.choose("Save")
-    visitor.until("return document.getElementById('value-error').textContent.includes('line');")
+    signed_in.until("return document.getElementById('value-error').textContent.includes('line');")
     assert hands.at.accessible_name == "Value as JSON"
-    assert [sent["method"] for sent in visitor.requests() if sent["method"] == "POST"] == []
-    assert_accessible(visitor)
+    assert [sent["method"] for sent in signed_in.requests() if sent["method"] == "POST"] == []
+    assert_accessible(signed_in)
     hands.press(Keys.DELETE)  # The caret stands where it goes wrong.
     memory.put("notes/a", {"x": 2})
-    visitor.until("return !document.querySelector('#meanwhile > span').hidden;")
+    signed_in.until("return !document.querySelector('#meanwhile > span').hidden;")
     hands.choose("Save")
-    visitor.until("return document.getElementById('value-error').textContent.includes('has changed since');")
+    signed_in.until("return document.getElementById('value-error').textContent.includes('has changed since');")
     hands.choose("Save")
-    visitor.until(TOAST, "Saved as rev 3.")
+    signed_in.until(TOAST, "Saved as rev 3.")
     assert memory.get("notes/a").json()["value"] == {"x": 1}
-    assert [line for line in visitor.complaints() if "status of 412" not in line] == []
+    assert [line for line in signed_in.complaints() if "status of 412" not in line] == []
 
 
 def test_a_key_among_thousands_is_found_and_a_deleted_one_brought_back(
-    visitor: Browser, server: LiveServer, memory: Memory
+    signed_in: Browser, server: LiveServer, memory: Memory
 ) -> None:
     MemoryEntry.objects.bulk_create(
         MemoryEntry(project_id=memory.project, namespace="many", key=f"k{number:04}", value="1", rev=1, size_bytes=1)
@@ -85,77 +75,77 @@ def test_a_key_among_thousands_is_found_and_a_deleted_one_brought_back(
     )
     memory.put("many/zz", "last")
     shown = "return document.querySelectorAll('#keys .title').length;"
-    visitor.open(f"{server.url}/projects/{memory.project}/memory/many/")
-    visitor.until(f"{shown[:-1]} >= 100;")
-    visitor.run("scrollTo(0, document.documentElement.scrollHeight);")
-    visitor.until(f"{shown[:-1]} >= 200;")
-    visitor.textbox("Keys that begin with").send_keys("zz")
-    visitor.until(f"{shown[:-1]} === 1;")
-    visitor.run("document.querySelector('#keys .title').click();")
-    visitor.click("Delete")
-    visitor.until(TOAST, "can be brought back")
-    visitor.click("Undo")
-    visitor.until(TOAST, "many/zz is back.")
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory/many/")
+    signed_in.until(f"{shown[:-1]} >= 100;")
+    signed_in.run("scrollTo(0, document.documentElement.scrollHeight);")
+    signed_in.until(f"{shown[:-1]} >= 200;")
+    signed_in.textbox("Keys that begin with").send_keys("zz")
+    signed_in.until(f"{shown[:-1]} === 1;")
+    signed_in.run("document.querySelector('#keys .title').click();")
+    signed_in.click("Delete")
+    signed_in.until(TOAST, "can be brought back")
+    signed_in.click("Undo")
+    signed_in.until(TOAST, "many/zz is back.")
     assert memory.get("many/zz").json()["value"] == "last"
-    assert visitor.complaints() == []
+    assert signed_in.complaints() == []
 
 
-def test_errors_come_by_themselves_and_are_resolved_in_place(visitor: Browser, server: LiveServer, memory: Memory) -> None:
+def test_errors_come_by_themselves_and_are_resolved_in_place(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     memory.put("noise/config", {"rules": [{"id": "r", "pattern": "x+", "kind": "regex", "source": "auto", "enabled": False}]})
     happen(memory, "the first")
-    visitor.open(f"{server.url}/projects/{memory.project}/errors/")
-    listening(visitor)
-    visitor.run("document.querySelector('.stack-fold summary').click();")
-    visitor.until("return document.querySelector('.stack-fold .stack-text')?.textContent.includes('a.py:1');")
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/")
+    listening(signed_in)
+    signed_in.run("document.querySelector('.stack-fold summary').click();")
+    signed_in.until("return document.querySelector('.stack-fold .stack-text')?.textContent.includes('a.py:1');")
     happen(memory, "the first", "the second")
-    visitor.until(f"return {ERRORS}.includes('the second');")
+    signed_in.until(f"return {ERRORS}.includes('the second');")
     first = "[...document.querySelectorAll('#errors > li')].find((row) => row.textContent.includes('the first'))"
-    visitor.until(f"return {first}.querySelector('.facts').textContent.includes('2 times');")
-    assert visitor.run(f"return {first}.querySelector('details').open;")
-    assert_accessible(visitor)
-    visitor.run("[...document.querySelectorAll('#errors button')].at(-1).click();")
-    visitor.until("return document.querySelectorAll('#errors .chip.good').length === 1;")
-    visitor.until("return document.getElementById('states').textContent.includes('Resolved 1');")
-    visitor.click("Undo")
-    visitor.until("return document.querySelectorAll('#errors .chip.good').length === 0;")
-    assert visitor.complaints() == []
+    signed_in.until(f"return {first}.querySelector('.facts').textContent.includes('2 times');")
+    assert signed_in.run(f"return {first}.querySelector('details').open;")
+    assert_accessible(signed_in)
+    signed_in.run("[...document.querySelectorAll('#errors button')].at(-1).click();")
+    signed_in.until("return document.querySelectorAll('#errors .chip.good').length === 1;")
+    signed_in.until("return document.getElementById('states').textContent.includes('Resolved 1');")
+    signed_in.click("Undo")
+    signed_in.until("return document.querySelectorAll('#errors .chip.good').length === 0;")
+    assert signed_in.complaints() == []
 
 
 def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
-    visitor: Browser, server: LiveServer, memory: Memory
+    signed_in: Browser, server: LiveServer, memory: Memory
 ) -> None:
-    visitor.open(f"{server.url}/projects/{memory.project}/errors/")
-    listening(visitor)
-    field = visitor.textbox("Keep out what matches")
-    visitor.run("document.querySelector('input[value=regex]').click();")
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/")
+    listening(signed_in)
+    field = signed_in.textbox("Keep out what matches")
+    signed_in.run("document.querySelector('input[value=regex]').click();")
     field.send_keys("(")
-    visitor.click("Add rule")
-    visitor.until(TOAST, "no regular expression of RE2")
+    signed_in.click("Add rule")
+    signed_in.until(TOAST, "no regular expression of RE2")
     assert field.get_attribute("value") == "("
     field.send_keys("a|b)")
-    visitor.click("Add rule")
-    visitor.until("return document.querySelector('#rules .pattern')?.textContent === '(a|b)';")
-    assert visitor.run("return document.getElementById('pattern').value;") == ""
-    visitor.click("Disable rule 1")
-    visitor.until("return document.querySelector('#rules .pattern.off') !== null;")
-    assert [line for line in visitor.complaints() if "status of 422" not in line] == []
+    signed_in.click("Add rule")
+    signed_in.until("return document.querySelector('#rules .pattern')?.textContent === '(a|b)';")
+    assert signed_in.run("return document.getElementById('pattern').value;") == ""
+    signed_in.click("Disable rule 1")
+    signed_in.until("return document.querySelector('#rules .pattern.off') !== null;")
+    assert [line for line in signed_in.complaints() if "status of 422" not in line] == []
 
 
-def test_performance_and_the_lease_are_shown_as_they_change(visitor: Browser, server: LiveServer, memory: Memory) -> None:
-    visitor.open(f"{server.url}/projects/{memory.project}/performance/")
-    listening(visitor)
+def test_performance_and_the_lease_are_shown_as_they_change(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    signed_in.open(f"{server.url}/projects/{memory.project}/performance/")
+    listening(signed_in)
     for duration in (100, 300):
         run = memory.start("claude")["run_id"]
         sent = {"samples": [{"endpoint": f"GET /{'long' * 30}", "duration_ms": duration}]}
         memory.api.post(memory.address("performance"), sent, **{"Stillhere-Run": run})
         memory.run(run, "end")
-    visitor.until("return document.querySelector('#endpoints .chip.bad') !== null;")
-    assert_accessible(visitor)
-    visitor.open(f"{server.url}/projects/{memory.project}/settings/")
-    listening(visitor)
+    signed_in.until("return document.querySelector('#endpoints .chip.bad') !== null;")
+    assert_accessible(signed_in)
+    signed_in.open(f"{server.url}/projects/{memory.project}/settings/")
+    listening(signed_in)
     memory.start("reviewer")
-    visitor.until("return document.querySelector('#runs .chip.good') !== null;")
-    assert_accessible(visitor)
-    visitor.click("Free the lease")
-    visitor.until(TOAST, "Run 3 (reviewer) only reads now.")
-    assert visitor.complaints() == []
+    signed_in.until("return document.querySelector('#runs .chip.good') !== null;")
+    assert_accessible(signed_in)
+    signed_in.click("Free the lease")
+    signed_in.until(TOAST, "Run 3 (reviewer) only reads now.")
+    assert signed_in.complaints() == []

@@ -49,6 +49,34 @@ def test_words_that_stand_in_content_are_saved_as_text(page: Frontend, api: Call
     assert stored(api, page) == ["as OpenAI has it"]
 
 
+NO_MESSAGES = {
+    "null": "This was null.",
+    "'Hello'": "This was a string.",
+    "{ id: 'm1', role: 'user', text: 'Hello' }": "This was an object.",
+    "[null]": "Number 0 is null.",
+    "[{ id: 'm1', role: 'user', text: 'Hello' }, 'Hello']": "Number 1 is a string.",
+    "[{ role: 'user', text: 'Hello' }]": "Number 0 has no id, or one that is no string.",
+    "[{ id: 7, role: 'user', text: 'Hello' }]": "Number 0 has no id, or one that is no string.",
+    "[{ id: 'm1', role: 'user', parts: 'Hello' }]": "Number 0 has parts that are no list.",
+}
+
+
+def test_what_is_no_list_of_messages_is_told_in_a_sentence_and_changes_nothing(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.say("m0", "before")
+    page.settle()
+    for given, told in NO_MESSAGES.items():
+        script = f"try {{ chat.save({given}); }} catch (error) {{ return [error.name, error.message]; }}"
+        name, message = page.browser.run(script)
+        assert name == "TypeError", given
+        assert message == f"save() takes the whole list of messages, [{{ id, role, text }}, …]. {told}"
+    assert page.browser.run("try { await chat.switchProject(''); } catch (error) { return error.message; }").startswith(
+        "A project"
+    )
+    page.settle()
+    assert stored(api, page) == page.texts() == ["before"]
+
+
 def test_peek_answers_at_once_and_without_a_request(page: Frontend) -> None:
     page.load()
     page.say("m1", "mirrored")

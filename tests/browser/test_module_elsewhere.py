@@ -1,44 +1,19 @@
 """The browser module in a frontend on another origin: with a key, over CORS."""
 
-import http.server
-import threading
 import uuid
-from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
 
 import pytest
 
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import CONNECT, SAY
-from tests.databases import own_database
 from tests.server import ServerProcess
+from tests.stores import Store
 
 pytestmark = pytest.mark.browser
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[str]:
-    """Another site, with one empty page."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    (folder / "index.html").write_text("<!doctype html><title>Elsewhere</title>")
-    site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=site.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{site.server_address[1]}"
-    site.shutdown()
-    thread.join()
-    site.server_close()
-
-
-def test_a_frontend_elsewhere_saves_flushes_and_resumes_with_a_key(browser: Browser, elsewhere: str, tmp_path: Path) -> None:
-    with own_database() as own, ServerProcess(tmp_path, own=own, CORS_ORIGINS=elsewhere) as server:
+def test_a_frontend_elsewhere_saves_flushes_and_resumes_with_a_key(browser: Browser, elsewhere: str, store: Store) -> None:
+    with ServerProcess(store, CORS_ORIGINS=elsewhere) as server:
         key = server.key("ana")
         account = {"baseUrl": server.url, "project": f"/home/ana/{uuid.uuid4()}", "auth": {"key": key}}
         browser.open(f"{elsewhere}/index.html")

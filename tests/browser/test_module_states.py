@@ -138,3 +138,16 @@ def test_the_handoff_is_read_live_and_frozen(page: Frontend, agent: Any) -> None
     handoff = page.browser.run("return await window.chat.handoff();")
     assert handoff["frozen"] == {name: frozen[name] for name in ("number", "sha256", "payload")}
     assert handoff["live"]["summary"] == "later"
+
+
+def test_a_state_that_follows_the_first_words_at_once_waits_for_their_session(page: Frontend) -> None:
+    page.load()
+    state = page.browser.run(
+        "chat.save([{ id: 'm1', role: 'user', text: 'the first words' }]);"
+        "const { port1, port2 } = new MessageChannel();"
+        "const turn = () => new Promise((resolve) => { port1.onmessage = resolve; port2.postMessage(0); });"
+        "while (!chat.session) await turn();"
+        "return chat.saveState({ context: 'at once' });"
+    )
+    assert state["context"] == "at once"
+    assert page.heard("refused") == []

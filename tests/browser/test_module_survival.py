@@ -150,6 +150,55 @@ def test_a_chat_that_was_started_over_elsewhere_takes_nothing_of_the_old_one(pag
     assert [copy["text"] for copy in copies] == ["late words"]
 
 
+def cleared_elsewhere(page: Frontend, api: Callable[..., Any]) -> tuple[str, Any]:
+    """The chat is cleared by somebody else while this page is offline with words that it could not send. Back online it learns
+    of that, but its reads of the session wait for `release`. The session and the answer to the clear."""
+    page.browser.offline()
+    page.say("m2", "late words")
+    wait_for(page.waiting)
+    page.say("m3", "later words")
+    session = page.browser.run("return chat.session.id;")
+    cleared = api(page.user).post(f"/sessions/{session}/clear", {"epoch": 1, "writer_id": "another", "seq": 1}).json()
+    page.browser.run(
+        "const get = window.fetch; window.held = [];"
+        "window.fetch = async (url, asked) => {"
+        " if (url.endsWith(args[0])) await new Promise((go) => window.held.push(go));"
+        " return get(url, asked); };",
+        f"/sessions/{session}",
+    )
+    page.browser.online()
+    wait_for(lambda: page.browser.run("return window.held.length;"))
+    return session, cleared
+
+
+def release(page: Frontend) -> None:
+    """Let every read through until the page has told of the clear."""
+    script = "held.splice(0).map((go) => go()); return heard.some(({ type }) => type === 'cleared');"
+    wait_for(lambda: page.browser.run(script))
+
+
+def test_a_clear_heard_twice_is_told_once_with_the_words_that_were_left(page: Frontend, api: Callable[..., Any]) -> None:
+    session, cleared = cleared_elsewhere(page, api)
+    # The answer to the late words told of it; now the push comes, while the page still reads.
+    frame = {"type": "SESSION_CLEARED", "session": session, "epoch": cleared["epoch"], "rev": cleared["rev"], "by": {}}
+    page.browser.run("chat._link.live.take(args[0]);", frame)
+    release(page)
+    page.say("m4", "the new beginning")
+    page.settle()
+    [heard] = page.heard("cleared")
+    assert [op["text"] for op in heard["unsent"]] == ["later words"]
+    assert stored(api, page) == ["the new beginning"]
+
+
+def test_the_words_that_a_clear_left_are_told_though_the_chat_is_gone_by_then(page: Frontend, api: Callable[..., Any]) -> None:
+    session, _ = cleared_elsewhere(page, api)
+    api(page.user).delete(f"/sessions/{session}")
+    release(page)
+    [heard] = page.heard("cleared")
+    assert [op["text"] for op in heard["unsent"]] == ["later words"]
+    assert [refused["code"] for refused in page.heard("refused")] == ["session_deleted"]
+
+
 def test_a_flush_after_clear_brings_nothing_back(page: Frontend, api: Callable[..., Any]) -> None:
     page.say("m2", "half", role="assistant", streaming=True)
     session, body = page.browser.run(
@@ -224,6 +273,7 @@ def test_what_was_edited_out_of_the_list_is_taken_out_and_can_be_brought_back(pa
     assert {item["text"] for item in removed} == {"an answer", "a question"}
 
 
+@pytest.mark.timed
 def test_a_long_chat_costs_a_stream_no_more_than_a_short_one(page: Frontend) -> None:
     milliseconds = page.browser.run(
         "const list = Array.from({ length: 5000 }, (_, i) => ({ id: `l${i}`, role: 'assistant', text: 'word '.repeat(200) }));"

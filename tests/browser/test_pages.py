@@ -1,11 +1,10 @@
 """The pages in a real browser, live: they follow what happens and keep what one reads in place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from selenium.webdriver.common.by import By
 
 from sessions_app.models import Project
@@ -15,15 +14,6 @@ from tests.live_server import LiveServer
 
 pytestmark = pytest.mark.browser
 SHOWN = "return [...document.querySelectorAll('[role=log] article')].map((article) => article.dataset.id);"
-
-
-@pytest.fixture
-def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Browser]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield browser
-    browser.forget()  # Before the server: it answers to the end.
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Beside a transcript, in a real browser: an agent's question is answered with the keyboard alone; all of it is live."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from sessions_app.models.sql import now, rfc3339
 from tests.browser.driving import Browser
@@ -18,15 +17,6 @@ from tests.live_server import LiveServer
 pytestmark = pytest.mark.browser
 STEPS = "return [...document.querySelectorAll('#rail-plan-steps li')].map((step) => step.dataset.status).join(' ');"
 LIVE = "return document.getElementById('live-state').textContent === 'Live';"
-
-
-@pytest.fixture
-def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Browser]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield browser
-    browser.forget()  # Before the server: it answers to the end.
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """Carrying work over in a dialog, with the keyboard alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from tests.browser.driving import Browser
 from tests.browser.keys import Keyboard
@@ -15,15 +14,6 @@ from tests.live_server import LiveServer
 
 pytestmark = pytest.mark.browser
 PREVIEW = "return document.getElementById('transfer-preview').textContent;"
-
-
-@pytest.fixture
-def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Browser]:
-    client = Client()
-    client.force_login(alice)
-    browser.sign_in(server.url, client.cookies["sessionid"].value)
-    yield browser
-    browser.forget()  # Before the server: it answers to the end.
 
 
 @pytest.fixture

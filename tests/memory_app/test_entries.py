@@ -8,8 +8,10 @@ from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion
+from tests.databases import ON_POSTGRESQL
 from tests.memory_app.conftest import Memory
 
 RULE = {"id": "r1", "pattern": "^GET /health", "kind": "regex", "source": "auto", "enabled": True}
@@ -62,6 +64,15 @@ def test_keys_are_listed_by_prefix_and_page(memory: Memory) -> None:
         seen += [item["key"] for item in page["items"]]
         cursor = page["next"]
     assert seen == sorted(["b_1", "b_2", "b-3", "bx4", "c"])
+
+
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite compares bytes")
+def test_a_prefix_is_a_prefix_whatever_order_of_letters_the_database_has(memory: Memory) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute('ALTER TABLE memory_app_memoryentry ALTER COLUMN key TYPE varchar(128) COLLATE "en-x-icu"')
+    for key in ("login_x", "loginy", "Login-z", "log"):
+        memory.put(f"notes/{key}", {})
+    assert {item["key"] for item in memory.get("notes?prefix=login").json()["items"]} == {"login_x", "loginy"}
 
 
 def test_a_deleted_key_is_gone_with_its_versions_and_its_bytes(memory: Memory) -> None:

@@ -52,6 +52,15 @@ def test_what_got_slower_stands_on_top_with_how_much(page: Client, memory: Memor
     assert 'aria-label="p95 by run: 5.0 s, 5.1 s"' in html
 
 
+def test_clocks_of_whole_milliseconds_measure_zeros(page: Client, memory: Memory) -> None:
+    measure(memory, {"GET /was-nothing": 0, "GET /is-nothing": 0, "GET /twice": 100})
+    measure(memory, {"GET /was-nothing": 50, "GET /is-nothing": 0, "GET /twice": 200})
+    html = shown(page, memory)
+    assert TITLES.findall(html) == ["GET /was-nothing", "GET /twice", "GET /is-nothing"]
+    told = re.findall(r'class="hint( worse)?">([^<]+)<', html)
+    assert [words for _, words in told] == ["+49\u202f900 %", "+100 %", "as before"]
+
+
 def test_endpoints_are_filtered_and_paged_by_plain_links(page: Client, memory: Memory) -> None:
     measure(memory, {f"GET /{number:03}": 100 + number for number in range(120)})
     assert TITLES.findall(shown(page, memory, "?q=get%20/11")) == [f"GET /{number}" for number in range(119, 109, -1)]

@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 
 from memory_app.models import DeletedEntry
 from memory_app.services import entries, runs
-from memory_app.services.entries import DELETED, Conditions, KeyTaken, MemoryFull, NewEntry
+from memory_app.services.entries import DELETED, KeyTaken, MemoryFull, NewEntry
 from memory_app.services.lease import By, LeaseHeld
 from sessions_app.auth import caller_of_user
 from sessions_app.errors import NotFound
+from sessions_app.services.conditions import ANY
 from tests.memory_app.conftest import Memory
 
 
@@ -21,10 +22,10 @@ class Person:
         self.known: dict[str, Any] = {"caller": caller_of_user(user), "project_id": memory.project}
 
     def put(self, key: str, value: Any) -> entries.Stored:
-        return entries.put_entry(**self.known, entry=NewEntry("notes", key, value), conditions=Conditions(), run_id=By.PERSON)
+        return entries.put_entry(**self.known, entry=NewEntry("notes", key, value), conditions=ANY, run_id=By.PERSON)
 
     def delete(self, key: str) -> DeletedEntry:
-        return entries.delete_entry(**self.known, namespace="notes", key=key, conditions=Conditions(), run_id=By.PERSON)
+        return entries.delete_entry(**self.known, namespace="notes", key=key, conditions=ANY, run_id=By.PERSON)
 
     def undelete(self, deleted: DeletedEntry) -> entries.Stored:
         return entries.undelete_entry(**self.known, deleted_id=deleted.id, run_id=By.PERSON)
@@ -38,7 +39,7 @@ def person(alice: User, memory: Memory) -> Person:
 def test_no_lease_holds_a_person_off_and_the_holder_goes_on(person: Person, memory: Memory) -> None:
     run = memory.start("claude")
     with pytest.raises(LeaseHeld):
-        entries.put_entry(**person.known, entry=NewEntry("notes", "a", 1), conditions=Conditions(), run_id=None)
+        entries.put_entry(**person.known, entry=NewEntry("notes", "a", 1), conditions=ANY, run_id=None)
     person.put("a", 1)
     assert memory.get("notes/a").json()["value"] == 1
     assert memory.put("notes/a", 2, **{"Stillhere-Run": run["run_id"]}).status_code == 200

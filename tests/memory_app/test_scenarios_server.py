@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,11 +16,12 @@ from django.conf import settings
 
 from config.upkeep import CHORES, Upkeep
 from memory_app.models import FilteredCount
-from tests.databases import ON_POSTGRESQL, own_database
+from tests.databases import ON_POSTGRESQL
 from tests.memory_app.conftest import Memory
 from tests.memory_app.test_errors import record
 from tests.scale.test_store_refuses import disk_full, read_only
 from tests.server import ServerProcess
+from tests.stores import Store
 
 RULE = {"id": "r", "pattern": "noise", "kind": "substring", "source": "auto", "enabled": True}
 STOPPED_SECONDS, HEALED_SECONDS = 15, 20
@@ -63,14 +63,14 @@ class Client:
 
 
 @contextmanager
-def served(folder: Path, *, flush_seconds: str = "30") -> Iterator[tuple[ServerProcess, Client, dict[str, str]]]:
-    with own_database() as own, ServerProcess(folder, own=own, FLUSH_SECONDS=flush_seconds) as server:
-        yield server, Client(server), own
+def served(store: Store, *, flush_seconds: str = "30") -> Iterator[tuple[ServerProcess, Client]]:
+    with ServerProcess(store, FLUSH_SECONDS=flush_seconds) as server:
+        yield server, Client(server)
 
 
 @pytest.mark.scale
-def test_scenario_14_a_server_that_is_told_to_end_stores_the_counts_first(tmp_path: Path) -> None:
-    with served(tmp_path, flush_seconds="3600") as (server, client, _):
+def test_scenario_14_a_server_that_is_told_to_end_stores_the_counts_first(store: Store) -> None:
+    with served(store, flush_seconds="3600") as (server, client):
         client.on("PUT", "memory/noise/config", {"rules": [RULE]})
         answer = client.agent([{"message": "noise 1"}, {"message": "noise 2"}, {"message": "real"}])
         assert (answer["filtered"], answer["recorded"]) == (2, 1)
@@ -100,12 +100,12 @@ def test_scenario_15_counts_that_wait_are_stored_within_the_interval(shared: Mem
 
 
 @pytest.mark.scale
-def test_scenario_16_a_store_that_refuses_writes_says_so_reads_on_and_recovers(tmp_path: Path) -> None:
-    with served(tmp_path) as (server, client, own):
+def test_scenario_16_a_store_that_refuses_writes_says_so_reads_on_and_recovers(store: Store) -> None:
+    with served(store) as (server, client):
         run = client.on("POST", "runs", {}).json()["run_id"]
         client.on("PUT", "memory/notes/n", {"kept": True}, **{"Stillhere-Run": run})
         client.on("POST", "errors", {"errors": [{"message": "kept"}]}, **{"Stillhere-Run": run})
-        with read_only(own["DATABASE_URL"]) if ON_POSTGRESQL else disk_full(server):
+        with read_only(store.settings["DATABASE_URL"]) if ON_POSTGRESQL else disk_full(server):
             for method, rest, body in writes(run):
                 refused = client.on(method, rest, body, **{"Stillhere-Run": run})
                 assert refused.status_code == (503 if ON_POSTGRESQL else 507), (rest, refused.text)

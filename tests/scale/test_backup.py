@@ -1,6 +1,7 @@
 """A backup under load and its restore: what was acknowledged before it began is in it, and whoever was acknowledged more since is
 told, reads anew and says it again. Nobody's words are lost without a word."""
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -11,20 +12,43 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.databases import ON_POSTGRESQL, own_database
+from tests.databases import ON_POSTGRESQL
 from tests.server import ServerProcess
-from tests.writers import Ack, Writer, all_messages, problems
+from tests.stores import Store
+from tests.writers import PATIENCE_SECONDS, Ack, Writer, all_messages, problems
 
-pytestmark = pytest.mark.scale
+pytestmark = [pytest.mark.scale, pytest.mark.timed]
 WRITERS = 6
 QUIET = 3
 BACKUP_SECONDS = 5
+# As many messages as a client says again in one request.
+AT_ONCE = 200
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with own_database() as own, ServerProcess(tmp_path, own=own) as process:
+def server(store: Store) -> Iterator[ServerProcess]:
+    with ServerProcess(store) as process:
         yield process
+
+
+@dataclass
+class Reader:
+    """Reads on while the server comes and goes."""
+
+    client: httpx.Client
+    url: str
+
+    def call(self, method: str, path: str, **query: Any) -> Any:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                answer = self.client.request(method, f"{self.url}/api/v1{path}", params=query)
+            except httpx.TransportError:
+                answer = httpx.Response(503)
+            if answer.status_code == 200:
+                return answer.json()
+            assert time.monotonic() < deadline, answer.text
+            time.sleep(0.02)
 
 
 @dataclass
@@ -50,7 +74,8 @@ class Persistent(Writer):
         self.seq += 1
         ops = [{"op": "upsert", "id": name, "role": "assistant", "text": text} for name, text in texts.items()]
         body = {"epoch": self.epoch, "writer_id": self.writer_id, "seq": self.seq, "ops": ops}
-        while True:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
             try:
                 answer = client.post(f"{self.url}/api/v1/sessions/{self.session}/changes", json=body)
             except httpx.TransportError:
@@ -59,17 +84,18 @@ class Persistent(Writer):
             if answer.status_code != 503:
                 return answer
             time.sleep(0.02)
+        return httpx.Response(504, text="nobody answered")
 
     def read_anew(self, client: httpx.Client, error: Any) -> None:
         assert error["code"] == "stale_epoch"
-        found = client.get(f"{self.url}/api/v1/sessions/{self.session}/messages", params={"limit": 500}).json()
-        stands = {message["id"]: message["text"] for message in found["items"]}
+        stands = {name: message["text"] for name, message in all_messages(Reader(client, self.url), self.session).items()}
         self.epoch = error["details"]["epoch"]
         # As of what was acknowledged: the newest words of each message.
         known = {f"{self.name}-{half}-{ack.number // 10}": self.text(ack.number) for ack in self.acks for half in "ab"}
         lost = {name: text for name, text in known.items() if stands.get(name) != text}
-        if lost and self.send(client, lost).status_code == 200:
-            self.mended += lost
+        for some in itertools.batched(lost.items(), AT_ONCE):
+            if self.send(client, dict(some)).status_code == 200:
+                self.mended += dict(some)
         # Its revs begin anew as well.
         self.acks = [Ack(ack.number, 0, ack.at) for ack in self.acks]
 

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from tests.databases import ON_POSTGRESQL, own_database
+from tests.databases import ON_POSTGRESQL
 from tests.server import ServerProcess
+from tests.stores import Store
 from tests.writers import Writer, all_messages, problems
 
 WRITERS, SESSIONS = 8, 3
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with own_database() as own, ServerProcess(tmp_path, own=own) as process:
+def server(store: Store) -> Iterator[ServerProcess]:
+    with ServerProcess(store) as process:
         yield process
 
 

@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from tests.server import ServerProcess
+from tests.stores import Store
 
-pytestmark = pytest.mark.scale
+pytestmark = [pytest.mark.scale, pytest.mark.timed]
 GIBIBYTE = 1024**3
 ROOM_BYTES = 64 * 1024**2
 
@@ -41,8 +42,8 @@ def flood(server: ServerProcess, head: str, chunk: bytes, total: int) -> bytes:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory from /proc")
-def test_a_gibibyte_of_zeros_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    with ServerProcess(tmp_path) as server:
+def test_a_gibibyte_of_zeros_is_refused_and_leaves_nothing(store: Store) -> None:
+    with ServerProcess(store) as server:
         key = server.key("ana")
         api = server.api(key)
         _, session = api.session("/flood")
@@ -60,8 +61,8 @@ def test_a_gibibyte_of_zeros_is_refused_and_leaves_nothing(tmp_path: Path) -> No
         assert memory_bytes(server) - before <= ROOM_BYTES
 
 
-def test_slow_uploads_do_not_hold_up_a_save(tmp_path: Path) -> None:
-    with ServerProcess(tmp_path) as server:
+def test_slow_uploads_do_not_hold_up_a_save(store: Store) -> None:
+    with ServerProcess(store) as server:
         api = server.api(server.key("ana"))
         _, session = api.session("/slow")
         slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
@@ -80,8 +81,8 @@ def test_slow_uploads_do_not_hold_up_a_save(tmp_path: Path) -> None:
         assert max(took) <= 1
 
 
-def test_more_requests_than_the_queue_holds_are_told_to_come_back(tmp_path: Path) -> None:
-    with ServerProcess(tmp_path, QUEUE="5") as server:
+def test_more_requests_than_the_queue_holds_are_told_to_come_back(store: Store) -> None:
+    with ServerProcess(store, QUEUE="5") as server:
         waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
         for connection in waiting:
             connection.sendall(f"POST /api/v1/x HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 9\r\n\r\n{{".encode())

@@ -10,13 +10,12 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 from websockets.sync.client import connect
 
-from tests.databases import own_database
 from tests.server import ServerProcess
+from tests.stores import Store
 from tests.writers import Writer, all_messages, problems
 
 pytestmark = pytest.mark.scale
@@ -26,8 +25,8 @@ RESUMED_SECONDS = 5
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with own_database() as own, ServerProcess(tmp_path, own=own) as process:
+def server(store: Store) -> Iterator[ServerProcess]:
+    with ServerProcess(store) as process:
         yield process
 
 
@@ -117,6 +116,7 @@ def end_often(server: ServerProcess, times: int) -> None:
     api.close()
 
 
+@pytest.mark.timed
 def test_a_server_that_is_told_to_end_answers_what_it_received(server: ServerProcess) -> None:
     end_often(server, 3)
 

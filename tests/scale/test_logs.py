@@ -3,21 +3,21 @@
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.server import ServerProcess
+from tests.stores import Store
 
 pytestmark = pytest.mark.scale
 SECRET = "planted-words"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with ServerProcess(tmp_path, MAX_BODY_BYTES="20000", QUEUE="3") as process:
+def server(store: Store) -> Iterator[ServerProcess]:
+    with ServerProcess(store, MAX_BODY_BYTES="20000", QUEUE="3") as process:
         yield process
 
 
@@ -42,6 +42,7 @@ def test_every_request_has_its_line(server: ServerProcess) -> None:
         httpx.get(f"{server.url}/welcome/{SECRET}/"),
         httpx.post(address, content=b"x" * 30_000, headers=headers),
         httpx.get(f"{server.url}/static/css/base.css"),
+        httpx.get(f"{server.url}/{SECRET}/of/nobody"),
     ]
     full = too_many(server)
     server.stop()
@@ -54,6 +55,7 @@ def test_every_request_has_its_line(server: ServerProcess) -> None:
         ("GET", "welcome/<str:token>/", asked[3].status_code),
         ("POST", "api/v1/sessions/<session_id>/changes", 413),
         ("GET", "/static/", 200),
+        ("GET", "unknown", 404),
         ("GET", "api/v1/projects", 503),
     ]
     save = told[0]

@@ -17,7 +17,7 @@ from sessions_app.auth import caller_of_user
 from sessions_app.services.projects import create_project
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.scale
+pytestmark = [pytest.mark.scale, pytest.mark.timed]
 FIRST_BYTE_SECONDS = 0.1
 TRIES = 8
 WORDS = [a + b for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrst"][:500]

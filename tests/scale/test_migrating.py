@@ -2,7 +2,6 @@
 
 import hashlib
 import random
-import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -11,10 +10,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from tests.databases import ON_POSTGRESQL, own_database
 from tests.server import ServerProcess
+from tests.stores import Store
 
 pytestmark = pytest.mark.scale
 # What a store of the first version held, written by its own models.
@@ -49,15 +48,16 @@ ROWS = (
 )
 
 
-def rows_of(own: dict[str, str], folder: Path) -> str:
+def rows_of(store: Store) -> str:
     """A digest of all that the first version stored."""
     digest = hashlib.sha256()
-    connection: Any = psycopg.connect(own["DATABASE_URL"]) if own else sqlite3.connect(folder / "stillhere.sqlite3")
+    file = store.folder / "stillhere.sqlite3"
+    connection: Any = psycopg.connect(store.settings["DATABASE_URL"]) if ON_POSTGRESQL else sqlite3.connect(file)
     try:
         for statement in ROWS:
             for row in connection.execute(statement).fetchall():
                 digest.update(repr(tuple(row)).encode())
-        if not own:
+        if not ON_POSTGRESQL:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     finally:
         connection.close()
@@ -65,30 +65,14 @@ def rows_of(own: dict[str, str], folder: Path) -> str:
 
 
 @pytest.fixture
-def own() -> Iterator[dict[str, str]]:
-    with own_database() as own:
-        yield own
-
-
-class Copies:
-    """As many stores of the first version as are asked for, all alike."""
-
-    def __init__(self, own: dict[str, str], folder: Path) -> None:
-        self._own, self._folder = own, folder / "old"
-        self._folder.mkdir()
-        ServerProcess(self._folder, own=own).manage("shell", "--no-imports", "-c", OLD_STORE)
-        self.digest = rows_of(own, self._folder)
-
-    def copy_to(self, copy: dict[str, str], folder: Path) -> None:
-        folder.mkdir()
-        if not ON_POSTGRESQL:
-            shutil.copy(self._folder / "stillhere.sqlite3", folder)
-            return
-        server, _, name = copy["DATABASE_URL"].rpartition("/")
-        old = self._own["DATABASE_URL"].rpartition("/")[2]
-        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-            connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
-            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(old)))
+def old_store(tmp_path: Path) -> Iterator[Store]:
+    """As the first version left it."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    with own_database() as settings:
+        store = Store(folder, settings)
+        ServerProcess(store).shell(OLD_STORE)
+        yield store
 
 
 def kill_within(migrating: subprocess.Popen[bytes], *, begun: int, share: float) -> int:
@@ -105,17 +89,15 @@ def kill_within(migrating: subprocess.Popen[bytes], *, begun: int, share: float)
     return said.count(b"Applying")
 
 
-def crash_upgrades(own: dict[str, str], folder: Path, *, times: int) -> None:
-    copies = Copies(own, folder)
+def crash_upgrades(old: Store, folder: Path, *, times: int) -> None:
+    before = rows_of(old)
     for number in range(times):
-        at = folder / str(number)
-        with own_database() as copy:
-            copies.copy_to(copy, at)
-            server = ServerProcess(at, own=copy, migrate=False)
+        with old.copied(folder / str(number)) as copy:
+            server = ServerProcess(copy)
             begun = kill_within(server.begin("migrate"), begun=random.randint(1, 25), share=random.random())
             assert begun > 0
             server.manage("migrate", "--verbosity", "0")
-            assert rows_of(copy, at) == copies.digest
+            assert rows_of(copy) == before
             with server:
                 api = server.api(server.manage("create_key", "--user", "ana"))
                 bundle = api.call("GET", "/resume", project="/old/3")
@@ -125,11 +107,19 @@ def crash_upgrades(own: dict[str, str], folder: Path, *, times: int) -> None:
         assert found
 
 
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="an embedded store has one server")
+def test_servers_that_upgrade_at_once_wait_for_each_other(old_store: Store) -> None:
+    before = rows_of(old_store)
+    upgrades = [ServerProcess(old_store).begin("migrate") for _ in range(3)]
+    assert [(upgrade.communicate() and upgrade.returncode) for upgrade in upgrades] == [0, 0, 0]
+    assert rows_of(old_store) == before
+
+
 @pytest.mark.timeout(600)
-def test_an_upgrade_that_is_killed_goes_on(own: dict[str, str], tmp_path: Path) -> None:
-    crash_upgrades(own, tmp_path, times=2)
+def test_an_upgrade_that_is_killed_goes_on(old_store: Store, tmp_path: Path) -> None:
+    crash_upgrades(old_store, tmp_path, times=2)
 
 
 @pytest.mark.prove
-def test_twenty_upgrades_that_are_killed_go_on(own: dict[str, str], tmp_path: Path) -> None:
-    crash_upgrades(own, tmp_path, times=20)
+def test_twenty_upgrades_that_are_killed_go_on(old_store: Store, tmp_path: Path) -> None:
+    crash_upgrades(old_store, tmp_path, times=20)

@@ -13,12 +13,17 @@ from statistics import quantiles
 
 import pytest
 
-from tests.databases import ON_POSTGRESQL, own_database
+from tests.databases import ON_POSTGRESQL
 from tests.redis_server import AVAILABLE, Proxy, RedisServer
 from tests.server import ServerProcess
 from tests.sockets import House
+from tests.stores import Store
 
-pytestmark = [pytest.mark.scale, pytest.mark.skipif(not AVAILABLE, reason="no redis-server to start")]
+pytestmark = [
+    pytest.mark.scale,
+    pytest.mark.timed,
+    pytest.mark.skipif(not AVAILABLE, reason="no redis-server to start"),
+]
 SAVES = 60
 SLOWER_SECONDS = 0.3
 HEALED_SECONDS = 30
@@ -32,7 +37,6 @@ class Pair:
         self.redis, self.proxy = redis, proxy
         self.saving = House(saving)
         self.listening = House(listening) if listening is not saving else self.saving
-        self.listening.key = self.saving.key
         _, self.session = self.saving.api.session("/outage")
         self.saves = 0
 
@@ -52,14 +56,13 @@ class Pair:
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
+def pair(store: Store, tmp_path: Path) -> Iterator[Pair]:
     with ExitStack() as stack:
-        own = stack.enter_context(own_database())
         redis = stack.enter_context(RedisServer(tmp_path))
         proxy = stack.enter_context(closing(Proxy(redis.port)))
-        ours = {**own, "REDIS_URL": proxy.url, "HEARTBEAT_SECONDS": "2"}
-        saving = stack.enter_context(ServerProcess(tmp_path / "one", own=ours))
-        listening = stack.enter_context(ServerProcess(tmp_path / "other", own=ours)) if ON_POSTGRESQL else saving
+        ours = {"REDIS_URL": proxy.url, "HEARTBEAT_SECONDS": "2"}
+        saving = stack.enter_context(ServerProcess(store, **ours))
+        listening = stack.enter_context(ServerProcess(store, **ours)) if ON_POSTGRESQL else saving
         pair = Pair(saving, listening, redis, proxy)
         yield pair
         for house in {pair.saving, pair.listening}:

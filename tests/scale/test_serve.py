@@ -61,7 +61,7 @@ def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_foreve
 
 
 def test_serve_ends_on_sigterm_without_an_error(tmp_path: Path) -> None:
-    with started("serve", tmp_path) as (_, process):
+    with started("serve", tmp_path, STATIC_MANIFEST="0") as (_, process):
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) in {0, -signal.SIGTERM}
 

@@ -21,13 +21,14 @@ from django.db.backends.signals import connection_created
 from psycopg import sql
 
 from tests.chat import Chat
-from tests.databases import ON_POSTGRESQL, own_database
+from tests.databases import ON_POSTGRESQL
 from tests.live_server import LiveServer
 from tests.scale.test_crash import assert_sound
-from tests.server import ServerProcess
+from tests.server import ServerProcess, new_store
+from tests.stores import Store
 from tests.writers import all_messages
 
-pytestmark = pytest.mark.scale
+pytestmark = [pytest.mark.scale, pytest.mark.timed]
 ANSWERED_SECONDS = 5
 HEALED_SECONDS = 10
 TRIES = 20
@@ -68,14 +69,14 @@ def save(server: Any, key: str, session: str, number: int, *, text: str = "") ->
     return answer
 
 
-def test_a_store_that_cannot_be_written_says_so_and_heals(tmp_path: Path) -> None:
-    with own_database() as own, ServerProcess(tmp_path, own=own) as server:
+def test_a_store_that_cannot_be_written_says_so_and_heals(store: Store) -> None:
+    with ServerProcess(store) as server:
         key = server.key("ana")
         api = server.api(key)
         _, session = api.session("/full")
         for number in range(1, TRIES):
             assert save(server, key, session, number).status_code == 200
-        with read_only(own["DATABASE_URL"]) if ON_POSTGRESQL else disk_full(server):
+        with read_only(store.settings["DATABASE_URL"]) if ON_POSTGRESQL else disk_full(server):
             refusals = [save(server, key, session, TRIES + number) for number in range(TRIES)]
             shown = [reads_on(api, session) for _ in range(TRIES)]
         for refusal in refusals:
@@ -170,7 +171,7 @@ def database_on(disk: Path) -> Iterator[dict[str, str]]:
 
 @pytest.mark.prove
 def test_a_disk_that_is_full_and_emptied_again_costs_nothing_that_was_acknowledged() -> None:
-    with small_disk() as disk, database_on(disk) as own, ServerProcess(disk, own=own) as server:
+    with small_disk() as disk, database_on(disk) as own, ServerProcess(new_store(disk, own)) as server:
         key = server.key("ana")
         api = server.api(key)
         kept = []

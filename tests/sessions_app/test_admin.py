@@ -13,8 +13,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from sessions_app.models import ApiKey, Message
+from sessions_app.models import ApiKey, Message, Purge
+from sessions_app.queries.export_kinds import KINDS, USER, Kind, kind_named
 from tests.chat import Chat
+from tests.routes import SECRET_TEXT, world_of
 
 MODELS = [*apps.get_app_config("sessions_app").get_models(), *apps.get_app_config("memory_app").get_models()]
 
@@ -82,3 +84,62 @@ def test_whoever_is_no_operator_is_sent_to_the_login(alice: User) -> None:
     client = Client()
     client.force_login(alice)
     assert client.get(address(Message, "changelist")).status_code == 302
+
+
+def rows_of(user: User) -> dict[str, int]:
+    """How many rows of each kind the account has; where a table does not say whose, all of its rows."""
+    return {kind.name: owned_by(kind, user).count() for kind in KINDS}
+
+
+def owned_by(kind: Kind, user: User) -> Any:
+    path, above = kind.link, kind
+    while above.under != USER:
+        above = kind_named(above.under)
+        path = f"{path}__{above.link}"
+    return kind.model._default_manager.filter(**{path: user.pk})
+
+
+DELETE_USER = {"by its page": "auth_user_delete", "by the list": "auth_user_changelist"}
+
+
+def delete_user(operator: Client, user: User, way: str) -> Any:
+    page = reverse(f"admin:{DELETE_USER[way]}", args=[user.pk] if way == "by its page" else [])
+    chosen = {"post": "yes", "action": "delete_selected", "_selected_action": [str(user.pk)]}
+    return operator.post(page, chosen)
+
+
+@pytest.mark.parametrize("way", DELETE_USER)
+def test_an_account_with_frozen_handoffs_is_erased_with_all_that_is_its(
+    operator: Client, api: Callable[..., Any], alice: User, bob: User, way: str
+) -> None:
+    world_of(api, alice)
+    world_of(api, bob)
+    kept = rows_of(bob)
+    assert kept["handoff_snapshot"] == rows_of(alice)["handoff_snapshot"] == 1
+    assert delete_user(operator, alice, way).status_code == 302
+    assert not User.objects.filter(username="alice").exists()
+    assert rows_of(bob) == kept
+    assert {name: count for name, count in rows_of(alice).items() if count} == {}
+    assert Message.objects.count() == kept["message"]
+    assert not Purge.objects.exists()
+
+
+def test_before_an_account_is_erased_the_operator_reads_what_goes_with_it(
+    operator: Client, api: Callable[..., Any], alice: User
+) -> None:
+    world_of(api, alice)
+    page = operator.get(reverse("admin:auth_user_delete", args=[alice.pk])).content.decode()
+    for part in ("Projects: 1", "Sessions: 1", "Frozen handoffs: 1"):
+        assert part in page
+    assert SECRET_TEXT not in page
+    assert "permission" not in page
+
+
+def test_who_may_not_delete_users_erases_no_account(api: Callable[..., Any], alice: User, bob: User) -> None:
+    world_of(api, alice)
+    bob.is_staff = True
+    bob.save()
+    client = Client()
+    client.force_login(bob)
+    assert delete_user(client, alice, "by its page").status_code == 403
+    assert User.objects.filter(username="alice").exists()

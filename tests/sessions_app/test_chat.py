@@ -2,6 +2,7 @@
 
 import http.server
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,6 +61,23 @@ def test_a_plan_is_made_of_what_was_said() -> None:
     assert builtin.reply(turns=turns, opening_step="plan").endswith("1. Maps first\n2. They sell")
 
 
+def test_facts_are_known_by_names_in_any_letters() -> None:
+    said = [Turn("user", "My Straße is Am Kai\nand my 番号 is 7"), Turn("assistant", "Noted.")]
+    for asked, answer in (("What is my straße?", "Your Straße is Am Kai."), ("tell me my 番号", "Your 番号 is 7.")):
+        assert builtin.reply(turns=[*said, Turn("user", asked)], opening_step="") == answer
+
+
+@pytest.mark.parametrize("piece", ["my ", " ", "what my ", "my a ", "say", "my\n"])
+def test_no_text_holds_the_stand_in_up(piece: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """While it looks through a text, nobody else's request goes on."""
+    for text in (f"my{piece * (20_000 // len(piece))}", f"what my{piece * (20_000 // len(piece))}!"):
+        began = time.thread_time()
+        builtin.reply(turns=[Turn("user", text), Turn("user", text)], opening_step="")
+        assert time.thread_time() - began < 1
+    # RE2 says there when it has too little memory to be fast.
+    assert capfd.readouterr().err == ""
+
+
 def test_answers_are_for_those_who_signed_in(client: Client, hers: Client) -> None:
     assert ask(client, "Hello").status_code == 401
     assert ask(hers, "Hello").status_code == 200
@@ -88,11 +106,21 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append((self.path, self.headers["Authorization"], body))
-        self.send_response(500 if body["messages"][-1]["content"] == "fail" else 200)
+        asked = body["messages"][-1]["content"]
+        self.send_response(500 if asked == "fail" else 200)
+        if asked == "break off":
+            self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        if asked == "break off":
+            line = b'data: {"choices": [{"delta": {"content": "Good "}}]}\n\n'
+            self.wfile.write(b"%x\r\n%s\r\nff\r\nhalf of another" % (len(line), line))
+            return
         for piece in ("Good ", "morning"):
             self.wfile.write(b"data: " + orjson.dumps({"choices": [{"delta": {"content": piece}}]}) + b"\n\n")
-        self.wfile.write(b'data: {"choices": []}\n\ndata: [DONE]\n\n')
+        if asked == "err":
+            self.wfile.write(b'data: {"error": {"message": "out of memory"}}\n\n')
+            return
+        self.wfile.write(b'data: {"choices": []}\n\ndata: {"choices": [{"delta": null}]}\n\ndata: [DONE]\n\n')
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -123,6 +151,14 @@ def test_a_configured_endpoint_answers(hers: Client, endpoint: list[Any]) -> Non
 def test_an_endpoint_that_fails_is_named(hers: Client, endpoint: list[Any]) -> None:
     answer = ask(hers, "fail")
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "endpoint_failed")
+
+
+@pytest.mark.parametrize("how", ["break off", "err"])
+def test_an_answer_that_breaks_off_says_so(hers: Client, endpoint: list[Any], how: str) -> None:
+    told = events(ask(hers, how))
+    assert "".join(event.get("delta", "") for event in told).startswith("Good ")
+    assert told[-1]["type"] == "error"
+    assert "did not answer" in told[-1]["errorText"]
 
 
 def test_streams_take_no_thread_from_saves(settings: Any, transactional_db: None, alice: User, api: Callable[..., Any]) -> None:

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from sessions_app.models import Clearing
+from sessions_app.models import ChatSession, Clearing
 from tests.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +66,41 @@ def test_undo_renames_a_message_whose_id_is_taken(chat: Chat) -> None:
     answer = chat.undo(of=1, epoch=2)
     assert answer["renamed"] == [{"from": "m1", "to": "m1~1"}]
     assert chat.texts() == ["old", "new"]
+
+
+def test_an_id_that_a_rename_would_take_is_left_to_its_message(chat: Chat) -> None:
+    for message_id in ("m1", "m1~1", "m2"):
+        chat.say(message_id, f"old {message_id}")
+    chat.clear()
+    chat.say("m1", "new", epoch=2)
+    answer = chat.undo(of=1, epoch=2)
+    assert answer["renamed"] == [{"from": "m1", "to": "m1~1.2"}]
+    assert {message["id"]: message["text"] for message in chat.read()["messages"]} == {
+        "m1": "new",
+        "m1~1": "old m1~1",
+        "m1~1.2": "old m1",
+        "m2": "old m2",
+    }
+
+
+def test_a_long_chat_comes_back_like_a_short_one(chat: Chat) -> None:
+    long = 40_000
+    chat.say("m0", "first")
+    copied = "role, text, status, ver, rev, writer_seq, size_bytes, removed, created_at, updated_at"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO sessions_app_message (session_id, epoch, message_id, position, {copied}) "
+            f"WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {long}) "
+            f"SELECT session_id, epoch, 'many' || n, position + n, {copied} FROM sessions_app_message, counted"
+        )
+    ChatSession.objects.update(last_position=long + 1, message_count=long + 1, size_bytes=5 * (long + 1))
+    chat.clear()
+    chat.say("many7", "another", epoch=2)
+    answer = chat.undo(of=1, epoch=2)
+    assert (answer["restored"], answer["renamed"]) == (long + 1, [{"from": "many7", "to": "many7~1"}])
+    session = chat.read()
+    assert (session["session"]["message_count"], session["session"]["size_bytes"]) == (long + 2, 5 * (long + 1) + 7)
+    assert [message["id"] for message in session["messages"][-2:]] == [f"many{long}", "many7"]
 
 
 def test_undone_messages_are_nobodys(chat: Chat) -> None:

@@ -1,5 +1,7 @@
 """The trash, erasing for good, forks and settled conflicts."""
 
+import base64
+import uuid
 from typing import Any
 
 import pytest
@@ -117,20 +119,42 @@ def test_settling_a_conflict(chat: Chat, keep: str, texts: list[str]) -> None:
     chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "sent"}, writer_id="another")
     (copy,) = chat.conflicts()
     assert (copy["id"], copy["text"], copy["reason"]) == ("m1", "sent", "conflict")
-    settled = chat.post(f"conflicts/{copy['copy_id']}/settle", keep=keep)
+    settle = f"/sessions/{chat.id}/conflicts/{copy['copy_id']}/settle"
+    settled = chat.api.post(settle, {"keep": keep})
     assert settled.status_code == 200, settled.content
     assert chat.texts() == texts
     assert chat.conflicts() == []
     session = chat.read()["session"]
     assert (session["message_count"], session["size_bytes"]) == (len(texts), sum(map(len, texts)))
-    assert chat.post(f"conflicts/{copy['copy_id']}/settle", keep=keep).status_code == 404
+    assert chat.api.post(settle, {"keep": keep}).status_code == 404
+
+
+def cursor_of(moment: str) -> str:
+    return base64.urlsafe_b64encode(f"{moment} {uuid.uuid4()}".encode()).decode().rstrip("=")
+
+
+def test_conflicts_come_page_by_page_the_oldest_first(chat: Chat) -> None:
+    for number in range(5):
+        chat.say(f"m{number}", "standing")
+        chat.ops({"op": "upsert", "id": f"m{number}", "role": "user", "text": f"sent {number}"}, writer_id=f"w{number}")
+    seen: list[str] = []
+    following: str | None = ""
+    while following is not None:
+        page = chat.get(f"conflicts?limit=2&cursor={following}").json()
+        assert 1 <= len(page["items"]) <= 2
+        seen += [copy["text"] for copy in page["items"]]
+        following = page["next"]
+    assert seen == [f"sent {number}" for number in range(5)]
+    for made_up in ("made-up", *(cursor_of(at) for at in ("2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00"))):
+        assert refusal(chat.get(f"conflicts?cursor={made_up}")) == (422, "invalid")
 
 
 def test_settling_needs_a_known_side(chat: Chat) -> None:
     chat.say("m1", "standing")
     chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "sent"}, writer_id="another")
     (copy,) = chat.conflicts()
-    assert refusal(chat.post(f"conflicts/{copy['copy_id']}/settle", keep="mine")) == (422, "invalid")
+    settle = f"/sessions/{chat.id}/conflicts/{copy['copy_id']}/settle"
+    assert refusal(chat.api.post(settle, {"keep": "mine"})) == (422, "invalid")
 
 
 def test_a_fork_asked_for_again_is_the_same_one(chat: Chat) -> None:

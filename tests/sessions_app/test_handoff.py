@@ -76,6 +76,29 @@ def test_a_patch_keeps_what_it_leaves_out_and_wants_its_version(chat: Chat, at: 
     assert chat.api.patch(at, {"risks": [{"id": "r", "text": "a"}, {"id": "r", "text": "b"}]}).status_code == 422
 
 
+def test_an_item_changes_only_as_the_version_that_was_read(chat: Chat, at: str) -> None:
+    """The handoff's ETag, from a read or from any answer to a change, guards each of its items."""
+    made = chat.api.post(f"{at}/decisions", {"id": "d1", "text": "Use SQLite"})
+    assert made["ETag"] == chat.api.get(at)["ETag"]
+    first = chat.api.patch(f"{at}/decisions/d1", {"text": "Use PostgreSQL"}, **{"If-Match": made["ETag"]})
+    assert (first.status_code, first["ETag"]) == (200, chat.api.get(at)["ETag"])
+    late = chat.api.patch(f"{at}/decisions/d1", {"text": "Use a file"}, **{"If-Match": made["ETag"]})
+    assert refusal(late) == (412, "precondition_failed")
+    assert late.json()["error"]["details"] == {"etag": first["ETag"]}
+    assert refusal(chat.api.delete(f"{at}/decisions/d1", **{"If-Match": made["ETag"]})) == (412, "precondition_failed")
+    assert chat.api.get(at).json()["decisions"] == [{"id": "d1", "text": "Use PostgreSQL"}]
+    gone = chat.api.delete(f"{at}/decisions/d1", **{"If-Match": first["ETag"]})
+    assert (gone.status_code, gone["ETag"]) == (204, chat.api.get(at)["ETag"])
+    assert refusal(chat.api.delete(f"{at}/decisions/d1", **{"If-Match": "*"})) == (404, "not_found")
+
+
+def test_a_freeze_is_another_version_of_what_is_read(chat: Chat, at: str) -> None:
+    before = chat.api.patch(at, {"summary": "Nearly there"})["ETag"]
+    chat.api.post(f"{at}/freeze")
+    now = chat.api.get(at, **{"If-None-Match": before})
+    assert (now.status_code, now.json()["last_snapshot"]) == (200, 1)
+
+
 def test_a_snapshot_is_sorted_compact_json_with_its_hash(chat: Chat, at: str) -> None:
     chat.api.post(f"{at}/decisions", {"text": "Käse", "rejected": ["Wurst"]})
     made = chat.api.post(f"{at}/freeze")

@@ -1,6 +1,8 @@
 """The Handoff tab: what is live is edited in place, nobody overwrites another unseen, snapshots are compared and taken along."""
 
+import itertools
 import re
+import time
 from collections.abc import Callable
 from html import unescape
 from typing import Any
@@ -10,6 +12,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from sessions_app.models import HandoffSnapshot, Project
 from sessions_app.views.differences import words_between
@@ -203,11 +207,35 @@ def test_without_a_snapshot_there_is_nothing_to_compare(tab: Tab) -> None:
     assert tab.page.get(f"{tab.address}1/").status_code == 404
 
 
-@pytest.mark.parametrize(("old", "new"), [("", "a b"), ("a b", ""), ("a b c", "a c"), ("x" * 20_000, "y"), ("a  b\n", "a b")])
+A_FEW_WORDS = st.lists(st.sampled_from(["a ", "b ", "c, ", "d", "\n"]), max_size=30).map("".join)
+
+
+@given(old=A_FEW_WORDS, new=A_FEW_WORDS)
+@example(old="x" * 20_000, new="y")
+@example(old="a  b\n", new="a b")
 def test_both_texts_can_be_read_out_of_their_difference(old: str, new: str) -> None:
     pieces = words_between(old, new)
     assert "".join(piece.words for piece in pieces if piece.kind != "new") == old
     assert "".join(piece.words for piece in pieces if piece.kind != "gone") == new
+    assert all(one.kind != other.kind for one, other in itertools.pairwise(pieces))
+
+
+def test_a_long_text_shows_the_word_that_changed() -> None:
+    old = " ".join(f"word{number}" for number in range(12_000))
+    pieces = words_between(old, old.replace("word7000 ", "another "))
+    assert [piece.words for piece in pieces if piece.kind != "same"] == ["word7000", "another"]
+
+
+@pytest.mark.parametrize("other", ["other", "word"])
+def test_texts_that_have_little_in_common_are_shown_whole_and_at_once(other: str) -> None:
+    """A summary that was written anew is an ordinary thing to compare."""
+    old, new = (
+        " ".join(f"{name}{number % 900}" for number in order)
+        for name, order in (("word", range(4_000)), (other, range(4_000, 0, -1)))
+    )
+    began = time.thread_time()
+    assert [piece.kind for piece in words_between(old, new)] == ["gone", "new"]
+    assert time.thread_time() - began < 2
 
 
 def test_older_snapshots_are_reached_by_plain_links(tab: Tab) -> None:

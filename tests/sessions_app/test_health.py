@@ -7,6 +7,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from sessions_app.errors import InsufficientStorage
 from sessions_app.queries import health
 
 
@@ -47,3 +48,13 @@ def test_not_ready_without_its_redis(client: Client, db: None, settings: Any) ->
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "channel_layer_unreachable")
     assert "127.0.0.1" not in answer.content.decode()
+
+
+def test_what_does_not_pass_by_itself_names_no_time(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise InsufficientStorage
+
+    monkeypatch.setattr("sessions_app.views.health.check_ready", full)
+    answer = client.get("/readyz")
+    assert answer.status_code == 507
+    assert "Retry-After" not in answer

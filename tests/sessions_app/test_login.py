@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
+from django.core.cache import caches
 from django.test import Client
 
 from sessions_app.models import ApiKey, Project
@@ -19,7 +19,8 @@ PASSWORD = "a long and quiet river"
 
 @pytest.fixture(autouse=True)
 def nobody_guessed_yet() -> None:
-    cache.clear()
+    for name in ("default", "process"):
+        caches[name].clear()
 
 
 @pytest.fixture
@@ -52,6 +53,22 @@ def test_a_wrong_password_and_an_unknown_name_look_the_same(client: Client, alic
     told = [re.findall(rb"errorlist.*?</ul>", answer.content, re.DOTALL) for answer in (wrong, unknown)]
     assert told[0]
     assert told[0] == told[1]
+
+
+@pytest.fixture
+def without_redis(settings: Any) -> None:
+    """It is configured, and nobody is there."""
+    gone = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+    settings.CACHES = {**settings.CACHES, "default": gone}
+
+
+def test_without_redis_one_signs_in_and_guesses_are_still_few(
+    client: Client, alice_with_password: User, settings: Any, without_redis: None
+) -> None:
+    settings.LOGIN_ATTEMPTS = 3
+    assert sign_in(client).status_code == 302
+    client.post("/logout/")
+    assert [sign_in(client, password="x").status_code for _ in range(4)] == [422, 422, 422, 429]
 
 
 def test_guesses_are_few_for_an_account_from_anywhere(client: Client, alice_with_password: User, settings: Any) -> None:

@@ -86,5 +86,5 @@ def test_the_command_writes_it_too(chat: Chat, tmp_path: Path) -> None:
     assert file.read_text() == read(chat)
     with pytest.raises(CommandError, match="--session"):
         call_command("export", "--user", "alice", "--markdown")
-    with pytest.raises(CommandError, match="nothing here"):
+    with pytest.raises(CommandError, match="no session with this id"):
         call_command("export", "--user", "alice", "--session", str(uuid.uuid4()))

@@ -43,6 +43,18 @@ def message(chat: Chat, message_id: str = "m1") -> dict[str, Any]:
     return next(dict(item) for item in found if item["id"] == message_id)
 
 
+def test_what_stands_beside_a_secret_that_is_taken_out_stays_as_it_was(chat: Chat) -> None:
+    redaction(chat, "redact")
+    beside = {"large": 123456789012345678901234567890, "exact": 0.1, "text": "ünï"}
+    chat.ops(
+        upsert("m1", "x", parts=[{"type": "tool-fetch", "password": "hunter2", **beside}], metadata={"password": "b", **beside})
+    )
+    [part], metadata = message(chat)["parts"], message(chat)["metadata"]
+    assert part["password"] != "hunter2"
+    assert part == {**part, **beside}
+    assert metadata == {**metadata, **beside}
+
+
 def test_by_default_secrets_are_pointed_out_and_left(chat: Chat) -> None:
     op = full()
     assert chat.ops(op)["redacted"] == FOUND

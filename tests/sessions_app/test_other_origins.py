@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.chat import Chat
+from tests.live_server import LiveServer
 
 LISTED, OTHER = "https://chat.example.org", "https://evil.example"
 
@@ -58,3 +60,17 @@ def test_a_cookie_from_there_changes_nothing(alice: User) -> None:
     answer = client.post("/api/v1/projects", {"path": "x"}, content_type="application/json", headers={"Origin": LISTED})
     assert answer.status_code == 403
     assert "Access-Control-Allow-Credentials" not in answer
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "read"), [("/api/v1/x", LISTED, LISTED), ("/api/v1/x", OTHER, None), ("/x", LISTED, None)]
+)
+def test_what_is_refused_at_the_door_may_be_read_there_too(
+    server: LiveServer, settings: Any, path: str, origin: str, read: str | None
+) -> None:
+    """Else a frontend takes it for a server that is away, and sends the very same for ever."""
+    body = b"x" * (settings.MAX_BODY_BYTES + 1)
+    answer = httpx.post(f"{server.url}{path}", content=body, headers={"Origin": origin})
+    assert answer.status_code == 413
+    assert answer.headers.get("Access-Control-Allow-Origin") == read
+    assert path == "/x" or "origin" in answer.headers["Vary"].lower()

@@ -33,6 +33,12 @@ def test_a_key_is_shown_once_and_works(page: Client, alice: User) -> None:
     assert ApiKey.objects.get().expires_at is not None
 
 
+@pytest.mark.parametrize(("scheme", "status"), [("Bearer", 200), ("bearer", 200), ("BEARER", 200), ("Basic", 401), ("", 401)])
+def test_a_key_comes_with_the_scheme_in_any_case(api: Callable[..., Any], alice: User, scheme: str, status: int) -> None:
+    client = Client(headers={"Authorization": f"{scheme} {api(alice).secret}".strip()})
+    assert client.get("/api/v1/projects").status_code == status
+
+
 def test_a_key_can_be_limited_to_an_own_project_only(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
     Chat(api(alice), project="mine")
     Chat(api(bob), project="his")

@@ -2,13 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.databases import own_database
 from tests.server import ServerProcess
+from tests.stores import Store
 
 PASSWORD = "Tr0mbone-orchard-planted"
 SET_PASSWORD = f"""
@@ -20,15 +19,15 @@ user.save()
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with own_database() as own, ServerProcess(tmp_path, own=own, LOG_LEVEL="DEBUG") as process:
+def server(store: Store) -> Iterator[ServerProcess]:
+    with ServerProcess(store, LOG_LEVEL="DEBUG") as process:
         yield process
 
 
 @pytest.mark.timeout(240)
-def test_planted_secrets_are_nowhere_and_their_hashes_open_nothing(server: ServerProcess, tmp_path: Path) -> None:
+def test_planted_secrets_are_nowhere_and_their_hashes_open_nothing(server: ServerProcess, store: Store) -> None:
     key = server.key("ana")
-    server.manage("shell", "-c", SET_PASSWORD)
+    server.shell(SET_PASSWORD)
     api = server.api(key)
     _, session = api.session("/planted")
     ticket = api.call("POST", "/ws-tickets")["ticket"]
@@ -37,7 +36,7 @@ def test_planted_secrets_are_nowhere_and_their_hashes_open_nothing(server: Serve
     planted = [key, ticket, token, PASSWORD]
     shown = provoke(server, planted)
     found = {"error pages": shown, "log": server.whole_log(), "database": server.manage("dumpdata")}
-    found["files"] = "".join(file.read_text("latin-1") for file in tmp_path.glob("stillhere.sqlite3*"))
+    found["files"] = "".join(file.read_text("latin-1") for file in store.folder.glob("stillhere.sqlite3*"))
     assert len(found["database"]) > 1_000
     assert '"route":"login/"' in found["log"]
     for place, text in found.items():

@@ -1,7 +1,9 @@
 """A project's and a session's pages: what they show, what their buttons do, and that they cost the same however much there is."""
 
 import re
+import tracemalloc
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import ChatSession, Project
+from sessions_app.models import ChatSession, Event, Project
+from sessions_app.models.sql import now
+from sessions_app.services.pruning import prune
 from sessions_app.views.markdown import render
 from tests.chat import Chat
 
@@ -44,6 +48,17 @@ def test_sessions_are_listed_with_their_last_words(page: Client, chat: Chat) -> 
     assert "first words" not in shown
     assert "2 messages" in shown
     assert "current" in shown
+
+
+def test_a_project_s_picture_shows_the_days_of_which_the_log_knows(page: Client, chat: Chat) -> None:
+    chat.say("m1", "x")
+    for back in range(12):
+        Event.objects.create(
+            project=Project.objects.get(), event_seq=100 + back, type="SESSION_SAVED", at=now() - timedelta(days=back)
+        )
+    prune()
+    [told] = re.findall(r'aria-label="Changes a day in the last (\d+) days: ([^"]*)"', page.get("/").content.decode())
+    assert told == ("7", "1, 1, 1, 1, 1, 1, 3")
 
 
 def test_lists_and_transcripts_cost_the_same_however_long(page: Client, chat: Chat) -> None:
@@ -190,3 +205,14 @@ def test_links_open_elsewhere_and_headings_fit_the_page() -> None:
     attributes = ('href="https://example.org"', 'target="_blank"', 'rel="noopener noreferrer"')
     assert all(attribute in render("[a](https://example.org)") for attribute in attributes)
     assert re.findall(r"<h(\d)", render("### c\n# a\n## b\n")) == ["3", "3", "4"]
+
+
+def test_long_texts_that_were_shown_once_do_not_fill_the_memory() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(700):
+            render(f"{number}{'x' * 60_000}")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 20_000_000

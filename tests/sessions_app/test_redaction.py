@@ -152,6 +152,6 @@ def test_of_clean_strings_hardly_any_is_touched() -> None:
 )
 def test_a_hostile_text_costs_time_in_proportion(piece: str) -> None:
     text = piece * (400_000 // len(piece))
-    began = time.perf_counter()
+    began = time.thread_time()
     redact(text)
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2

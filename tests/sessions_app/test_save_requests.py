@@ -178,6 +178,19 @@ def test_an_epoch_of_the_future_is_no_better(chat: Chat, tab: Writer) -> None:
     assert [copy["text"] for copy in chat.conflicts()] == ["one"]
 
 
+def test_a_refused_epoch_is_named_whichever_side_of_the_present_one_it_is_on(chat: Chat, tab: Writer) -> None:
+    never = tab.send(upsert("m1", "one"), epoch=99).json()["error"]
+    assert "never had an epoch 99: it is in epoch 1." in never["message"]
+    assert "its words are kept" in never["message"]
+    tab.step("clear")
+    over = tab.send(upsert("m2", "two")).json()["error"]
+    assert "Epoch 1 is over" in over["message"]
+    assert "It is in epoch 2 now." in over["message"]
+    assert (over["details"]["epoch"], over["details"]["kept_copies"]) == (2, 1)
+    wordless = tab.step("clear", epoch=1).json()["error"]
+    assert "kept" not in wordless["message"]
+
+
 def test_a_late_save_sent_again_makes_no_second_copy(chat: Chat, tab: Writer) -> None:
     tab.step("clear")
     first = tab.send(upsert("m1", "one"), seq=9)

@@ -9,7 +9,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.services.indexing import AT_ONCE, index_in_passing, index_waiting
 from tests.chat import Chat
+from tests.databases import ON_POSTGRESQL
 
 
 @pytest.fixture
@@ -138,6 +140,29 @@ def test_the_trash_is_a_list_too(chat: Chat) -> None:
     assert item["id"] == chat.id
     client.delete(f"/projects/{project}")
     assert [each["id"] for each in client.get("/projects?deleted=true").json()["items"]] == [project]
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="PostgreSQL indexes as it saves")
+def test_long_texts_are_indexed_few_at_a_time_so_that_no_save_waits_for_all_of_them(chat: Chat) -> None:
+    long = "so very long, " * 2_500
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": f"{long} number {number}."} for number in range(6)))
+    chat.ops({"op": "upsert", "id": "longest", "role": "user", "text": long * 2})
+    assert index_in_passing()
+    steps = list(iter(index_waiting, 0))
+    assert max(steps) == 1
+    assert sum(steps) == 6
+    assert found(chat, "number 3.") == ["m3"]
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="PostgreSQL indexes as it saves")
+def test_under_saves_texts_are_indexed_when_some_have_gathered(chat: Chat) -> None:
+    said = [
+        {"op": "upsert", "id": f"m{number}", "role": "user", "text": f"number {number}."} for number in range(2 * AT_ONCE + 1)
+    ]
+    chat.ops(*said)
+    assert [index_in_passing() for _ in range(3)] == [True, False, False]
+    assert index_waiting() == 0
+    assert found(chat, f"number {2 * AT_ONCE}.") == [f"m{2 * AT_ONCE}"]
 
 
 def test_a_search_takes_the_same_statements_however_much_is_found(chat: Chat) -> None:

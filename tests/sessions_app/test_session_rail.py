@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import AgentState
 from sessions_app.models.sql import now, rfc3339
+from sessions_app.views.sessions import CONFLICTS_SHOWN
 from tests.chat import Chat
 
 PLAN = {
@@ -147,6 +148,17 @@ def test_a_long_list_is_cut_and_says_so(page: Client, chat: Chat) -> None:
     assert "todo 299." in rail
     assert "todo 300." not in rail
     assert "… 1\u202f100 more" in rail
+
+
+def test_of_many_conflicts_the_oldest_are_shown_and_it_says_that_there_are_more(page: Client, chat: Chat) -> None:
+    for number in range(CONFLICTS_SHOWN + 1):
+        chat.say(f"m{number}", "standing")
+        chat.ops({"op": "upsert", "id": f"m{number}", "role": "user", "text": f"sent {number}."}, writer_id=f"w{number}")
+    rail = shown(page, chat)
+    assert rail.count("Use this") == CONFLICTS_SHOWN
+    assert f">{CONFLICTS_SHOWN}+<" in rail
+    assert "sent 0." in rail
+    assert f"sent {CONFLICTS_SHOWN}." not in rail
 
 
 def test_a_damaged_state_spoils_no_page(page: Client, chat: Chat) -> None:

@@ -15,12 +15,18 @@ SIGN_IN = """
 from django.contrib.auth import get_user_model, SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 user = get_user_model().objects.get(username="ana")
-for number in range(2):
+for number in range(4):
     session = SessionStore()
     session[SESSION_KEY], session[BACKEND_SESSION_KEY] = str(user.pk), "django.contrib.auth.backends.ModelBackend"
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.create()
-    print("cookie", session.session_key)
+    print(session.session_key)
+"""
+DORA = """
+from sessions_app.auth import caller_of_user
+from sessions_app.services import keys
+caller = caller_of_user(keys.create_user(username="{name}"))
+print(keys.create_key(caller=caller).secret, keys.create_socket_ticket(caller=caller)[0])
 """
 NOW = "from django.utils.timezone import now; "
 
@@ -32,10 +38,11 @@ def project(house: House, path: str) -> str:
     return path
 
 
-def cookies(house: House) -> tuple[str, str]:
-    """Signs ana in twice."""
-    one, other = (line.split()[1] for line in house.server.manage("shell", "-c", SIGN_IN).splitlines() if "cookie " in line)
-    return f"sessionid={one}", f"sessionid={other}"
+@pytest.fixture(scope="module")
+def cookies(house: House) -> list[str]:
+    """Of four logins of ana's."""
+    said = house.server.shell(SIGN_IN)
+    return [f"sessionid={key}" for key in said.splitlines()]
 
 
 def ends_in_time(socket: Socket) -> int:
@@ -85,9 +92,9 @@ def test_a_ticket_stays_out_of_the_log(house: House, project: str) -> None:
     assert ticket not in house.server.whole_log()
 
 
-def test_a_cookie_counts_only_from_our_own_origin(house: House, path: str) -> None:
+def test_a_cookie_counts_only_from_our_own_origin(house: House, cookies: list[str], path: str) -> None:
     _, session = house.api.session(path)
-    cookie, _ = cookies(house)
+    cookie = cookies[0]
     host, port = house.server.host, house.server.port
     foreign = ("null", "https://evil.example", f"http://127.0.0.1:{port + 1}", f"https://{host}", f"http://{host}.evil.example")
     for origin in foreign:
@@ -100,17 +107,17 @@ def test_a_cookie_counts_only_from_our_own_origin(house: House, path: str) -> No
         socket.until_number(2)
 
 
-def test_another_name_of_ours_is_our_origin_too_but_no_invented_one(house: House, project: str) -> None:
+def test_another_name_of_ours_is_our_origin_too_but_no_invented_one(house: House, cookies: list[str], project: str) -> None:
     """The page and the socket under the same name; an attacker's name that resolves to us is none of ours."""
-    cookie, _ = cookies(house)
+    cookie = cookies[0]
     for name, ours in (("localhost", True), ("rebound.example", False)):
         page = f"{name}:{house.server.port}"
         with house.listen(project, key="", Cookie=cookie, Origin=f"http://{page}", Host=page) as socket:
             assert (socket.silence(0.3) == []) if ours else (socket.closed_with() == 4401)
 
 
-def test_whoever_shows_a_bad_ticket_or_key_is_not_let_in_by_their_cookie(house: House, project: str) -> None:
-    cookie, _ = cookies(house)
+def test_whoever_shows_a_bad_ticket_or_key_is_not_let_in_by_their_cookie(house: House, cookies: list[str], project: str) -> None:
+    cookie = cookies[0]
     signed_in: dict[str, Any] = {"Cookie": cookie, "Origin": house.server.url}
     with house.listen(project, ticket="wrong", **signed_in) as ticket, house.listen(project, key="wrong", **signed_in) as key:
         assert (ticket.closed_with(), key.closed_with()) == (4401, 4401)
@@ -120,40 +127,47 @@ def test_a_revoked_key_closes_its_sockets(house: House, project: str) -> None:
     doomed = house.server.manage("create_key", "--user", "ana", "--name", "doomed")
     with house.listen(project, key=doomed) as by_key, house.listen(project, ticket=house.ticket(doomed)) as by_ticket:
         revoke = "from sessions_app.models import ApiKey; ApiKey.objects.filter(name='doomed').update(revoked_at=now())"
-        house.server.manage("shell", "-c", NOW + revoke)
+        house.server.shell(NOW + revoke)
         assert [ends_in_time(socket) for socket in (by_key, by_ticket)] == [4409, 4409]
 
 
-def test_logging_out_closes_the_sockets_of_that_login(house: House, project: str) -> None:
-    gone, stays = cookies(house)
+def test_logging_out_closes_the_sockets_of_that_login(house: House, cookies: list[str], project: str) -> None:
+    _, gone, stays, _ = cookies
     with (
         house.listen(project, key="", Cookie=gone, Origin=house.server.url) as ending,
         house.listen(project, key="", Cookie=stays, Origin=house.server.url) as lasting,
     ):
         log_out = f"Session.objects.get(pk='{gone.partition('=')[2]}').delete()"
-        house.server.manage("shell", "-c", f"from django.contrib.sessions.models import Session; {log_out}")
+        house.server.shell(f"from django.contrib.sessions.models import Session; {log_out}")
         assert ends_in_time(ending) == 4409
         assert lasting.silence(0.5) == []
 
 
-# Starts four processes one after the other.
-@pytest.mark.timeout(60)
+def test_logging_out_closes_the_sockets_that_this_login_asked_tickets_for(house: House, project: str, cookies: list[str]) -> None:
+    mine = cookies[3]
+    page = httpx.Client(base_url=house.server.url, headers={"Cookie": f"{mine}; csrftoken={'t' * 32}", "X-CSRFToken": "t" * 32})
+    tickets = [page.post("/api/v1/ws-tickets").json()["ticket"] for _ in range(2)]
+    with house.listen(project, key="", ticket=tickets[0]) as ending:
+        assert ending.silence(0.3) == []
+        log_out = f"Session.objects.get(pk='{mine.partition('=')[2]}').delete()"
+        house.server.shell(f"from django.contrib.sessions.models import Session; {log_out}")
+        assert ends_in_time(ending) == 4409
+    with house.listen(project, key="", ticket=tickets[1]) as late:
+        assert late.closed_with() == 4401
+    page.close()
+
+
 @pytest.mark.parametrize("change", ["is_active=False", "password='another'"])
 def test_an_account_that_changed_is_asked_again(house: House, change: str) -> None:
     """A disabled user hears nothing more; a changed password ends what was opened by the old one, keys live on."""
     name = f"dora-{change.partition('=')[0]}"
-    key = house.server.key(name)
+    key, ticket = house.server.shell(DORA.format(name=name)).split()
     api = house.server.api(key)
     api.session("hers")
     api.close()
-    make_ticket = (
-        "from sessions_app.services import keys; from sessions_app.auth import caller_of_user; from django.contrib.auth.models "
-        f"import User; print('ticket', keys.create_socket_ticket(caller=caller_of_user(User.objects.get(username='{name}')))[0])"
-    )
-    ticket = house.server.manage("shell", "-c", make_ticket).split("ticket ")[1].split()[0]
     with house.listen("hers", key=key) as by_key, house.listen("hers", ticket=ticket) as by_ticket:
         update = f"from django.contrib.auth.models import User; User.objects.filter(username='{name}').update({change})"
-        house.server.manage("shell", "-c", update)
+        house.server.shell(update)
         assert ends_in_time(by_ticket) == 4409
         if "is_active" in change:
             assert ends_in_time(by_key) == 4409

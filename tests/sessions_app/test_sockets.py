@@ -72,7 +72,7 @@ def test_resync_where_the_log_no_longer_has_what_was_missed(house: House, path: 
     for number in range(5):
         house.api.save(session, f"m{number}")
     prune = f"from sessions_app.models import Event; Event.objects.filter(project_id='{project}', event_seq__lte=3).delete()"
-    house.server.manage("shell", "-c", prune)
+    house.server.shell(prune)
     with house.listen(path) as behind, house.listen(path) as near, house.listen(path) as beyond:
         behind.say(type="subscribe", since=2)
         frame = behind.next()
@@ -147,7 +147,7 @@ def test_a_command_in_another_process_is_heard_too(house: House, path: str) -> N
         "SESSION_UPDATED, caller=Caller(1, 'ana'))"
     )
     with house.listen(path) as socket:
-        house.server.manage("shell", "-c", rename)
+        house.server.shell(rename)
         socket.until_number(2, seconds=3)
 
 

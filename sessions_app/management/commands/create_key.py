@@ -15,7 +15,7 @@ class Command(BaseCommand):
         parser.add_argument("--user", required=True)
         parser.add_argument("--name", default="", help="what the key is for")
         parser.add_argument("--scopes", default="read,write", help="read, write or both, with a comma")
-        parser.add_argument("--project", help="the path of the only project it may reach")
+        parser.add_argument("--project", help="the path of the only project it may reach; made if it is not there")
         parser.add_argument("--days", type=int, help="after how many days it expires")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,4 +32,7 @@ class Command(BaseCommand):
             )
         except AppError as error:
             raise CommandError(error.message) from None
+        if made.made_project:
+            # Not on standard output, which is the key alone.
+            self.stderr.write(f"{user} had no project {options['project']!r} yet: it was made.")
         self.stdout.write(made.secret)

@@ -2,8 +2,9 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from sessions_app.errors import AppError
 from sessions_app.services import keys
 
 
@@ -15,7 +16,15 @@ class Command(BaseCommand):
         parser.add_argument("--superuser", action="store_true", help="may also use /admin/")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = get_user_model().objects.filter(username=options["name"]).first()
-        user = found or keys.create_user(username=options["name"], superuser=options["superuser"])
+        name = get_user_model().normalize_username(options["name"])
+        found = get_user_model().objects.filter(username=name).first()
+        try:
+            user = found or keys.create_user(username=name, superuser=options["superuser"])
+        except AppError as error:
+            raise CommandError(error.message) from None
+        if options["superuser"] and not user.is_superuser:
+            keys.make_superuser(user_id=user.pk)
+            # Not on standard output, which is the link alone.
+            self.stderr.write(f"{user} was there already, and may use /admin/ from now on.")
         token = keys.create_sign_in_link(user_id=user.pk)
         self.stdout.write(f"{settings.PUBLIC_URL}/welcome/{token}/")

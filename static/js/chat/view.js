@@ -33,13 +33,14 @@ export class View {
       event.preventDefault();
       acts.open(path.value.trim());
     });
-    const buttons = { stop: "stop", clear: "clear", back: "back", finish: "finish", plan: "plan", new: "fresh" };
+    const buttons = { stop: "stop", clear: "clear", back: "back", finish: "finish", plan: "plan", again: "again", new: "fresh" };
     for (const [id, act] of Object.entries(buttons)) this.parts[id].addEventListener("click", () => acts[act]());
     this.parts.undo.addEventListener("click", () => this.undo?.());
   }
 
   show({ messages, step, streaming }) {
-    const { log, opening, send, stop, plan, finish, back, clear } = this.parts;
+    const { log, opening, send, stop, again, plan, finish, back, clear } = this.parts;
+    const last = messages.at(-1);
     const following = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_END;
     this._articles(log, messages);
     if (following) log.scrollTop = log.scrollHeight;
@@ -51,6 +52,7 @@ export class View {
     }
     send.hidden = streaming;
     stop.hidden = !streaming;
+    again.hidden = streaming || !(last?.role === "user" || last?.status === "interrupted");
     plan.hidden = step !== "brainstorm" || streaming;
     finish.hidden = step !== "plan" || streaming;
     back.hidden = step === "question";

@@ -5,6 +5,29 @@
 
 const FIELDS = ["role", "text", "parts", "metadata", "format", "raw", "parent_id"];
 
+function kindOf(value) {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** What a list of messages is not, in words; null where it is one. */
+function fault(list) {
+  if (!Array.isArray(list)) return `This was ${kindOf(list)}.`;
+  for (const [at, message] of list.entries()) {
+    if (message === null || typeof message !== "object") return `Number ${at} is ${kindOf(message)}.`;
+    if (typeof message.id !== "string" || message.id === "") return `Number ${at} has no id, or one that is no string.`;
+    if (message.parts != null && !Array.isArray(message.parts)) return `Number ${at} has parts that are no list.`;
+  }
+  return null;
+}
+
+/** The list, if it is one of messages. */
+export function checked(list) {
+  const wrong = fault(list);
+  if (wrong) throw new TypeError(`save() takes the whole list of messages, [{ id, role, text }, …]. ${wrong}`);
+  return list;
+}
+
 export function textOf(message) {
   if (typeof message.text === "string") return message.text;
   if (!message.parts && typeof message.content === "string") return message.content;

@@ -43,3 +43,19 @@ export function takeDirty(link, characters = REQUEST_CHARACTERS) {
   const seq = (link.seq += 1);
   return { ...request, seq, body: { ...request.body, seq } };
 }
+
+/** Messages with unsent operations of the same session and epoch applied. */
+export function applied(messages, entries, session) {
+  const shown = new Map(messages.map((message) => [message.id, message]));
+  for (const entry of entries) {
+    if (session && (entry.session !== session.id || (entry.body.epoch ?? 1) !== session.epoch)) continue;
+    for (const { op, if_ver: _, ...message } of entry.body.ops ?? []) {
+      if (op === "delete") shown.delete(message.id);
+      else if (op === "upsert") {
+        const parts = message.parts ?? [{ type: "text", text: message.text }];
+        shown.set(message.id, { ...shown.get(message.id), ...message, parts });
+      }
+    }
+  }
+  return [...shown.values()];
+}

@@ -2,6 +2,11 @@
 
 const TIMEOUT_MS = 30_000;
 const LONGEST_WAIT_MS = 30_000;
+const PROBE_MS = 5000;
+// Somebody has to do something: none of these passes by itself.
+const DENIED = new Set([401, 403, "origin_denied", "not_stillhere"]);
+// Where something else answers than who was asked for.
+const ELSEWHERE = new Set([404, 405]);
 
 /** The server's refusal, or no answer at all (`status` 0). */
 export class ApiError extends Error {
@@ -18,6 +23,17 @@ export class ApiError extends Error {
   get passing() {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
+
+  /** This page is not let in: by its key, by its origin, or because nobody is there who could. */
+  get denied() {
+    return DENIED.has(this.status) || DENIED.has(this.code);
+  }
+}
+
+/** How a page stands with the server after an answer, or after what came instead. @param {ApiError | null} error */
+export function statusAfter(error) {
+  if (error?.denied) return "denied";
+  return error?.passing ? "offline" : "online";
 }
 
 /** Milliseconds to wait after so many failures; scattered, so that a thousand pages do not come back at once. */
@@ -36,6 +52,7 @@ export class Http {
   constructor(baseUrl, auth) {
     this.base = new URL(baseUrl || "/", globalThis.location?.href).href.replace(/\/$/, "");
     this.auth = auth;
+    this.readable = this.base.startsWith(`${globalThis.location?.origin}/`) || this.base === globalThis.location?.origin;
   }
 
   csrf() {
@@ -62,12 +79,36 @@ export class Http {
       });
       text = await response.text();
     } catch (error) {
-      throw new ApiError(0, { code: "unreachable", message: `The server does not answer (${error.message}).` });
+      throw await this._unanswered(error);
     }
+    this.readable = true;
     return this._read(response, text);
   }
 
+  /**
+   * A browser does not tell a server that is away from one that does not list the page's origin. But the module's own file
+   * is for every origin: where that can be read and the API never could, it is the origin.
+   */
+  async _unanswered(error) {
+    const away = new ApiError(0, { code: "unreachable", message: `The server does not answer (${error.message}).` });
+    if (this.readable || error.name !== "TypeError" || !(await this._isThere())) return away;
+    const { origin } = globalThis.location;
+    const listed = `Add ${origin} to STILLHERE_CORS_ORIGINS where it runs.`;
+    const todo = origin === "null" ? "Serve this page by HTTP: one from a file has no origin that could be listed." : listed;
+    return new ApiError(0, { code: "origin_denied", message: `${this.base} does not let pages of this origin in. ${todo}` });
+  }
+
+  async _isThere() {
+    const asked = { method: "HEAD", credentials: "omit", cache: "no-store", signal: AbortSignal.timeout(PROBE_MS) };
+    return fetch(`${this.base}/static/js/stillhere.js`, asked).then(({ ok }) => ok, () => false);
+  }
+
   _read(response, text) {
+    const json = /\bjson\b/.test(response.headers.get("Content-Type") ?? "");
+    if (text && !json && (response.ok || ELSEWHERE.has(response.status))) {
+      const message = `What answers at ${this.base} (${response.status}) is not Stillhere. Is \`baseUrl\` its address?`;
+      throw new ApiError(0, { code: "not_stillhere", message });
+    }
     let content = null;
     try {
       content = text ? JSON.parse(text) : null;

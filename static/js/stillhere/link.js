@@ -17,9 +17,12 @@ const MIRROR_MS = 400;
 const BEACON_BYTES = 59 * 1024;
 
 export class Link {
-  /** @param {{http: import("./http.js").Http, project: string, client: string, emit: Function, log: Function}} options */
-  constructor({ http, project, client, emit, log }) {
-    Object.assign(this, { http, project, client, log });
+  /**
+   * @param {{http: import("./http.js").Http, project: string, client: string, emit: Function, log: Function,
+   *          met: (error: ApiError | null) => void}} options `met`: an attempt was answered (null), or what came instead
+   */
+  constructor({ http, project, client, emit, log, met }) {
+    Object.assign(this, { http, project, client, log, met });
     this.emit = (type, detail) => emit(type, detail, this);
     const account = http.auth.key ?? http.auth.user ?? "";
     this.scope = `${digest(`${http.base}\n${account}`)}:${encodeURIComponent(project)}`;
@@ -47,7 +50,7 @@ export class Link {
       answered: (...answer) => takeAnswer(this, ...answer),
       refused: (entry) => takeRefusal(this, entry),
       frame: (frame) => this.live.take(frame),
-      network: (reachable, error) => this.emit(reachable ? "online" : "offline", { error }),
+      met,
       leads: () => this._lead(),
     });
   }
@@ -238,13 +241,14 @@ export class Link {
     await inTurn(`stillhere:create:${this.scope}`, async () => {
       for (let failures = 1; !this.session && !this.closed; failures += 1) {
         try {
-          if (await this.reader.open({ quiet: true })) return;
-          await this._create();
+          const found = await this.reader.open({ quiet: true });
+          this.met(null);
+          if (!found) await this._create();
           return;
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
+          this.met(error);
           if (!error.passing) return this.emit("refused", { ...error, message: error.message, operations: [...this.dirty.values()] });
-          if (failures === 1) this.emit("offline", { error });
           await this._pause(backoff(failures, error.retryAfter));
         }
       }

@@ -30,12 +30,12 @@ export class Live {
     link.emit(frame.type, frame);
     const { session } = link;
     if (!session && frame.type === "SESSION_CREATED") link.reader.begun();
-    if (frame.type === "RESYNC" && session) link.reader.catchUp();
+    if (frame.type === "RESYNC" && session) this._behind();
     if (!session || frame.session !== session.id || frame.by?.writer_id === link.writer) return;
     if (frame.type === "SESSION_CLEARED") this._cleared(frame);
     else if (frame.type === "SESSION_UPDATED" && frame.data?.undone) link.reader.again();
     else if (frame.type === "SESSION_SAVED" || frame.type === "SESSION_UPDATED") {
-      if (frame.rev > link.baseRev) link.reader.catchUp();
+      if (frame.rev > link.baseRev) this._behind();
     }
   }
 
@@ -43,6 +43,18 @@ export class Live {
     this.closed = true;
     clearTimeout(this.silence);
     this.socket?.close();
+  }
+
+  /** What others changed is read when somebody looks: a hidden page hears of it and asks for nothing. */
+  _behind() {
+    if (!document.hidden) return void this.link.reader.catchUp();
+    if (this.due) return;
+    this.due = true;
+    const seen = () => {
+      this.due = false;
+      if (!this.closed) this._behind();
+    };
+    document.addEventListener("visibilitychange", seen, { once: true });
   }
 
   _cleared(frame) {

@@ -1,6 +1,6 @@
 /** Getting the session from the server, whole or what changed, and bringing it together with what is still unsent. */
 import { pending } from "./answers.js";
-import { takeDirty } from "./entries.js";
+import { applied, takeDirty } from "./entries.js";
 import { ApiError, backoff } from "./http.js";
 import { overlaid } from "./states.js";
 import { sleep } from "./tools.js";
@@ -13,6 +13,7 @@ export class Reader {
   constructor(link) {
     this.link = link;
     this.bundle = null;
+    this.unsent = [];
   }
 
   /** The mirrored session with what was not sent yet: synchronous, for frameworks that read their messages at mount. */
@@ -31,7 +32,10 @@ export class Reader {
     return { project: link.project, session, messages, openingStep, savedAt, agentState, mirrored: true };
   }
 
-  /** Send what earlier pages left, then read what there is. Without a network: the mirror, and the rest when it is back. */
+  /**
+   * Send what earlier pages left, then read what there is. Without a server: the mirror, and the rest when it is back.
+   * Rejects where this page is not let in: that there is nothing to show does not mean that nothing is saved.
+   */
   async resume() {
     const { link } = this;
     link.log("attempting to restore", link.project);
@@ -42,11 +46,13 @@ export class Reader {
     await link.sender.drain(LEFTOVERS_MS);
     try {
       await this.open({ quiet: false });
+      link.met(null);
     } catch (error) {
-      if (!(error instanceof ApiError) || !error.passing) throw error;
-      link.emit("offline", { error });
+      if (!(error instanceof ApiError)) throw error;
+      link.met(error);
       const peeked = this.peek();
       if (peeked?.messages.length && link.book.messages.size === 0) this._hold(peeked.messages);
+      if (error.denied || !error.passing) throw error;
       this._resumeLater();
       return { ...(peeked ?? this.state()), mirrored: true };
     }
@@ -73,10 +79,13 @@ export class Reader {
       await this.link._pause(backoff(failures));
       try {
         await this.link.sender.drain(LEFTOVERS_MS);
-        if (await this.open({ quiet: false })) this._restored();
-        this.link.emit("online", {});
+        await this.open({ quiet: false });
+        this._restored();
+        this.link.met(null);
         return;
       } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        this.link.met(error);
         if (!error.passing) return;
       }
     }
@@ -157,14 +166,40 @@ export class Reader {
     link.emit("changed", { messages: link.book.list(), changed: [], removed: [] });
   }
 
-  /** Another page started the chat over. What was known is over; nothing of it is written again. */
+  /**
+   * Another page started the chat over. What was known is over; nothing of it is written again. An answer and a push may
+   * both tell of it: it is read once more then, and told once.
+   */
   async startedOver(unsent) {
+    this.unsent.push(...unsent);
+    this.startedAgain = true;
+    if (this.startingOver) return;
+    this.startingOver = true;
+    try {
+      await this._startOver();
+    } catch (error) {
+      this.startingOver = false;
+      throw error;
+    }
+  }
+
+  async _startOver() {
     const { link } = this;
-    const found = await this._patiently(() => link.http.get(`/sessions/${link.session.id}`));
-    if (!found) return;
-    const { restored } = await this._adopt(found.session, found.messages);
+    let restored = false;
+    let cleared = false;
+    while (this.startedAgain) {
+      this.startedAgain = false;
+      const found = await this._patiently(() => link.http.get(`/sessions/${link.session.id}`));
+      if (!found) break; // Why was told. What was adopted before, and the words, are told now.
+      const adopted = await this._adopt(found.session, found.messages);
+      restored ||= adopted.restored;
+      cleared ||= adopted.cleared;
+    }
+    const unsent = this.unsent;
+    this.unsent = [];
+    this.startingOver = false;
     const messages = link.book.list();
-    if (restored) link.emit("changed", { messages, changed: [], removed: [] });
+    if (restored && !cleared) link.emit("changed", { messages, changed: [], removed: [] });
     else link.emit("cleared", { by: "other", unsent, messages });
   }
 
@@ -230,7 +265,7 @@ export class Reader {
     }
     link.mirror();
     await this.opened();
-    return { restored };
+    return { restored, cleared: passed && !restored };
   }
 
   _hold(messages) {
@@ -240,9 +275,12 @@ export class Reader {
   async _patiently(ask) {
     for (let failures = 1; !this.link.closed; failures += 1) {
       try {
-        return await ask();
+        const answer = await ask();
+        this.link.met(null);
+        return answer;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
+        this.link.met(error);
         if (!error.passing) {
           this.link.emit("refused", { status: error.status, code: error.code, message: error.message, operations: [] });
           return null;
@@ -252,20 +290,4 @@ export class Reader {
     }
     return null;
   }
-}
-
-/** Messages with unsent operations of the same session and epoch applied. */
-function applied(messages, entries, session) {
-  const shown = new Map(messages.map((message) => [message.id, message]));
-  for (const entry of entries) {
-    if (session && (entry.session !== session.id || (entry.body.epoch ?? 1) !== session.epoch)) continue;
-    for (const { op, if_ver: _, ...message } of entry.body.ops ?? []) {
-      if (op === "delete") shown.delete(message.id);
-      else if (op === "upsert") {
-        const parts = message.parts ?? [{ type: "text", text: message.text }];
-        shown.set(message.id, { ...shown.get(message.id), ...message, parts });
-      }
-    }
-  }
-  return [...shown.values()];
 }

@@ -15,7 +15,7 @@ const ANSWERED = new Set(["stale_epoch", "session_exists", "nothing_to_restore",
 export class Sender {
   /**
    * @param {{scope: string, http: import("./http.js").Http, storage: import("./storage.js").Storage,
-   *          answered: Function, refused: Function, frame: Function, network: Function, leads: Function}} options
+   *          answered: Function, refused: Function, frame: Function, met: (error: ApiError | null) => void, leads: Function}} options
    */
   constructor(options) {
     Object.assign(this, options);
@@ -136,18 +136,16 @@ export class Sender {
     while (!this.closed) {
       try {
         const { status, body } = await this._attempt(entry);
-        this._reachable();
+        this._met(null);
         await this._finish(entry, status, body);
         return;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
+        this._met(error);
         if (!error.passing) {
-          this._reachable();
           await this._refuse(entry, error);
           return;
         }
-        if (this.failures === 0) this.network(false, error);
-        this.failures += 1;
         await this._pause(backoff(this.failures, error.retryAfter));
       }
     }
@@ -187,9 +185,13 @@ export class Sender {
     this.tell({ kind: "refused", entry });
   }
 
-  _reachable() {
-    if (this.failures > 0) this.network(true);
-    this.failures = 0;
+  /** What came of an attempt, for this tab and for those that it sends for. */
+  _met(error) {
+    this.failures = error?.passing ? this.failures + 1 : 0;
+    this.met(error);
+    if (this.said === error?.code) return;
+    this.said = error?.code;
+    this.tell({ kind: "met", error: error && { status: error.status, code: error.code, message: error.message } });
   }
 
   _pause(milliseconds) {
@@ -210,6 +212,7 @@ export class Sender {
     if (message.kind === "queued" && this.leading) this._run();
     else if (message.kind === "answer") this.answered(message.entry, message.status, message.body, message.dropped);
     else if (message.kind === "refused") this.refused(message.entry);
+    else if (message.kind === "met") this.met(message.error && new ApiError(message.error.status, message.error));
     else if (message.kind === "frame") this.frame(message.frame);
   }
 }

@@ -118,18 +118,22 @@ export class States {
 
   async _attempt(one) {
     const { link } = this;
-    one.session ??= await this._sessionOf();
+    if (!one.session && !link.session) await link._findOrCreate();
+    one.session ??= link.session?.id ?? null;
+    await this._made(one.session);
     one.flying = true;
     for (let failures = 1; one.session && !link.closed; failures += 1) {
       try {
-        return (await this._request(one)).body;
+        const { body } = await this._request(one);
+        link.met(null);
+        return body;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
+        link.met(error);
         if (!error.passing) {
           link.emit("refused", { status: error.status, code: error.code, message: error.message, operations: [], state: one.fields });
           return null;
         }
-        if (failures === 1) link.emit("offline", { error });
         await link._pause(backoff(failures, error.retryAfter));
       }
     }
@@ -141,12 +145,11 @@ export class States {
     return this.link.http.request(replace ? "PUT" : "PATCH", this._path(session), fields, {}, options);
   }
 
-  /** There has to be a session to save to, and the server has to have it. */
-  async _sessionOf() {
+  /** The server has to have the session, which this page may have begun just now. */
+  async _made(session) {
     const { link } = this;
-    if (!link.session) await link._findOrCreate();
-    while (link.present.some((entry) => entry.kind === "create") && !link.closed) await sleep(20);
-    return link.session?.id ?? null;
+    const asked = (entry) => entry.kind === "create" && entry.session === session && !entry.refused;
+    while (link.waiting.some(asked) && !link.closed) await sleep(20);
   }
 
   /** Beside the mirror, as one: what the server did not acknowledge yet. */
