@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from django.db import connection
 
 from memory_app.models import ErrorReport, FilteredCount, MemoryEntry, MemoryStore
@@ -34,7 +33,6 @@ def at_once(act: Callable[[int], Any]) -> list[Any]:
     return results
 
 
-@pytest.mark.timeout(60)
 def test_eight_writers_on_one_key_lose_no_update(shared: Memory) -> None:
     shared.put("notes/n", 0)
 
@@ -49,7 +47,6 @@ def test_eight_writers_on_one_key_lose_no_update(shared: Memory) -> None:
     assert shared.get("notes/n").json()["value"] == WRITERS * 5
 
 
-@pytest.mark.timeout(60)
 def test_eight_writers_never_exceed_the_quota(shared: Memory, settings: Any) -> None:
     settings.PROJECT_BYTES = 10_000
 
@@ -63,14 +60,12 @@ def test_eight_writers_never_exceed_the_quota(shared: Memory, settings: Any) -> 
     assert MemoryEntry.objects.count() == 10
 
 
-@pytest.mark.timeout(60)
 def test_of_eight_runs_that_start_at_once_one_writes(shared: Memory) -> None:
     started = at_once(lambda number: shared.start(str(number)))
     assert sorted(run["session_count"] for run in started) == list(range(1, WRITERS + 1))
     assert [run["mode"] for run in started].count("writer") == 1
 
 
-@pytest.mark.timeout(60)
 def test_of_eight_takeovers_the_last_fence_alone_writes(shared: Memory) -> None:
     runs = [shared.start() for _ in range(WRITERS)]
     taken = at_once(lambda number: shared.run(runs[number]["run_id"], "takeover").json())
@@ -81,7 +76,6 @@ def test_of_eight_takeovers_the_last_fence_alone_writes(shared: Memory) -> None:
     assert codes[taken.index(newest)] == 201
 
 
-@pytest.mark.timeout(60)
 def test_eight_writers_of_one_error_lose_no_count(shared: Memory) -> None:
     error = {"message": "user 7 not found", "kind": "KeyError"}
 
@@ -93,7 +87,6 @@ def test_eight_writers_of_one_error_lose_no_count(shared: Memory) -> None:
     assert ErrorReport.objects.get().count == WRITERS * 4 * 3
 
 
-@pytest.mark.timeout(60)
 def test_eight_writers_of_new_errors_keep_five_hundred(shared: Memory) -> None:
     def report(number: int) -> int:
         errors = [{"message": f"writer {'x' * number} error {'y' * item}"} for item in range(100)]
@@ -103,7 +96,6 @@ def test_eight_writers_of_new_errors_keep_five_hundred(shared: Memory) -> None:
     assert ErrorReport.objects.count() == 500
 
 
-@pytest.mark.timeout(60)
 def test_eight_writers_of_noise_lose_no_count(shared: Memory) -> None:
     rule = {"id": "r", "pattern": "noise", "kind": "substring", "source": "auto", "enabled": True}
     shared.put("noise/config", {"rules": [rule]})
@@ -118,7 +110,6 @@ def test_eight_writers_of_noise_lose_no_count(shared: Memory) -> None:
     assert FilteredCount.objects.get().count == WRITERS * 4 * 5
 
 
-@pytest.mark.timeout(60)
 def test_a_holder_that_was_stopped_writes_nothing_after_the_takeover(shared: Memory) -> None:
     """Seven threads of the old holder write on while the other run takes over: in the log, nothing of theirs comes after."""
     stopped, other = shared.start("stopped"), shared.start("other")

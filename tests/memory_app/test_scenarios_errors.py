@@ -4,8 +4,6 @@ import threading
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from memory_app.models import ErrorReport
 from sessions_app.queries.shared import now
 from sessions_app.services.pruning import prune
@@ -48,7 +46,6 @@ def test_scenario_12_rules_that_were_stored_are_in_force_at_once(memory: Memory)
     assert (recorded["recorded"], recorded["filtered"]) == (1, 1)
 
 
-@pytest.mark.timeout(60)
 def test_scenario_13_reads_and_writes_at_once_are_whole(shared: Memory) -> None:
     """Two writers replace a value whose halves must agree; six readers never see one that does not."""
     ended = threading.Event()

@@ -96,7 +96,6 @@ def reorder(api: Callable[..., Any], user: User, *, logs: int, seed: int) -> Non
         assert chat.conflicts() == [] or log.clears
 
 
-@pytest.mark.timeout(60)
 def test_requests_in_any_order_and_number_end_the_same(api: Callable[..., Any], alice: User) -> None:
     reorder(api, alice, logs=40, seed=random.randrange(10**6))
 

@@ -121,7 +121,6 @@ def all_copies(chat: Chat) -> list[Any]:
     return found
 
 
-@pytest.mark.timeout(60)
 def test_two_tabs_that_know_little_of_each_other_lose_no_words(api: Callable[..., Any], alice: User) -> None:
     interleave(api, alice, saves=120)
 

@@ -35,7 +35,6 @@ from tests.exports import download, purge, resealed, round_trip, rows, upload, w
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.timeout(60)
 def test_an_account_comes_back_byte_for_byte(api: Callable[..., Any], alice: User) -> None:
     round_trip(api(alice), alice, sessions=12)
 

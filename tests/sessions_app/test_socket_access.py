@@ -9,7 +9,6 @@ import pytest
 
 from tests.sockets import House, Socket
 
-pytestmark = pytest.mark.timeout(60, func_only=True)
 CLOSED_WITHIN_SECONDS = 5
 SIGN_IN = """
 from django.contrib.auth import get_user_model, SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY

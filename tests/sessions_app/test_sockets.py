@@ -3,11 +3,7 @@
 import re
 import threading
 
-import pytest
-
 from tests.sockets import House
-
-pytestmark = pytest.mark.timeout(60, func_only=True)
 
 
 def test_everyone_hears_every_event_once_and_in_order(house: House, path: str) -> None:

@@ -1,6 +1,7 @@
 """Transfers while both sides are written: no todo is lost, nobody waits for ever, nothing is refused that could be done."""
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,8 @@ from sessions_app.services import keys
 from tests.live_server import LiveServer
 
 SHOP, OTHER = "/home/alice/shop", "/home/alice/other"
+# So many rounds a carrier for every todo a saver saves. Without an end, savers on a slow machine could lose every race.
+ROUNDS = 4
 
 
 @dataclass
@@ -24,6 +27,7 @@ class Crowd:
     sessions: dict[str, str] = field(default_factory=dict)
     acked: set[str] = field(default_factory=set)
     surprises: list[str] = field(default_factory=list)
+    rounds: int = ROUNDS
     over: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -55,12 +59,16 @@ class Crowd:
         self.expect(answer, {200, 201, 412})
         return answer.status_code != 412
 
+    def turns(self) -> Iterator[int]:
+        """Again and again, until everybody has saved, or it was enough."""
+        for turn in range(1, self.rounds + 1):
+            if self.over.is_set():
+                return
+            yield turn
+
     def transfer(self, source: str, target: str, *, move: bool) -> None:
-        """Again and again, until everybody has saved."""
         with self.client() as http:
-            for seq in range(1, 1_000_000):
-                if self.over.is_set():
-                    return
+            for seq in self.turns():
                 body: dict[str, Any] = {"to_session": self.sessions[target], "on_conflict": "merge"}
                 if move:
                     body |= {"mode": "move", "epoch": 1, "writer_id": f"mover to {target}", "seq": seq}
@@ -69,14 +77,14 @@ class Crowd:
     def rehearse(self, source: str, target: str) -> None:
         """Only ever asks what would happen: what it wrote meanwhile is rolled back beside the others' saves."""
         with self.client() as http:
-            while not self.over.is_set():
+            for _ in self.turns():
                 body = {"to_session": self.sessions[target], "on_conflict": "overwrite", "mode": "move", "dry_run": True}
                 self.expect(http.post(f"/sessions/{self.sessions[source]}/transfer", json=body), {200})
 
     def scatter(self, source: str, target: str) -> None:
         """New sessions in each other's projects, by transfer and by fork: other locks in other orders."""
         with self.client() as http:
-            while not self.over.is_set():
+            for _ in self.turns():
                 address = f"/sessions/{self.sessions[source]}"
                 self.expect(http.post(f"{address}/transfer", json={"to_project": target}), {201})
                 self.expect(http.post(f"{address}/fork", json={"project": target}), {201})
@@ -86,6 +94,7 @@ class Crowd:
             self.surprises.append(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text[:300]}")
 
     def run(self, savers: int, number: int) -> None:
+        self.rounds = ROUNDS * number
         saving = [
             threading.Thread(target=self.save, args=(path, f"{path} {saver}", number))
             for path in (SHOP, OTHER)
