@@ -8,7 +8,7 @@ export function takeAnswer(link, entry, status, body, dropped = []) {
     own.done = true;
     link.waiting = link.waiting.filter((one) => one !== own);
   }
-  if (body?.error?.code === "stale_epoch") staleEpoch(link, entry, own, dropped);
+  if (body?.error?.code === "stale_epoch") staleEpoch(link, entry, own, dropped, body.error.details.epoch);
   else if (entry.session !== link.session?.id) elsewhere(link, entry, body);
   else if (own) taken(link, entry, status, body);
   else report(link, entry, body);
@@ -94,7 +94,7 @@ function startedOver(link, entry, body) {
 }
 
 /** Somebody started the chat over before this arrived. The server keeps its words as copies; the page reads anew. */
-function staleEpoch(link, entry, own, dropped) {
+function staleEpoch(link, entry, own, dropped, epoch) {
   const keys = new Set(dropped.map((one) => one.key));
   link.waiting = link.waiting.filter((one) => !keys.has(one.key));
   const unsent = dropped.flatMap((one) => one.body.ops ?? []);
@@ -102,7 +102,7 @@ function staleEpoch(link, entry, own, dropped) {
     unsent.push(...link.dirty.values());
     link.dirty.clear();
     link.step = null;
-    link.reader.startedOver(unsent);
+    link.startOver.take(unsent, epoch);
   } else if (unsent.length > 0) {
     link.emit("cleared", { by: "other", unsent, messages: link.book.list() });
   }

@@ -7,6 +7,7 @@ import { hold, inTurn } from "./locks.js";
 import { Live } from "./live.js";
 import { Reader } from "./reader.js";
 import { Sender } from "./sender.js";
+import { StartOver } from "./startover.js";
 import { States } from "./states.js";
 import { keyOf, Storage } from "./storage.js";
 import { bytesOf, digest, sleep, uuid, within } from "./tools.js";
@@ -42,6 +43,7 @@ export class Link {
     this.closed = false;
     this.live = new Live(this);
     this.reader = new Reader(this);
+    this.startOver = new StartOver(this);
     this.states = new States(this);
     this.sender = new Sender({
       scope: this.scope,

@@ -32,7 +32,7 @@ export class Live {
     if (!session && frame.type === "SESSION_CREATED") link.reader.begun();
     if (frame.type === "RESYNC" && session) this._behind();
     if (!session || frame.session !== session.id || frame.by?.writer_id === link.writer) return;
-    if (frame.type === "SESSION_CLEARED") this._cleared(frame);
+    if (frame.type === "SESSION_CLEARED") link.startOver.pushed(frame.epoch);
     else if (frame.type === "SESSION_UPDATED" && frame.data?.undone) link.reader.again();
     else if (frame.type === "SESSION_SAVED" || frame.type === "SESSION_UPDATED") {
       if (frame.rev > link.baseRev) this._behind();
@@ -55,10 +55,6 @@ export class Live {
       if (!this.closed) this._behind();
     };
     document.addEventListener("visibilitychange", seen, { once: true });
-  }
-
-  _cleared(frame) {
-    if (frame.epoch > this.link.session.epoch) this.link.reader._epochPassed();
   }
 
   async _open() {

@@ -13,7 +13,6 @@ export class Reader {
   constructor(link) {
     this.link = link;
     this.bundle = null;
-    this.unsent = [];
   }
 
   /** The mirrored session with what was not sent yet: synchronous, for frameworks that read their messages at mount. */
@@ -101,7 +100,7 @@ export class Reader {
       link.live.follow();
       return Boolean(link.session);
     }
-    await this._adopt(this.bundle.session, this.bundle.messages);
+    await this.adopt(this.bundle.session, this.bundle.messages);
     link.states.adopt(this.bundle.agent_state);
     link.live.follow(this.bundle.event_cursor);
     return true;
@@ -135,7 +134,7 @@ export class Reader {
   async begun() {
     const { link } = this;
     if (link.session || link.unsent) return;
-    const found = await this._patiently(() => this.open({ quiet: true }));
+    const found = await this.patiently(() => this.open({ quiet: true }));
     if (found) link.emit("changed", { messages: link.book.list(), changed: [], removed: [] });
   }
 
@@ -160,47 +159,10 @@ export class Reader {
   /** The session anew, whole: it was started over, or that was taken back. */
   async again() {
     const { link } = this;
-    const found = await this._patiently(() => link.http.get(`/sessions/${link.session.id}`));
+    const found = await this.patiently(() => link.http.get(`/sessions/${link.session.id}`));
     if (!found) return;
-    await this._adopt(found.session, found.messages);
+    await this.adopt(found.session, found.messages);
     link.emit("changed", { messages: link.book.list(), changed: [], removed: [] });
-  }
-
-  /**
-   * Another page started the chat over. What was known is over; nothing of it is written again. An answer and a push may
-   * both tell of it: it is read once more then, and told once.
-   */
-  async startedOver(unsent) {
-    this.unsent.push(...unsent);
-    this.startedAgain = true;
-    if (this.startingOver) return;
-    this.startingOver = true;
-    try {
-      await this._startOver();
-    } catch (error) {
-      this.startingOver = false;
-      throw error;
-    }
-  }
-
-  async _startOver() {
-    const { link } = this;
-    let restored = false;
-    let cleared = false;
-    while (this.startedAgain) {
-      this.startedAgain = false;
-      const found = await this._patiently(() => link.http.get(`/sessions/${link.session.id}`));
-      if (!found) break; // Why was told. What was adopted before, and the words, are told now.
-      const adopted = await this._adopt(found.session, found.messages);
-      restored ||= adopted.restored;
-      cleared ||= adopted.cleared;
-    }
-    const unsent = this.unsent;
-    this.unsent = [];
-    this.startingOver = false;
-    const messages = link.book.list();
-    if (restored && !cleared) link.emit("changed", { messages, changed: [], removed: [] });
-    else link.emit("cleared", { by: "other", unsent, messages });
   }
 
   async _readChanges() {
@@ -209,9 +171,9 @@ export class Reader {
     const removed = [];
     for (let more = true; more && !link.closed; ) {
       const path = `/sessions/${link.session.id}/messages?limit=500&since_rev=${link.baseRev}`;
-      const page = await this._patiently(() => link.http.get(path));
+      const page = await this.patiently(() => link.http.get(path));
       if (!page) return;
-      if (page.epoch !== link.session.epoch) return void this._epochPassed();
+      if (page.epoch !== link.session.epoch) return void link.startOver.found(page.epoch);
       for (const item of page.items) if (this._takeItem(item)) changed.push(item.id);
       for (const id of page.removed) if (!pending(link, id) && link.book.bury(id)) removed.push(id);
       more = page.more && page.rev > link.baseRev;
@@ -231,17 +193,7 @@ export class Reader {
     return false;
   }
 
-  _epochPassed() {
-    const { link } = this;
-    if (link.present.some((entry) => !entry.refused)) return; // Its answer tells.
-    const unsent = [...link.dirty.values()];
-    link.dirty.clear();
-    link.step = null;
-    link.stash();
-    this.startedOver(unsent);
-  }
-
-  async _adopt(session, items) {
+  async adopt(session, items) {
     const { link } = this;
     const queued = await link.storage.all();
     const former = link.session ?? link.storage.mirrored()?.session;
@@ -272,7 +224,7 @@ export class Reader {
     for (const message of messages) this.link.book.fromServer(message);
   }
 
-  async _patiently(ask) {
+  async patiently(ask) {
     for (let failures = 1; !this.link.closed; failures += 1) {
       try {
         const answer = await ask();
