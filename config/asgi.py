@@ -18,6 +18,7 @@ from config.bridge import Bridge, Receive
 from config.exchange import Message, Send
 from config.upkeep import Upkeep
 from sessions_app import hub
+from sessions_app.models.sql import on_postgresql
 from sessions_app.routing import websocket_application
 from sessions_app.services import writing
 
@@ -28,7 +29,8 @@ LONG = re.compile(r"/chat/answer|/api/v1/(?:export|sessions/[^/]+/export(?:\.md)
 def make_application() -> ProtocolTypeRouter:
     """The whole server, for one life: what its lifespan ended does not begin again."""
     allocator.keep_little()
-    bridge = Bridge(threads=settings.THREADS, queue=settings.QUEUE, max_body_bytes=settings.MAX_BODY_BYTES)
+    limits = {"queue": settings.QUEUE, "max_body_bytes": settings.MAX_BODY_BYTES}
+    bridge = Bridge(threads=settings.THREADS, together=not on_postgresql(), **limits)
     # A long answer occupies its thread for as long as it streams: threads of its own, so that no save ever waits for one.
     streams = settings.CHAT_STREAMS
     answers = Bridge(threads=streams, queue=streams, max_body_bytes=settings.MAX_BODY_BYTES)

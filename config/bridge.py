@@ -10,21 +10,25 @@ import io
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_started
+from django.db import connection
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from config.exchange import Exchange, Message, Send
 from config.logs import request_id
+from config.together import SavesTogether, is_small_save
 from sessions_app.errors import AppError, BadRequest, TooLarge, Unavailable
 from sessions_app.live.threads import DatabaseThreads
 
 Receive = Callable[[], Awaitable[Message]]
+# Status, headers, content (None: it was streamed).
+Answered = tuple[int, list[tuple[bytes, bytes]], bytes | None]
 EXCHANGE = "stillhere.exchange"
 BODY_SECONDS = 60
 BODIES_IN_MEMORY = 64_000_000
@@ -48,7 +52,8 @@ class Handler(WSGIHandler):
     """Django's handler without the detour through `start_response`."""
 
     def respond(self, environ: dict[str, Any]) -> HttpResponseBase:
-        request_started.send(sender=self.__class__, environ=environ)
+        if not connection.in_atomic_block:  # Among others in a group: the connection is in use, none to be looked after.
+            request_started.send(sender=self.__class__, environ=environ)
         request = WSGIRequest(environ)
         if (exchange := environ.get(EXCHANGE)) is not None:
             exchange.reached(request)
@@ -57,11 +62,12 @@ class Handler(WSGIHandler):
 
 class Bridge:
     """An ASGI application for HTTP. `threads` run views; at most `queue` requests are in the house at once, and of their bodies
-    at most 64 MB (or two of the largest)."""
+    at most 64 MB (or two of the largest). `together`: small saves are run by one thread."""
 
-    def __init__(self, *, threads: int, queue: int, max_body_bytes: int) -> None:
+    def __init__(self, *, threads: int, queue: int, max_body_bytes: int, together: bool = False) -> None:
         self._handler = Handler()
         self._pool = DatabaseThreads(threads, "http")
+        self._saves: SavesTogether[Answered] | None = SavesTogether() if together else None
         self._queue, self._max_body_bytes = queue, max_body_bytes
         self._most_bytes = max(BODIES_IN_MEMORY, 2 * max_body_bytes)
         self._requests = self._body_bytes = 0
@@ -90,6 +96,8 @@ class Bridge:
     def close(self) -> None:
         """Let what was received run to its end."""
         self._pool.close()
+        if self._saves is not None:
+            self._saves.close()
 
     async def _read_body(self, scope: Message, receive: Receive, exchange: Exchange) -> bytes:
         if (declared := _declared_length(scope)) is not None and declared > self._max_body_bytes:
@@ -122,23 +130,27 @@ class Bridge:
 
     async def _run(self, scope: Message, body: bytes, receive: Receive, exchange: Exchange) -> None:
         loop = asyncio.get_running_loop()
-        environ = {**_environ(scope, body), EXCHANGE: exchange, "stillhere.request_id": exchange.id}
         send = exchange.send
         without_body = scope["method"] == "HEAD"
 
-        def work() -> tuple[int, list[tuple[bytes, bytes]], bytes | None]:
+        def work(ending: ExitStack) -> Answered:
             told = request_id.set(exchange.id)
+            environ = {**_environ(scope, body), EXCHANGE: exchange, "stillhere.request_id": exchange.id}
             try:
-                with closing(self._handler.respond(environ)) as response:
-                    headers = _headers(response)
-                    if isinstance(response, HttpResponse):
-                        return response.status_code, headers, b"" if without_body else response.content
-                    self._stream(response, headers, without_body, receive, send, loop)
-                    return response.status_code, headers, None
+                response = ending.enter_context(closing(self._handler.respond(environ)))
+                headers = _headers(response)
+                if isinstance(response, HttpResponse):
+                    return response.status_code, headers, b"" if without_body else response.content
+                self._stream(response, headers, without_body, receive, send, loop)
+                return response.status_code, headers, None
             finally:
                 request_id.reset(told)
 
-        status, headers, content = await loop.run_in_executor(self._pool, work)
+        if self._saves is not None and is_small_save(scope, body):
+            answered = self._saves.submit(work, len(body))
+        else:
+            answered = self._pool.submit(_alone, work)
+        status, headers, content = await asyncio.wrap_future(answered)
         if content is not None:
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": content})
@@ -174,6 +186,11 @@ class Bridge:
             put({"type": "http.response.body", "body": b""})
         finally:
             gone.cancel()
+
+
+def _alone(work: Callable[[ExitStack], Answered]) -> Answered:
+    with ExitStack() as ending:
+        return work(ending)
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 import orjson
+from django.contrib.messages.middleware import MessageMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from sessions_app.errors import AppError, BadRequest, Forbidden, MethodNotAllowed, NotFound, TooLarge
 from sessions_app.schemas.strict_json import REPLACEMENT
 
+API = "/api/"
 _KINDS: dict[int, type[AppError]] = {kind.status: kind for kind in (BadRequest, Forbidden, NotFound, MethodNotAllowed, TooLarge)}
 
 
@@ -21,6 +23,15 @@ def _refusal(request: HttpRequest, response: HttpResponseBase) -> AppError:
         taken = sorted(method.strip() for method in response["Allow"].split(","))
         return MethodNotAllowed(f"This address takes {', '.join(taken)} alone.", details={"allow": taken})
     return _KINDS[response.status_code]() if response.status_code in _KINDS else AppError(details=_reference(request))
+
+
+class PageMessages(MessageMiddleware):
+    """Messages from one page to the next; who calls the API is told by its answer."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(API):
+            return self.get_response(request)  # type: ignore[return-value]
+        return super().__call__(request)  # type: ignore[return-value]
 
 
 def storable_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
@@ -43,7 +54,7 @@ def api_shape(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        if response.status_code < 400 or not request.path_info.startswith("/api/"):
+        if response.status_code < 400 or not request.path_info.startswith(API):
             return response
         if response.get("Content-Type", "").startswith("application/json"):
             return response

@@ -42,11 +42,13 @@ _kept = _Kept()
 
 def _cursor() -> CursorWrapper:
     """One a connection, opened once: to open one takes longer than most statements do. What it finds is read at once."""
-    database, cursor = connections[DEFAULT_DB_ALIAS], _kept.cursor
+    cursor = _kept.cursor
+    if cursor is not None and cursor.connection is cursor.db.connection and not cursor.db.queries_logged:
+        return cursor
+    database = connections[DEFAULT_DB_ALIAS]
     if database.queries_logged:
         return database.cursor()
-    if cursor is None or cursor.db is not database or cursor.connection is not database.connection:
-        cursor = _kept.cursor = database.cursor()
+    cursor = _kept.cursor = database.cursor()
     return cursor
 
 

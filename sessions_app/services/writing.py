@@ -4,17 +4,19 @@
 arrive while another one commits are put together: the thread that holds the door runs all that waits, each in a
 savepoint of its own, and commits once. So the cost of reaching the disk is shared, writers never wait for SQLite's
 own lock, and an answer still means "on the disk". Anywhere else (PostgreSQL, commands, inside another transaction)
-it is a plain transaction.
+it is a plain transaction. `write_all(works)` does the same for works that are at hand together.
 """
 
+import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import connection, transaction
 
 from sessions_app.models.sql import on_postgresql
 
+logger = logging.getLogger(__name__)
 _grouping = False
 _door = threading.Lock()
 _waiting: list["_Job"] = []
@@ -69,6 +71,36 @@ def write[T](work: Callable[[], T]) -> T:
         raise job.error
     result: T = job.result
     return result
+
+
+def write_all[T](works: Sequence[Callable[[], T]]) -> list[T | Exception]:
+    """Run each, one after the other, and commit their writes together. Answers what each returned or raised, after the commit.
+
+    Each does its writes by `write`, so that what one of them could not do takes nothing from the others. Where the
+    transaction that they share cannot go on, each is run again, with a transaction of its own.
+    """
+    if len(works) > 1:
+        try:
+            return write(lambda: _all(works))
+        except Exception as error:  # Each is tried alone below, and its own error reported to whoever asked.
+            logger.warning("%s writes that were put together are tried one by one: %s", len(works), type(error).__name__)
+    return [_outcome(work) for work in works]
+
+
+def _all[T](works: Sequence[Callable[[], T]]) -> list[T | Exception]:
+    outcomes = []
+    for work in works:
+        outcomes.append(_outcome(work))
+        if connection.needs_rollback:
+            raise _GroupBroken
+    return outcomes
+
+
+def _outcome[T](work: Callable[[], T]) -> T | Exception:
+    try:
+        return work()
+    except Exception as error:
+        return error
 
 
 def _lead() -> None:
