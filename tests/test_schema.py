@@ -4,6 +4,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -97,3 +98,37 @@ def test_no_two_shapes_share_a_name() -> None:
 
 def shapes(of: type[Schema]) -> set[type[Schema]]:
     return {found for each in of.__subclasses__() for found in {each, *shapes(each)}}
+
+
+# What it names nothing else would: a transfer needs its target.
+NEEDS_ONE_OF_SEVERAL = "/transfer"
+
+
+def test_a_post_whose_body_needs_nothing_needs_no_body(db: None, api: Callable[..., Any], alice: User) -> None:
+    client = api(alice)
+    description = client.get("/openapi.json").json()
+    components = description["components"]["schemas"]
+    found = []
+    for path, methods in description["paths"].items():
+        body = methods.get("post", {}).get("requestBody")
+        if body is None or path.endswith(NEEDS_ONE_OF_SEVERAL):
+            continue
+        [content] = body["content"].values()
+        reference = content["schema"].get("$ref") or content["schema"].get("allOf", [{}])[0].get("$ref", "")
+        if reference and not components[reference.rpartition("/")[2]].get("required"):
+            assert body["required"] is False, path
+            found.append(path.rpartition("/")[2])
+    assert {"sessions", "fork", "runs", "end", "resolve", "keys"} <= set(found)
+
+
+def test_runs_begin_and_end_without_a_word(db: None, api: Callable[..., Any], alice: User) -> None:
+    client = api(alice)
+    project = client.post("/projects", {"path": "/home/alice/shop"}).json()["id"]
+    post = partial(client.client.generic, "POST")
+    run = post(f"/api/v1/projects/{project}/runs").json()["run_id"]
+    assert post(f"/api/v1/projects/{project}/runs/{run}/end").status_code == 200
+    made = post(f"/api/v1/projects/{project}/sessions")
+    assert made.status_code == 201
+    assert post(f"/api/v1/sessions/{made.json()['id']}/fork").status_code == 201
+    missing = post(f"/api/v1/sessions/{made.json()['id']}/changes")
+    assert missing.status_code == 422

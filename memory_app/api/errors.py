@@ -13,6 +13,8 @@ from sessions_app.schemas.common import LIMIT, make_cursor, read_cursor
 
 router = Router(tags=["Errors"])
 ERROR = "/{project_id}/errors/{fingerprint}"
+# What a request without a body means.
+NO_BODY = ErrorResolveIn()
 
 
 @router.post(
@@ -60,7 +62,7 @@ def read(request: HttpRequest, project_id: str, fingerprint: str) -> HttpRespons
     operation_id="resolve_error",
     openapi_extra=takes(RUN),
 )
-def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ErrorResolveIn) -> HttpResponse:
+def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ErrorResolveIn = NO_BODY) -> HttpResponse:
     """It is resolved until it is seen again; `known_fix` tells the next one what helped."""
     error, redacted = errors.resolve_error(
         caller=caller_of(request),

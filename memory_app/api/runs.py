@@ -12,10 +12,12 @@ from sessions_app.queries.projects import project_uuid
 
 router = Router(tags=["Runs"])
 RUN = "/{project_id}/runs/{run_id}"
+# What a request without a body means.
+UNNAMED, NOTHING_HELD = RunIn(), RunEnd()
 
 
 @router.post("/{project_id}/runs", response={201: RunOut, **refusals(404, 410)}, operation_id="start_run")
-def start(request: HttpRequest, project_id: str, payload: RunIn) -> HttpResponse:
+def start(request: HttpRequest, project_id: str, payload: RunIn = UNNAMED) -> HttpResponse:
     """Start a run: it is counted, and it becomes the writer of the project's memory where nobody is."""
     state = runs.start_run(caller=caller_of(request), project_id=project_uuid(project_id), agent=payload.agent)
     return json_reply(state.as_json(), status=201)
@@ -36,7 +38,7 @@ def take_over(request: HttpRequest, project_id: str, run_id: str) -> HttpRespons
 
 
 @router.post(RUN + "/end", response={200: RunEnded, **refusals(404, 409, 410, 413, 423)}, operation_id="end_run")
-def end(request: HttpRequest, project_id: str, run_id: str, payload: RunEnd) -> HttpResponse:
+def end(request: HttpRequest, project_id: str, run_id: str, payload: RunEnd = NOTHING_HELD) -> HttpResponse:
     """Write what the agent still holds and free the lease: all of it or nothing. Ending twice changes nothing."""
     held = runs.Held(
         entries=[NewEntry(entry.namespace, entry.key, entry.value) for entry in payload.entries],

@@ -1,7 +1,7 @@
 """Shapes of error reports."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from ninja import Schema
 from pydantic import Field
@@ -82,4 +82,4 @@ class ErrorList(Schema):
 
 
 class ErrorResolveIn(In):
-    known_fix: str = Field("", max_length=10_000)
+    known_fix: Annotated[str, Field(max_length=10_000)] = ""

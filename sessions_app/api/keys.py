@@ -11,6 +11,8 @@ from sessions_app.services import keys
 from sessions_app.services.keys import KeyNotFound
 
 router = Router(tags=["Keys"])
+# What a request without a body means.
+NO_BODY = KeyIn()
 
 
 @router.get("/keys", auth=CookieAuth(), response={200: KeyList, **refusals()}, operation_id="list_keys")
@@ -21,7 +23,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @router.post("/keys", auth=CookieAuth(), response={201: NewKeyOut, **refusals()}, operation_id="create_key")
-def create(request: HttpRequest, payload: KeyIn) -> HttpResponse:
+def create(request: HttpRequest, payload: KeyIn = NO_BODY) -> HttpResponse:
     """Make a key; the answer is the only place where it is shown (cookie login only)."""
     made = keys.create_key(
         caller=caller_of(request),

@@ -33,6 +33,8 @@ from sessions_app.services.receipts import Request
 from sessions_app.services.removed import ConflictNotFound, Restored, restore_message, settle_conflict
 
 router = Router(tags=["Session life"])
+# What a request without a body means.
+NO_BODY = ForkIn()
 
 
 @router.post("/{session_id}/clear", response={200: ClearOut, **refusals(404, 409, 410)}, operation_id="clear_session")
@@ -95,7 +97,7 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
 
 
 @router.post("/{session_id}/fork", response={201: SessionOut, **refusals(404, 410)}, operation_id="fork_session")
-def fork(request: HttpRequest, session_id: str, payload: ForkIn) -> HttpResponse:
+def fork(request: HttpRequest, session_id: str, payload: ForkIn = NO_BODY) -> HttpResponse:
     """A new current session with the messages up to one, here or in another project."""
     own_id = session_uuid(session_id)
     same = None

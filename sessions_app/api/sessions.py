@@ -16,6 +16,8 @@ from sessions_app.services.deletion import delete_session, purge_session
 from sessions_app.services.searching import catch_up
 
 router = Router(tags=["Sessions"])
+# What a request without a body means.
+NO_BODY = SessionIn()
 
 
 class IfNoneMatchNeeded(PreconditionRequired):
@@ -55,7 +57,7 @@ def browse(
     response={201: SessionOut, **refusals(404, 409, 410)},
     operation_id="create_session",
 )
-def create(request: HttpRequest, project_id: str, payload: SessionIn) -> HttpResponse:
+def create(request: HttpRequest, project_id: str, payload: SessionIn = NO_BODY) -> HttpResponse:
     """A new session; it becomes the project's current one, and the former is archived."""
     new = sessions.NewSession(payload.title, payload.opening_step, payload.external_id)
     row = sessions.create_session(caller=caller_of(request), project_id=project_uuid(project_id), new=new)
