@@ -25,6 +25,14 @@ def is_small_save(scope: Message, body: bytes) -> bool:
     return scope["method"] == "POST" and len(body) <= SMALL_BYTES and SAVES.fullmatch(scope["path"]) is not None
 
 
+class _Job[T]:
+    __slots__ = ("future", "size", "work")
+
+    def __init__(self, work: Callable[[ExitStack], T], size: int) -> None:
+        self.work, self.size = work, size
+        self.future: Future[T] = Future()
+
+
 class SavesTogether[T]:
     """The thread. It takes all that waits at once, within the limits of a group.
 
@@ -52,34 +60,27 @@ class SavesTogether[T]:
         self._thread.close()
 
     def _take(self) -> None:
+        while group := self._next():
+            _run([job for job in group if job.future.set_running_or_notify_cancel()])
+
+    def _next(self) -> list[_Job[T]]:
         group: list[_Job[T]] = []
         room = SMALL_BYTES
         with self._lock:
             while self._waiting and len(group) < MOST_IN_A_GROUP and self._waiting[0].size <= room:
                 group.append(self._waiting.popleft())
                 room -= group[-1].size
-            more = bool(self._waiting)
-        if more:
-            self._thread.submit(self._take)
-        _run([job for job in group if job.future.set_running_or_notify_cancel()])
-
-
-class _Job[T]:
-    __slots__ = ("future", "size", "work")
-
-    def __init__(self, work: Callable[[ExitStack], T], size: int) -> None:
-        self.work, self.size = work, size
-        self.future: Future[T] = Future()
+        return group
 
 
 def _run[T](group: list[_Job[T]]) -> None:
     try:
         with ExitStack() as ending:
             outcomes = write_all([_bound(job.work, ending) for job in group])
-    except BaseException as error:
+    except BaseException as error:  # Whoever waits is told; the thread goes on with the next.
         for job in group:
             job.future.set_exception(error)
-        raise
+        return
     for job, outcome in zip(group, outcomes, strict=True):
         if isinstance(outcome, Exception):
             job.future.set_exception(outcome)

@@ -3,6 +3,7 @@
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -97,6 +98,28 @@ def test_a_commit_that_fails_is_told_to_whose_fault_it_is(make: Callable[[str], 
     assert kinds(outcomes) == ["/a", "IntegrityError", "/c"]
     assert paths() == ["/a", "/c"]
     assert not ChatSession.objects.exists()
+
+
+def test_the_thread_of_saves_goes_on_whatever_one_of_them_does(make: Callable[[str], str]) -> None:
+    def cannot_end(ending: ExitStack) -> str:
+        ending.callback(int, "no number")
+        return make("/a")
+
+    def fails(ending: ExitStack) -> str:
+        raise LookupError
+
+    saves, go = SavesTogether[str](), threading.Event()
+    try:
+        saves._thread.submit(go.wait, 10)
+        works = (cannot_end, fails, lambda _: make("/b"), lambda _: make("/c"))
+        # Too large to be in one group.
+        futures = [saves.submit(work, 60_000) for work in works]
+        go.set()
+    finally:
+        saves.close()
+    assert [type(future.exception(10)) for future in futures[:2]] == [ValueError, LookupError]
+    assert [future.result(10) for future in futures[2:]] == ["/b", "/c"]
+    assert paths() == ["/a", "/b", "/c"]
 
 
 @pytest.fixture
