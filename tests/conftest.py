@@ -17,7 +17,7 @@ from django.test import Client
 from sessions_app.auth import caller_of_user
 from sessions_app.models import HandoffSnapshot, Purge
 from sessions_app.services import keys
-from tests.databases import own_database
+from tests.databases import ON_POSTGRESQL, own_database
 from tests.live_server import LiveServer
 from tests.server import ServerProcess, new_store
 from tests.sockets import House
@@ -31,10 +31,10 @@ SLOW = ("browser", "scale", "prove")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What drives a browser, measures or proves takes the time it takes; full-size proofs are for `make prove`."""
-    if "STILLHERE_PROVE" not in os.environ:
-        proofs = [item for item in items if item.get_closest_marker("prove")]
-        config.hook.pytest_deselected(items=proofs)
-        items[:] = [item for item in items if item not in proofs]
+    left_out = [name for name, wanted in (("prove", "STILLHERE_PROVE" in os.environ), ("once", not ON_POSTGRESQL)) if not wanted]
+    others = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
     for item in items:
         if any(item.get_closest_marker(name) for name in SLOW) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("prove") else 300))

@@ -12,7 +12,7 @@ from tests.chat import Chat
 from tests.live_server import LiveServer
 from tests.routes import World, whole_pages, world_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 SIGNED_OUT = ("/login/", "/welcome/token/")
 STATES = ("/?state=deleted", "/?q=nothing-like-it", "/search/?q=Decimal", "/search/", "/chat/?project=new")
 # The browser itself says so of the document that it asked for.

@@ -11,7 +11,7 @@ from tests.browser.keys import Keyboard
 from tests.browser.looking import assert_accessible
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 LIVE = "return document.getElementById('live-state').textContent === 'Live';"
 SAYS = "return [...document.querySelectorAll('.item .says')].map((item) => item.textContent.trim());"
 

@@ -15,7 +15,7 @@ from tests.browser.frontends import Frontend, stored
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 # Longer than any page waits before it looks again.
 A_WHILE = 11
 LIVE = "return document.getElementById('live-state').textContent === 'Live';"

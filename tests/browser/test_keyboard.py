@@ -14,7 +14,7 @@ from tests.browser.driving import Browser
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 FOCUSED = "return document.activeElement.innerText || document.activeElement.ariaLabel || document.activeElement.id;"
 
 

@@ -14,7 +14,7 @@ from tests.browser.looking import assert_accessible
 from tests.live_server import LiveServer
 from tests.memory_app.conftest import Memory
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 ERRORS = "[...document.querySelectorAll('#errors .preview')].map((line) => line.textContent)"
 TOAST = "return [...document.querySelectorAll('#toasts .toast')].some((toast) => toast.textContent.includes(args[0]));"
 

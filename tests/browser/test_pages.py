@@ -12,7 +12,7 @@ from tests.browser.driving import Browser
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 SHOWN = "return [...document.querySelectorAll('[role=log] article')].map((article) => article.dataset.id);"
 
 

@@ -14,7 +14,7 @@ from tests.browser.looking import assert_accessible
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 STEPS = "return [...document.querySelectorAll('#rail-plan-steps li')].map((step) => step.dataset.status).join(' ');"
 LIVE = "return document.getElementById('live-state').textContent === 'Live';"
 

@@ -12,7 +12,7 @@ from tests.browser.looking import assert_accessible
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 PREVIEW = "return document.getElementById('transfer-preview').textContent;"
 
 

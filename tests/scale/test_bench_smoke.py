@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import ON_POSTGRESQL
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.scale
-@pytest.mark.skipif(ON_POSTGRESQL, reason="the bench has a store of its own: once is enough")
+@pytest.mark.once
 @pytest.mark.timeout(300)
 def test_every_row_comes_out_with_figures(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"

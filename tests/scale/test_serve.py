@@ -49,6 +49,7 @@ def answers(url: str) -> bool:
         return False
 
 
+@pytest.mark.once
 def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_forever(tmp_path: Path) -> None:
     with own_database() as own, started("serve", tmp_path, **own) as (url, _):
         docs = httpx.get(f"{url}/api/v1/docs").text

@@ -18,6 +18,7 @@ from sessions_app.models import ChatSession, Project
 from sessions_app.services import keys
 from sessions_app.services.writing import write, write_all
 from tests.chat import Chat
+from tests.databases import ON_POSTGRESQL
 from tests.live_server import LiveServer
 
 SAVES = 24
@@ -151,7 +152,7 @@ def arrived(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
     return count
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers.")
+@pytest.mark.skipif(ON_POSTGRESQL, reason="PostgreSQL has many writers.")
 def test_saves_that_wait_together_share_commits_and_get_an_answer_each(
     server: LiveServer, api: Callable[..., Any], alice: User, commits: list[str], arrived: threading.Semaphore
 ) -> None:
