@@ -44,15 +44,16 @@ class SavesTogether[T]:
         self._thread = DatabaseThreads(1, "saves")
         self._waiting: deque[_Job[T]] = deque()
         self._lock = threading.Lock()
+        self._busy = False
 
     def submit(self, work: Callable[[ExitStack], T], size: int) -> Future[T]:
         """`size`: bytes of the request's body."""
         job = _Job(work, size)
         with self._lock:
+            if not self._busy:
+                self._thread.submit(self._take)
+                self._busy = True
             self._waiting.append(job)
-            first = len(self._waiting) == 1
-        if first:
-            self._thread.submit(self._take)
         return job.future
 
     def close(self) -> None:
@@ -67,9 +68,10 @@ class SavesTogether[T]:
         group: list[_Job[T]] = []
         room = SMALL_BYTES
         with self._lock:
-            while self._waiting and len(group) < MOST_IN_A_GROUP and self._waiting[0].size <= room:
+            while self._waiting and len(group) < MOST_IN_A_GROUP and (not group or self._waiting[0].size <= room):
                 group.append(self._waiting.popleft())
                 room -= group[-1].size
+            self._busy = bool(group)
         return group
 
 

@@ -99,7 +99,7 @@ def rules_of(project_id: uuid.UUID, likely: Rules | None = None) -> Rules:
     same = next((known for known in candidates if known.sha256 == read.sha256), read)
     rules = replace(same, rev=rev)
     # Not before the commit: a rev that is rolled back is given again, to another value.
-    transaction.on_commit(partial(_keep, project_id, rules))
+    transaction.on_commit(partial(_keep, project_id, rules), robust=True)
     return rules
 
 
@@ -132,7 +132,7 @@ def _rule(item: Any) -> Rule | None:
 def count_filtered(project_id: uuid.UUID, rule_ids: list[str]) -> None:
     """Counted in memory once the transaction is committed; `flush_filtered` stores it."""
     counts = Counter((project_id, rule_id) for rule_id in rule_ids)
-    transaction.on_commit(partial(waiting.add, counts))
+    transaction.on_commit(partial(waiting.add, counts), robust=True)
 
 
 def flush_filtered() -> int:

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from sessions_app.models.sql import on_postgresql
+from sessions_app.store_errors import StoreBusy, as_app_error
 
 logger = logging.getLogger(__name__)
 _grouping = False
@@ -83,15 +84,19 @@ def write_all[T](works: Sequence[Callable[[], T]]) -> list[T | Exception]:
         try:
             return write(lambda: _all(works))
         except Exception as error:  # Each is tried alone below, and its own error reported to whoever asked.
+            if isinstance(busy := as_app_error(error), StoreBusy):
+                return [busy] * len(works)
             logger.warning("%s writes that were put together are tried one by one: %s", len(works), type(error).__name__)
     return [_outcome(work) for work in works]
 
 
 def _all[T](works: Sequence[Callable[[], T]]) -> list[T | Exception]:
     outcomes = []
+    connection.errors_occurred = False
     for work in works:
         outcomes.append(_outcome(work))
-        if connection.needs_rollback:
+        # After some errors SQLite has rolled back already, even where a mere read failed, and nobody need have noticed.
+        if connection.needs_rollback or connection.errors_occurred:
             raise _GroupBroken
     return outcomes
 
@@ -131,7 +136,14 @@ def _run(group: list[_Job]) -> None:
                     if connection.needs_rollback:
                         raise _GroupBroken
             return
-        except Exception:  # noqa: S110 - each one is tried alone below, and its own error is reported to whoever asked
-            pass
+        except Exception as error:  # Each one is tried alone below, and its own error is reported to whoever asked.
+            if isinstance(as_app_error(error), StoreBusy):  # It was waited for long enough; nothing was run.
+                for job in group:
+                    job.error = OperationalError(*error.args)
+                return
+        except BaseException:
+            for job in group:
+                job.error = RuntimeError("The write was broken off.")
+            raise
     for job in group:
         job.run()

@@ -1,22 +1,25 @@
 """Writes that are put together: one commit for all of them, and none of them suffers for another."""
 
+import sqlite3
 import threading
+import time
 import uuid
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 
 from config.sqlite.base import DatabaseWrapper
 from config.together import SavesTogether
 from sessions_app.auth import caller_of_user
 from sessions_app.models import ChatSession, Project
 from sessions_app.services import keys
-from sessions_app.services.writing import write, write_all
+from sessions_app.services.writing import group_commits, write, write_all
 from tests.chat import Chat
 from tests.databases import ON_POSTGRESQL
 from tests.live_server import LiveServer
@@ -86,6 +89,73 @@ def test_one_that_breaks_what_they_share_is_alone_with_that(make: Callable[[str]
     assert kinds(outcomes) == ["/a", "DatabaseError", "/c"]
     assert runs == ["/a", "breaks", "/a", "breaks", "/c"]
     assert paths() == ["/a", "/c"]
+
+
+def test_a_transaction_that_the_database_took_back_unnoticed_loses_nobody_s_write(make: Callable[[str], str]) -> None:
+    """As SQLite does after some errors, though only a read failed, and who read made an answer of it."""
+
+    def refused() -> str:
+        with suppress(DatabaseError), connection.cursor() as cursor:
+            cursor.execute("ROLLBACK")
+            cursor.execute("SELECT nothing FROM nowhere")
+        return "refused"
+
+    assert write_all([lambda: make("/a"), refused, lambda: make("/c")]) == ["/a", "refused", "/c"]
+    assert paths() == ["/a", "/c"]
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="there nobody waits for the whole database")
+def test_a_database_that_another_process_holds_is_waited_for_once(make: Callable[[str], str]) -> None:
+    works = [partial(make, f"/{number}") for number in range(20)]
+    with connection.cursor() as cursor, closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
+        cursor.execute("PRAGMA busy_timeout")
+        [usual] = cursor.fetchone()
+        cursor.execute("PRAGMA busy_timeout = 300")
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        outcomes = write_all(works)
+        waited = time.monotonic() - began
+        other.rollback()
+        cursor.execute(f"PRAGMA busy_timeout = {usual}")
+    assert kinds(outcomes) == ["StoreBusy"] * 20
+    assert waited < 2
+    assert paths() == []
+
+
+@pytest.fixture
+def grouped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in the server; and connections that are opened from now on do not wait long for another process."""
+    monkeypatch.setitem(connections.settings["default"]["OPTIONS"], "timeout", 0.3)
+    group_commits()
+    yield
+    group_commits(together=False)
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="there nobody waits for the whole database")
+def test_nor_do_requests_in_threads_of_their_own_wait_one_after_the_other(make: Callable[[str], str], grouped: None) -> None:
+    told: list[str] = []
+
+    def request(path: str) -> None:
+        try:
+            make(path)
+        except OperationalError as error:
+            told.append(str(error))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=request, args=(f"/{number}",)) for number in range(20)]
+    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        waited = time.monotonic() - began
+        other.rollback()
+    assert told == ["database is locked"] * 20
+    assert waited < 3
+    assert paths() == []
 
 
 def test_a_commit_that_fails_is_told_to_whose_fault_it_is(make: Callable[[str], str]) -> None:

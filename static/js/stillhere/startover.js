@@ -30,7 +30,7 @@ export class StartOver {
    */
   async take(unsent, epoch) {
     this.unsent.push(...unsent);
-    this.epoch = epoch;
+    this.epoch = Math.max(this.reading ? this.epoch : 0, epoch);
     this.toRead = true;
     if (this.reading) return;
     this.reading = true;
