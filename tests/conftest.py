@@ -19,6 +19,7 @@ from sessions_app.models import HandoffSnapshot, Purge
 from sessions_app.services import keys
 from tests.databases import ON_POSTGRESQL, own_database
 from tests.live_server import LiveServer
+from tests.routes import World, world_of
 from tests.server import ServerProcess, new_store
 from tests.sockets import House
 from tests.stores import Store
@@ -113,6 +114,12 @@ class Api:
 def api() -> Callable[..., Api]:
     """`api(alice, scopes=["read"])`: a client with a fresh key of hers."""
     return lambda user, **key: Api(keys.create_key(caller=caller_of_user(user), **key).secret)
+
+
+@pytest.fixture
+def hers(api: Callable[..., Any], alice: User) -> World:
+    """One of each thing, as alice has them."""
+    return world_of(api, alice)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ A route that writes and has no row in tests/routes.py fails in test_scoping.py.
 """
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.conftest import Alone
-from tests.routes import API, FORMS, Row, World, world_of
+from tests.routes import API, FORMS, Row, World
 
 MUTATIONS = {name: row for name, row in API.items() if row.writes and not row.credentials_inside}
 OWN = "http://127.0.0.1:8000"
@@ -23,11 +22,6 @@ FOREIGN = [
     "https://127.0.0.1:8000",
     "http://127.0.0.1.evil.example:8000",
 ]
-
-
-@pytest.fixture
-def hers(api: Callable[..., Any], alice: User) -> World:
-    return world_of(api, alice)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from django.utils.timezone import now
 
 from sessions_app.models import ApiKey
 from tests.conftest import Alone
-from tests.routes import API, PAGES, SECRET_TEXT, Row, World, operations, page_names, unknown_world, world_of
+from tests.routes import API, PAGES, SECRET_TEXT, Row, World, operations, page_names, unknown_world
 
 WITH_KEY = {name: row for name, row in API.items() if not row.cookie_only and not row.credentials_inside}
 NAMED = {name: row for name, row in API.items() if row.named}
@@ -23,11 +23,6 @@ COOKIE_ONLY = {name: row for name, row in API.items() if row.cookie_only}
 PAGE_ROWS = {name: row for name, row in PAGES.items() if row is not None}
 NAMED_PAGES = {name: row for name, row in PAGE_ROWS.items() if row.named}
 pytestmark = pytest.mark.timeout(120)  # Whole tables.
-
-
-@pytest.fixture
-def hers(api: Callable[..., Any], alice: User) -> World:
-    return world_of(api, alice)
 
 
 def call(client: Client, row: Row, world: World, **headers: str) -> Any:

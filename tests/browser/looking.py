@@ -4,6 +4,9 @@ from axe_selenium_python import Axe
 
 from tests.browser.driving import Browser
 
+# As a script: does the page follow what happens?
+LIVE = "return document.getElementById('live-state').textContent === 'Live';"
+
 
 def assert_accessible(browser: Browser) -> None:
     axe = Axe(browser.driver)

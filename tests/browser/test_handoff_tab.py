@@ -8,11 +8,10 @@ from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser
 from tests.browser.keys import Keyboard
-from tests.browser.looking import assert_accessible
+from tests.browser.looking import LIVE, assert_accessible
 from tests.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
-LIVE = "return document.getElementById('live-state').textContent === 'Live';"
 SAYS = "return [...document.querySelectorAll('.item .says')].map((item) => item.textContent.trim());"
 
 

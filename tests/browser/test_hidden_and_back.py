@@ -12,13 +12,13 @@ from sessions_app.models import Project
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
+from tests.browser.looking import LIVE
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 # Longer than any page waits before it looks again.
 A_WHILE = 11
-LIVE = "return document.getElementById('live-state').textContent === 'Live';"
 SAYS = "return document.body.innerText.includes(args[0]);"
 # A mark on the page itself: it is still there when the browser kept the page.
 MARK = "window.kept = true;"

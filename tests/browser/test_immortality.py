@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from tests.browser.chat_page import ChatPage, holds
 from tests.browser.driving import Browser, wait_for
+from tests.browser.looking import LIVE
 from tests.live_server import LiveServer
 from tests.server import ServerProcess
 from tests.stores import Store
@@ -94,7 +95,7 @@ def test_a_killed_server_costs_nothing_that_was_shown(browser: Browser, mortal: 
     first = browser.driver.current_window_handle
     beside = browser.new_tab(chat.session())
     chat.until(lambda texts: holds(texts, shown))
-    browser.until("return document.getElementById('live-state').textContent === 'Live';")
+    browser.until(LIVE)
     mortal.kill()
     browser.until("return document.getElementById('live-state').textContent.startsWith('Cut off');")
     browser.go_to(first)
@@ -107,7 +108,7 @@ def test_a_killed_server_costs_nothing_that_was_shown(browser: Browser, mortal: 
     chat.say("count to 3")
     chat.until(lambda texts: texts[-1] == "1 2 3")
     browser.go_to(beside)
-    browser.until("return document.getElementById('live-state').textContent === 'Live';", seconds=40)
+    browser.until(LIVE, seconds=40)
     chat.until(lambda texts: texts[-1] == "1 2 3")
     browser.forget()
 

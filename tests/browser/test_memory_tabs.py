@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from memory_app.models import MemoryEntry
 from tests.browser.driving import Browser
 from tests.browser.keys import Keyboard
-from tests.browser.looking import assert_accessible
+from tests.browser.looking import LIVE, assert_accessible
 from tests.live_server import LiveServer
 from tests.memory_app.conftest import Memory
 
@@ -32,7 +32,7 @@ def happen(memory: Memory, *messages: str) -> None:
 
 def listening(signed_in: Browser) -> None:
     """The page's socket is there: what happens from now on reaches it."""
-    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.until(LIVE)
 
 
 def test_an_entry_is_edited_by_keys_and_bad_json_is_not_sent(signed_in: Browser, server: LiveServer, memory: Memory) -> None:

@@ -9,6 +9,7 @@ from selenium.webdriver.common.by import By
 
 from sessions_app.models import Project
 from tests.browser.driving import Browser
+from tests.browser.looking import LIVE
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
@@ -29,7 +30,7 @@ def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
 def test_a_transcript_grows_by_itself_and_keeps_what_is_unfolded(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [{"type": "reasoning", "text": "One."}]})
     signed_in.open(f"{server.url}/sessions/{chat.id}/")
-    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.until(LIVE)
     signed_in.driver.find_element(By.CSS_SELECTOR, "details.part summary").click()
     chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [{"type": "reasoning", "text": "One. Two."}]})
     chat.say("m4", "New here")
@@ -54,7 +55,7 @@ def test_older_messages_load_upwards_and_what_is_read_stays_in_place(signed_in: 
 def test_lists_follow_what_happens_and_keep_the_focus(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     project = f"{server.url}/projects/{Project.objects.get().id}/"
     signed_in.open(project)
-    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.until(LIVE)
     signed_in.run("document.querySelector('.list .title').focus();")
     other = Chat(chat.api)
     other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "elsewhere", "status": "streaming"})

@@ -10,13 +10,12 @@ from django.contrib.auth.models import User
 from sessions_app.models.sql import now, rfc3339
 from tests.browser.driving import Browser
 from tests.browser.keys import Keyboard
-from tests.browser.looking import assert_accessible
+from tests.browser.looking import LIVE, assert_accessible
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STEPS = "return [...document.querySelectorAll('#rail-plan-steps li')].map((step) => step.dataset.status).join(' ');"
-LIVE = "return document.getElementById('live-state').textContent === 'Live';"
 
 
 @pytest.fixture

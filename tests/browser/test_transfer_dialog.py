@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser
 from tests.browser.keys import Keyboard
-from tests.browser.looking import assert_accessible
+from tests.browser.looking import LIVE, assert_accessible
 from tests.chat import Chat
 from tests.live_server import LiveServer
 
@@ -76,7 +76,7 @@ def test_the_dialog_closes_and_gives_the_focus_back(signed_in: Browser, server: 
 
 def test_both_sides_see_a_transfer_at_once(signed_in: Browser, server: LiveServer, source: Chat, target: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{source.id}/")
-    signed_in.until("return document.getElementById('live-state').textContent === 'Live';")
+    signed_in.until(LIVE)
     body = {"to_session": target.id, "on_conflict": "overwrite", "mode": "move", "epoch": 1, "writer_id": "w", "seq": 1}
     assert target.api.post(f"/sessions/{source.id}/transfer", body).status_code == 200
     signed_in.until("return !document.getElementById('rail-ai-claude');")

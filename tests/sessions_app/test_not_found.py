@@ -52,11 +52,6 @@ UNKNOWN = {
 BODIES = {"settle": {"keep": "both"}, "resolve": {"decision": "approve"}, "steps": {"status": "failed"}, "handoff": {"text": "x"}}
 
 
-@pytest.fixture
-def hers(api: Callable[..., Any], alice: User) -> World:
-    return world_of(api, alice)
-
-
 def body_for(address: str) -> dict[str, Any]:
     if "/errors/" in address:
         return {}

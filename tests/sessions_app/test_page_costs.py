@@ -20,16 +20,11 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.models import ChatSession, Message, Project
 from tests.chat import Chat
 from tests.live_server import LiveServer
-from tests.routes import World, whole_pages, world_of
+from tests.routes import World, whole_pages
 
 HEAVIEST = 80_000
 FIRST_BYTE_SECONDS = 0.1
 ROUNDS = 15
-
-
-@pytest.fixture
-def hers(api: Callable[..., Any], alice: User) -> World:
-    return world_of(api, alice)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from django.test import Client
 from config.api import api as the_api
 from tests.chat import Chat
 from tests.conftest import Alone
-from tests.routes import API, World, world_of
+from tests.routes import API, World
 
 pytestmark = pytest.mark.timeout(120)  # A whole table.
 # Words that a client of a later version saves, a beacon that carries its credentials, a step of a plan, whose fields are kept.
@@ -25,11 +25,6 @@ NESTED: dict[str, tuple[dict[str, Any], str]] = {
     "end_run": ({"entries": [{"namespace": "n", "key": "k", "value": 1, "titel": 1}]}, "entries.0.titel"),
     "update_handoff_item": ({"path": "a decision has none"}, "path"),
 }
-
-
-@pytest.fixture
-def hers(api: Callable[..., Any], alice: User) -> World:
-    return world_of(api, alice)
 
 
 def with_bodies() -> list[str]:
