@@ -12,11 +12,19 @@ def main() -> None:
         os.environ.setdefault("STILLHERE_STATIC_MANIFEST", "1")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"Stillhere cannot start: {error}")
+    except DatabaseError as error:
+        from sessions_app.store_errors import as_app_error
+
+        known = as_app_error(error)
+        if known is None:
+            raise
+        sys.exit(f"{known.message} Looked at: the store of STILLHERE_DATA_DIR and STILLHERE_DATABASE_URL as they are set here.")
 
 
 if __name__ == "__main__":

@@ -108,14 +108,22 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return refuse(Invalid(details={"fields": fields[:20]}))
 
 
+# In place of what pydantic says of our classes.
+_REASONS = {"extra_forbidden": "There is no such field.", "model_type": "A JSON object belongs here."}
+
+
 def _reason(item: dict[str, Any]) -> str:
-    return "There is no such field." if item["type"] == "extra_forbidden" else str(item["msg"])
+    if item["loc"] == ("body", BODY_PARAMETER) and item["type"] == "missing":
+        return "Send a JSON object as the request's body."
+    return _REASONS.get(item["type"]) or str(item["msg"]).removeprefix("Value error, ")
 
 
 def _as_sent(location: tuple[str | int, ...]) -> list[str]:
     """The field's place without what only we know: that it was a body, and by which name the code calls it."""
     source, *steps = map(str, location)
-    return steps[1:] if source == "body" and len(steps) > 1 and steps[0] == BODY_PARAMETER else steps
+    if source != "body" or steps[:1] != [BODY_PARAMETER]:
+        return steps
+    return steps[1:] or ["body"]
 
 
 @api.exception_handler(AuthenticationError)

@@ -70,7 +70,7 @@ def origins(name: str) -> list[str]:
     found = names(name)
     for origin in found:
         if not (origin.startswith(("http://", "https://")) and _is_origin(origin)):
-            raise ImproperlyConfigured(f"{PREFIX}{name}: {origin!r} is no origin such as https://chat.example.org.")
+            raise ImproperlyConfigured(f"{PREFIX}{name}: {origin!r} is no origin: write it as https://chat.example.org.")
     return found
 
 

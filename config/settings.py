@@ -164,7 +164,7 @@ CORS_URLS_REGEX = r"^/api/.*$"
 CORS_ALLOW_CREDENTIALS = False
 # Beyond corsheaders' own: conditions (creating a session under one's own id needs one), and which run a memory write is from.
 CORS_ALLOW_HEADERS = [*default_headers, "if-match", "if-none-match", "stillhere-run"]
-CORS_EXPOSE_HEADERS = ["ETag", "Idempotent-Replayed", "Retry-After", "X-Request-Id"]
+CORS_EXPOSE_HEADERS = ["Content-Disposition", "ETag", "Idempotent-Replayed", "Retry-After", "X-Request-Id"]
 LOGIN_ATTEMPTS = 10
 LOGIN_WINDOW_SECONDS = 300
 
@@ -203,5 +203,6 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Expected refusals (4xx) are the caller's business, not the operator's.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    # Nor is a Host header that is none of ours, which would stand there as it was sent.
+    "loggers": {"django.request": {"level": "ERROR"}, "django.security.DisallowedHost": {"level": "CRITICAL"}},
 }

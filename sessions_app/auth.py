@@ -39,7 +39,7 @@ class MissingScope(Forbidden):
 
 
 class CookieOnly(Forbidden):
-    code, message = "cookie_login_only", "Keys cannot manage keys. Sign in on the web page for this."
+    code, message = "cookie_login_only", "Keys cannot manage keys. Sign in, and do it on the page /keys/."
 
 
 def caller_of_key(secret: str) -> Caller | None:

@@ -2,7 +2,7 @@
 and takes its place in one step; what stood there is kept."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +31,8 @@ class Restored:
 def save(to: Path | None = None) -> Path:
     """A backup of the present moment, of this name or of one that tells the time. Writers go on meanwhile."""
     engine = _engine()
+    if not _has_our_tables():
+        raise BackupError(f"There is no store in {_where()} yet. Is STILLHERE_DATA_DIR or STILLHERE_DATABASE_URL the server's?")
     target = to or _folder() / f"stillhere-{_stamp()}{engine.ENDING}"
     part = target.with_name(f"{target.name}.part")
     try:
@@ -72,7 +74,7 @@ def _renew(file: Path, above: int) -> int:
     """Bring the tables up to this version, and give out no number twice."""
     try:
         applied = set(MigrationRecorder(connection).applied_migrations())
-        if not any(app == "sessions_app" for app, _ in applied):
+        if not _ours(applied):
             raise BackupError(f"{file} is no backup of Stillhere.")
         if newer := sorted(applied - set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)):
             raise BackupError(f"A newer version made {file} (it has {'.'.join(newer[-1])}). Restore it with that one.")
@@ -82,6 +84,19 @@ def _renew(file: Path, above: int) -> int:
     except DatabaseError as error:
         raise BackupError(f"{file} cannot be used: {' '.join(str(error).split())}.") from None
     return number
+
+
+def _ours(applied: Iterable[tuple[str, str]]) -> bool:
+    return any(app == "sessions_app" for app, _ in applied)
+
+
+def _has_our_tables() -> bool:
+    return _ours(MigrationRecorder(connection).applied_migrations())
+
+
+def _where() -> str:
+    name = settings.DATABASES["default"]["NAME"]
+    return str(name) if connection.vendor == "sqlite" else f"the database {name}"
 
 
 def _incarnation_that_stands() -> int:

@@ -30,6 +30,10 @@ class OriginRefused(Forbidden):
     code, message = "origin_refused", "This origin may not flush. List it in STILLHERE_CORS_ORIGINS."
 
 
+class NoToken(Unauthorized):
+    message = "A beacon has no headers: its body carries `flush_token` (POST …/flush-tokens), or `csrf` beside the login cookie."
+
+
 class BeaconTooLarge(TooLarge):
     def __init__(self) -> None:
         super().__init__(f"A beacon has at most {BEACON_BYTES} bytes.", details={"limit": BEACON_BYTES})
@@ -70,7 +74,7 @@ def _caller(request: HttpRequest, body: dict[str, Any], session_id: Any) -> Call
         _check_origin(request)
         return caller_of_flush_token(token=flush_token, session_id=session_id)
     if not request.user.is_authenticated:
-        raise Unauthorized
+        raise NoToken
     request.META["HTTP_X_CSRFTOKEN"] = csrf if isinstance(csrf, str) else ""
     check_csrf(request)
     return caller_of_user(request.user)

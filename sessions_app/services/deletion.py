@@ -12,9 +12,9 @@ from sessions_app.errors import Conflict, NotFound
 from sessions_app.models import Caller, ChatSession, ConflictCopy, Message, Project, Purge, SaveReceipt
 from sessions_app.models.event import EventType
 from sessions_app.models.sql import now
-from sessions_app.queries.projects import ProjectNotFound, get_project
+from sessions_app.queries.projects import ProjectDeleted, ProjectNotFound, get_project
 from sessions_app.queries.removed import RESTORABLE_FOR
-from sessions_app.queries.sessions import SessionDeleted, SessionNotFound, SessionRow, get_session
+from sessions_app.queries.sessions import SessionNotFound, SessionRow, get_session
 from sessions_app.services.locking import lock_project_and_current
 from sessions_app.services.writing import write
 
@@ -22,7 +22,7 @@ ERASED_AT_ONCE = 500
 
 
 class PathTaken(Conflict):
-    code, message = "path_taken", "Another project has this path by now. Rename or delete that one first."
+    code, message = "path_taken", "Another project has this path by now. Delete that one first, or transfer its sessions."
 
 
 def delete_session(*, caller: Caller, session_id: uuid.UUID) -> None:
@@ -151,12 +151,12 @@ def _leave_current(project: Project, session_id: uuid.UUID, at: datetime) -> Non
 
 
 def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
-    """One of the caller's sessions, in the trash or not; in a project that is in the trash → 410."""
+    """One of the caller's sessions, in the trash or not; in a project that is in the trash → 410, which names it."""
     found = ChatSession.objects.visible_to(caller).select_related("project").filter(id=session_id).first()
     if found is None:
         raise SessionNotFound
     if found.project.deleted_at is not None:
-        raise SessionDeleted
+        raise ProjectDeleted(details={"project_id": str(found.project_id)})
     return found
 
 

@@ -15,6 +15,7 @@ from sessions_app.queries.export_rows import values_of
 from sessions_app.queries.exports import FORMAT, VERSION
 
 LINE_BYTES = 16_000_000
+_CUT_OFF = "it is cut off, or lost its line breaks on the way (curl sends a file as it is with --data-binary)"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -56,7 +57,7 @@ def read_rows(file: BinaryIO) -> Iterator[Row]:
         if ended:
             raise BadFile(number, "something follows the end")
         if not line.endswith(b"\n"):
-            raise BadFile(number, "it is cut off" if len(line) < LINE_BYTES else f"it has more than {LINE_BYTES} bytes")
+            raise BadFile(number, _CUT_OFF if len(line) < LINE_BYTES else f"it has more than {LINE_BYTES} bytes")
         value = _read(number, line)
         if number == 1:
             _check_first(value)

@@ -15,7 +15,10 @@ _KEEP = (
 
 class SeqReused(Invalid):
     code = "seq_reused"
-    message = "This writer has sent another request under this seq. Count seq up for every new request."
+    message = (
+        "This writer has sent another request under this seq. Count seq up for every new request; whoever else writes takes "
+        "a `writer_id` of its own."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ def _restore(request: HttpRequest, error: AppError) -> str:
     named = {} if request.resolver_match is None else request.resolver_match.kwargs
     if isinstance(error, SessionDeleted) and "session_id" in named:
         return reverse("session_act", args=[named["session_id"], "undelete"])
-    if isinstance(error, ProjectDeleted) and "project_id" in named:
-        return reverse("restore_project", args=[named["project_id"]])
+    if isinstance(error, ProjectDeleted) and (project := named.get("project_id") or error.details.get("project_id")):
+        return reverse("restore_project", args=[project])
     return ""
 
 

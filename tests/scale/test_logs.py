@@ -43,6 +43,7 @@ def test_every_request_has_its_line(server: ServerProcess) -> None:
         httpx.post(address, content=b"x" * 30_000, headers=headers),
         httpx.get(f"{server.url}/static/css/base.css"),
         httpx.get(f"{server.url}/{SECRET}/of/nobody"),
+        httpx.get(f"{server.url}/login/", headers={"Host": f"{SECRET}.example"}),
     ]
     full = too_many(server)
     server.stop()
@@ -56,6 +57,7 @@ def test_every_request_has_its_line(server: ServerProcess) -> None:
         ("POST", "api/v1/sessions/<session_id>/changes", 413),
         ("GET", "/static/", 200),
         ("GET", "unknown", 404),
+        ("GET", "login/", 400),
         ("GET", "api/v1/projects", 503),
     ]
     save = told[0]

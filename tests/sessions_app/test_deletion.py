@@ -78,6 +78,14 @@ def test_a_deleted_project_takes_its_sessions_along_and_frees_its_path(chat: Cha
     assert refusal(chat.api.post(f"/projects/{project}/undelete")) == (409, "path_taken")
 
 
+def test_a_session_does_not_come_back_without_its_project(chat: Chat) -> None:
+    project = chat.read()["session"]["project_id"]
+    chat.api.delete(f"/projects/{project}")
+    answer = chat.api.post(f"/sessions/{chat.id}/undelete")
+    assert refusal(answer) == (410, "project_deleted")
+    assert answer.json()["error"]["details"] == {"project_id": project}
+
+
 def test_a_project_comes_back_and_goes_for_good(chat: Chat) -> None:
     chat.say("m1", "hello")
     project = chat.read()["session"]["project_id"]

@@ -58,6 +58,12 @@ def test_foreign_origins_are_refused(chat: Chat, token: str, origin: str) -> Non
     assert chat.texts() == []
 
 
+def test_without_a_token_it_says_where_one_belongs(chat: Chat) -> None:
+    answer = beacon(Client(), chat)
+    assert answer.status_code == 401
+    assert "`flush_token`" in answer.json()["error"]["message"]
+
+
 def test_own_origin_is_taken(chat: Chat, token: str) -> None:
     assert beacon(Client(), chat, origin="http://testserver", flush_token=token).status_code == 204
 

@@ -78,6 +78,15 @@ def test_a_body_that_is_no_object_is_refused(chat: Chat, body: bytes) -> None:
     assert refusal(post(chat, body))[0] in {400, 422}
 
 
+@pytest.mark.parametrize(("body", "said"), [(b"", "Send a JSON object"), (b"[]", "A JSON object belongs here.")])
+def test_what_is_no_body_is_told_in_words_of_ours(chat: Chat, body: bytes, said: str) -> None:
+    address = f"/api/v1/sessions/{chat.id}/clear"
+    answer = chat.api.client.generic("POST", address, body, content_type="application/json")
+    [field] = answer.json()["error"]["details"]["fields"]
+    assert (answer.status_code, field["field"]) == (422, "body")
+    assert field["reason"].startswith(said)
+
+
 def test_a_packed_body_is_not_unpacked(chat: Chat) -> None:
     bomb = gzip.compress(SAVE % (b" " * 50_000_000 + b"1"))
     assert refusal(post(chat, bomb, **{"Content-Encoding": "gzip"})) == (400, "unreadable_json")
