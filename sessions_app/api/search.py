@@ -13,6 +13,9 @@ WORDS: str = Query(..., min_length=1, max_length=200, description="Found anywher
 
 @router.get("/search", response={200: HitList, **refusals()}, operation_id="search")
 def find(request: HttpRequest, q: str = WORDS, cursor: str | None = None, limit: int = LIMIT) -> HttpResponse:
-    """Over all own sessions: titles first, then live messages, the newest first. Under three characters titles only."""
+    """Over all own sessions: titles first, then live messages, the newest first.
+
+    Fewer than three characters are looked for in titles and in the newest 10,000 messages of the store.
+    """
     page = search(caller=caller_of(request), text=q, before=read_number(cursor), limit=limit)
     return json_reply({"items": [hit.as_json() for hit in page.hits], "next": page.next})

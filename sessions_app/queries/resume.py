@@ -17,7 +17,8 @@ from sessions_app.queries.windows import window_of
 
 
 class NothingSaved(NotFound):
-    code, message = "nothing_saved", "This project has no session to resume. Create one, then save to it."
+    code = "nothing_saved"
+    message = "This project has no current session. Create one, then save to it, or PATCH a former one with `current: true`."
 
 
 class Body(NamedTuple):

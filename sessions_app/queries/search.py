@@ -1,7 +1,8 @@
 """Finding words again: case-insensitive substrings of titles and texts.
 
 An index of trigrams (SQLite: FTS5, PostgreSQL: pg_trgm) says where the words may be, the text itself whether they are.
-Fewer than three characters make no trigram: then only titles are looked through.
+Fewer than three characters make no trigram: then titles are looked through, and the newest texts, one by one. Most Chinese words
+have two.
 """
 
 import re
@@ -22,11 +23,19 @@ BEFORE, AFTER = 60, 120
 TITLES = 20
 MOST_TRIGRAMS = 6
 BIGGEST = 2**63 - 1
+# So many messages, whosever, are gone through for what has no trigram: what that costs does not grow with the store.
+RECENT = 10_000
 _TEXTS = (
     "SELECT m.id FROM sessions_app_textindex i CROSS JOIN sessions_app_message m ON m.id = i.rowid "
     "CROSS JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch AND m.removed = '' "
     "CROSS JOIN sessions_app_project p ON p.id = s.project_id "
     "WHERE i.sessions_app_textindex MATCH %s AND i.rowid < %s AND m.text REGEXP %s"
+)
+_RECENT_TEXTS = (
+    "SELECT m.id FROM sessions_app_message m "
+    "CROSS JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch AND m.removed = '' "
+    "CROSS JOIN sessions_app_project p ON p.id = s.project_id "
+    "WHERE m.id > %s AND m.id < %s AND m.text REGEXP %s"
 )
 _TITLES = (
     "SELECT s.id FROM sessions_app_titleindex i CROSS JOIN sessions_app_titlenumber n ON n.id = i.rowid "
@@ -80,15 +89,20 @@ def search_titles(*, caller: Caller, text: str, limit: int = TITLES) -> list[Hit
 
 
 def search_messages(*, caller: Caller, text: str, before: int | None = None, limit: int = 50) -> tuple[list[Hit], int | None]:
-    """Live messages of own sessions that have the words, the newest first, and where the next page begins."""
-    if len(text) < TRIGRAM:
-        return [], None
+    """Live messages of own sessions that have the words, the newest first, and where the next page begins.
+
+    Words of fewer than three characters are looked for in the newest messages only.
+    """
+    short = len(text) < TRIGRAM
     own = Message.objects.select_related("session__project").defer("parts", "metadata", "raw")
-    if not on_postgresql():
-        own = own.filter(pk__in=_newest(_TEXTS, caller, text, before, limit + 1))
-    else:
+    if on_postgresql():
         sessions = ChatSession.objects.visible_to(caller).alive()
         own = matching_messages(text, own).filter(session__in=sessions, pk__lt=BIGGEST if before is None else before)
+        own = own.filter(pk__gt=_newest_message() - RECENT) if short else own
+    elif short:
+        own = own.filter(pk__in=_recent(caller, text, before, limit + 1))
+    else:
+        own = own.filter(pk__in=_newest(_TEXTS, caller, text, before, limit + 1))
     rows = list(own.order_by("-pk")[: limit + 1])
     hits = [_mark(message.session, message, message.text, text) for message in rows[:limit]]
     return hits, rows[limit - 1].pk if len(rows) > limit else None
@@ -130,11 +144,22 @@ def sessions_with(text: str, project_id: uuid.UUID) -> Q:
 
 def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
     """From the index, the newest first, and no further than needed: words that are everywhere cost no more than rare ones."""
-    sql = f"{found} {_OWN} ORDER BY i.rowid DESC LIMIT %s"
+    return _run(f"{found} {_OWN} ORDER BY i.rowid DESC LIMIT %s", " AND ".join(_trigrams(text)), caller, text, before, limit)
+
+
+def _recent(caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
+    return _run(f"{_RECENT_TEXTS} {_OWN} ORDER BY m.id DESC LIMIT %s", _newest_message() - RECENT, caller, text, before, limit)
+
+
+def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
     pattern, project = f"(?i){re.escape(text)}", caller.project_id and caller.project_id.hex
-    trigrams = " AND ".join(_trigrams(text))
-    parameters: list[Any] = [trigrams, BIGGEST if before is None else before, pattern, caller.user_id, project, project, limit]
+    parameters = [first, BIGGEST if before is None else before, pattern, caller.user_id, project, project, limit]
     return [found_id for (found_id,) in fetch_rows(sql, parameters)]
+
+
+def _newest_message() -> int:
+    """The highest number of any; 0: there is none."""
+    return Message.objects.aggregate(newest=Max("pk"))["newest"] or 0
 
 
 def _rowids(kind: str, text: str) -> tuple[str, list[str]]:

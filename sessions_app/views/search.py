@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions_app.queries.search import TRIGRAM
+from sessions_app.queries.search import RECENT, TRIGRAM
 from sessions_app.services.searching import Found, search
 from sessions_app.views.frame import caller_of
 
@@ -21,7 +21,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     cursor = request.GET.get("cursor", "")
     before = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
     found = search(caller=caller_of(request), text=words, before=before, limit=A_PAGE) if words else Found([], None)
-    context = {"words": words, "hits": found.hits, "next": found.next, "titles_only": 0 < len(words) < TRIGRAM}
+    context = {"words": words, "hits": found.hits, "next": found.next, "recent": RECENT if 0 < len(words) < TRIGRAM else 0}
     template = "sessions_app/search.html"
     reply = render(request, f"{template}#rows" if getattr(request, "htmx", False) and before is not None else template, context)
     reply["Vary"] = "HX-Request"

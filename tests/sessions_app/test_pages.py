@@ -137,7 +137,7 @@ def test_the_search_page_shows_hits_marked_and_escaped(page: Client, api: Callab
     assert "before &lt;b&gt;<mark>needle</mark>&lt;/b&gt; after" in shown
     assert "his needle" not in shown
     assert "Nothing says" in page.get("/search/?q=nowhere").content.decode()
-    assert "titles only" in page.get("/search/?q=ab").content.decode()
+    assert "in the newest 10\u202f000 messages" in page.get("/search/?q=ab").content.decode()
     assert page.get("/search/").status_code == 200
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.queries import search as queries
 from sessions_app.services.indexing import AT_ONCE, index_in_passing, index_waiting
 from tests.chat import Chat
 from tests.databases import ON_POSTGRESQL
@@ -36,7 +37,12 @@ def found(chat: Chat, words: str) -> list[str]:
         ("The checkout fails on empty carts", "EMPTY cart"),
         ("Straße nach Zürich", "zürich"),
         ("我们在这里讨论数据库的问题", "数据库"),
+        ("我们在这里讨论数据库的问题", "讨论"),
+        ("我们在这里讨论数据库的问题", "库"),
         ("ship it 🚀🚀 now", "🚀🚀 "),
+        ("ship it 🚀 now", "🚀"),
+        ("Это не та ёлка", "ЁЛ"),
+        ("a 2x faster b[0]", "B["),
         ("for (let i = 0; i < n; i++) { sum += a[i]; }", "i++) { sum += a[i]"),
         ('it\'s 100% of "all" _things_ \\ here', '% of "all" _things_ \\'),
         ("one\ntwo\tthree", "two\tthr"),
@@ -51,7 +57,7 @@ def test_any_part_of_a_text_is_found(chat: Chat, text: str, words: str) -> None:
     assert hit["before"] + hit["hit"] + hit["after"] in text
 
 
-@pytest.mark.parametrize("words", ["%%%", "___", "a_c", "e%y", "AND", '"""', "***", "NEAR(", "text:"])
+@pytest.mark.parametrize("words", ["%%%", "___", "a_c", "e%y", "AND", '"""', "***", "NEAR(", "text:", "%", "__", ".", "]("])
 def test_no_sign_means_anything_but_itself(chat: Chat, words: str) -> None:
     chat.say("m1", "abc every day")
     assert found(chat, words) == []
@@ -64,13 +70,30 @@ def test_trigrams_apart_are_no_words_together(chat: Chat) -> None:
     assert found(chat, "abcde") == []
 
 
-def test_titles_are_found_first_and_with_fewer_than_three_characters_alone(chat: Chat) -> None:
+def test_titles_are_found_first(chat: Chat) -> None:
     chat.api.patch(f"/sessions/{chat.id}", {"title": "Go and Rust"})
     chat.say("m1", "go on with rust")
-    assert found(chat, "go") == ["Go and Rust"]
+    assert found(chat, "go") == ["Go and Rust", "m1"]
     assert found(chat, "RUST") == ["Go and Rust", "m1"]
     chat.api.patch(f"/sessions/{chat.id}", {"title": "Renamed"})
     assert found(chat, "RUST") == ["m1"]
+
+
+def test_fewer_than_three_characters_are_found_in_the_newest_messages(
+    chat: Chat, api: Callable[..., Any], bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        chat.say(f"m{number}", f"go {number}")
+    chat.ops({"op": "delete", "id": "m4"})
+    Chat(api(bob), project="/home/bob").say("his", "go away")
+    assert found(chat, "go") == ["m5", "m3", "m2", "m1", "m0"]
+    first = search(chat, "go", limit=2)
+    assert [hit["message"] for hit in first["items"]] == ["m5", "m3"]
+    assert [hit["message"] for hit in search(chat, "go", limit=2, cursor=first["next"])["items"]] == ["m2", "m1"]
+    # His is one of the five.
+    monkeypatch.setattr(queries, "RECENT", 5)
+    assert found(chat, "go") == ["m5", "m3", "m2"]
+    assert found(chat, "go 0") == ["m0"]
 
 
 def test_a_save_is_found_as_soon_as_it_is_answered_and_as_it_is_now(chat: Chat) -> None:
