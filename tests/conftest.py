@@ -19,10 +19,10 @@ from sessions_app.models import HandoffSnapshot, Purge
 from sessions_app.services import keys
 from tests.databases import ON_POSTGRESQL, own_database
 from tests.live_server import LiveServer
-from tests.routes import World, world_of
 from tests.server import ServerProcess, new_store
 from tests.sockets import House
 from tests.stores import Store
+from tests.world import World, world_of
 
 # Every request of theirs as a line would bury what failed.
 for name in ("httpx", "stillhere.requests"):

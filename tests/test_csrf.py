@@ -11,7 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.conftest import Alone
-from tests.routes import API, FORMS, Row, World
+from tests.routes import API, FORMS, Row
+from tests.world import World
 
 MUTATIONS = {name: row for name, row in API.items() if row.writes and not row.credentials_inside}
 OWN = "http://127.0.0.1:8000"

@@ -8,7 +8,8 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client
 
-from tests.routes import API, PAGES, world_of
+from tests.routes import API, PAGES
+from tests.world import world_of
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",

@@ -18,7 +18,7 @@ from schemathesis.generation import GenerationMode
 
 from tests.conftest import Api
 from tests.live_server import LiveServer
-from tests.routes import World, world_of
+from tests.world import World, world_of
 
 load_all_checks()
 # The other checks ask for what the contract decides otherwise: a save is not refused for a field that it does not know.

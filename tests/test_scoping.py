@@ -15,7 +15,8 @@ from django.utils.timezone import now
 
 from sessions_app.models import ApiKey
 from tests.conftest import Alone
-from tests.routes import API, PAGES, SECRET_TEXT, Row, World, operations, page_names, unknown_world
+from tests.routes import API, PAGES, Row, operations, page_names
+from tests.world import SECRET_TEXT, World, unknown_world
 
 WITH_KEY = {name: row for name, row in API.items() if not row.cookie_only and not row.credentials_inside}
 NAMED = {name: row for name, row in API.items() if row.named}

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from tests.browser.driving import Browser
 from tests.chat import Chat
 from tests.live_server import LiveServer
-from tests.routes import World, whole_pages, world_of
+from tests.world import World, whole_pages, world_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 SIGNED_OUT = ("/login/", "/welcome/token/")

@@ -16,7 +16,7 @@ from django.urls import reverse
 from sessions_app.models import ApiKey, Message, Purge
 from sessions_app.queries.export_kinds import KINDS, USER, Kind, kind_named
 from tests.chat import Chat
-from tests.routes import SECRET_TEXT, world_of
+from tests.world import SECRET_TEXT, world_of
 
 MODELS = [*apps.get_app_config("sessions_app").get_models(), *apps.get_app_config("memory_app").get_models()]
 

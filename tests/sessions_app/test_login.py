@@ -12,7 +12,7 @@ from django.test import Client
 from sessions_app.models import ApiKey, Project
 from sessions_app.services import keys
 from tests.chat import Chat
-from tests.routes import world_of
+from tests.world import world_of
 
 PASSWORD = "a long and quiet river"
 

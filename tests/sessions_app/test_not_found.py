@@ -9,7 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.conftest import Alone
-from tests.routes import API, World, operations, world_of
+from tests.routes import API, operations
+from tests.world import World, world_of
 
 pytestmark = pytest.mark.timeout(120)  # Whole tables.
 NOBODY = str(uuid.uuid4())

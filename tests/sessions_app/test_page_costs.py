@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.models import ChatSession, Message, Project
 from tests.chat import Chat
 from tests.live_server import LiveServer
-from tests.routes import World, whole_pages
+from tests.world import World, whole_pages
 
 HEAVIEST = 80_000
 FIRST_BYTE_SECONDS = 0.1

@@ -11,7 +11,8 @@ from django.test import Client
 from config.api import api as the_api
 from tests.chat import Chat
 from tests.conftest import Alone
-from tests.routes import API, World
+from tests.routes import API
+from tests.world import World
 
 pytestmark = pytest.mark.timeout(120)  # A whole table.
 # Words that a client of a later version saves, a beacon that carries its credentials, a step of a plan, whose fields are kept.
