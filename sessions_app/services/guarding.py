@@ -39,7 +39,7 @@ def guard_stored(values: dict[str, Any], mode: str) -> Counter[str]:
     for field in fields(Content):
         if values.get(field.name) is not None:
             setattr(content, field.name, values[field.name])
-    known, size = content.flagged, content.size_bytes
+    known = content.flagged
     try:
         found = guard(content, mode)
     except (ValueError, RecursionError):
@@ -50,5 +50,5 @@ def guard_stored(values: dict[str, Any], mode: str) -> Counter[str]:
         if field.name in values or getattr(content, field.name) is not None:
             values[field.name] = getattr(content, field.name)
     if "size_bytes" in values:
-        values["size_bytes"] += content.size_bytes - size
+        values["size_bytes"] = content.size_bytes  # Whatever the file says of it.
     return found

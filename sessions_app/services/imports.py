@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from django.db import IntegrityError
 from django.db.models import F, ForeignKey, Model
+from django.db.models.functions import Greatest
 
 from sessions_app import events
 from sessions_app.errors import Conflict
@@ -91,7 +92,7 @@ def _import(caller: Caller, file: BinaryIO) -> Imported:
     for kind, place, values in work.later:
         _point(work, kind, place, values)
     for (session_id, epoch), size in work.shrunk.items():
-        ChatSession.objects.filter(pk=session_id, epoch=epoch).update(size_bytes=F("size_bytes") - size)
+        ChatSession.objects.filter(pk=session_id, epoch=epoch).update(size_bytes=Greatest(F("size_bytes") - size, 0))
     for project_id in work.made_projects:
         for settle in SETTLERS:
             settle(project_id)

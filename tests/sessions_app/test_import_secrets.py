@@ -70,6 +70,22 @@ def test_what_was_stored_before_the_project_took_secrets_out_comes_in_without_th
     assert chat.texts() == [HIDDEN, HIDDEN]
 
 
+def test_a_file_that_says_less_of_a_size_than_is_true_comes_in_with_the_true_one(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    chat = with_secrets(mine, "redact", saved_under="flag")
+    lines = download(mine).splitlines()[:-1]
+    for index, line in enumerate(lines):
+        value = json.loads(line)
+        for kind in {"session", "message"} & value.keys():
+            value[kind]["size_bytes"] = 0
+        lines[index] = json.dumps(value).encode()
+    purge(mine)
+    answer = upload(mine, resealed(lines))
+    assert (answer.status_code, answer.json()["redacted"]) == (200, {"github_token": 3})
+    read = chat.read()
+    assert read["session"]["size_bytes"] == Message.objects.get(epoch=2).size_bytes == len(HIDDEN)
+
+
 def test_the_rule_is_that_of_the_project_that_is_there(api: Callable[..., Any], alice: User, bob: User) -> None:
     """Not the file's, which anybody can write."""
     hers, his = api(alice), api(bob)

@@ -15,7 +15,7 @@ from tests.routes import API
 from tests.world import World
 
 pytestmark = pytest.mark.timeout(120)  # A whole table.
-# Words that a client of a later version saves, a beacon that carries its credentials, a step of a plan, whose fields are kept.
+# Words that a client of a later version saves, and a step of a plan, whose fields are kept.
 TOLERANT = {"save_changes", "save_session", "update_plan_step"}
 # Bodies that are no object of ours: any JSON, a file.
 FREE = {"put_memory_entry", "import_file"}

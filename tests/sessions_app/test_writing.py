@@ -104,6 +104,7 @@ def test_a_transaction_that_the_database_took_back_unnoticed_loses_nobody_s_writ
     assert paths() == ["/a", "/c"]
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(ON_POSTGRESQL, reason="there nobody waits for the whole database")
 def test_a_database_that_another_process_holds_is_waited_for_once(make: Callable[[str], str]) -> None:
     works = [partial(make, f"/{number}") for number in range(20)]
@@ -131,6 +132,7 @@ def grouped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     group_commits(together=False)
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(ON_POSTGRESQL, reason="there nobody waits for the whole database")
 def test_nor_do_requests_in_threads_of_their_own_wait_one_after_the_other(make: Callable[[str], str], grouped: None) -> None:
     told: list[str] = []
