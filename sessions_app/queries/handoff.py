@@ -11,7 +11,7 @@ from sessions_app.errors import NotFound
 from sessions_app.models import Caller, Handoff, HandoffSnapshot
 from sessions_app.models.sql import as_rfc3339, db_uuid, fetch_row, raw_time_sql, rfc3339
 from sessions_app.queries.projects import get_project
-from sessions_app.queries.states import read_json, read_object, stored_object
+from sessions_app.queries.states import exact_object, read_json, stored_object
 
 LISTS = {"decisions": "text", "files": "path", "risks": "text"}
 
@@ -29,12 +29,12 @@ def get_handoff(*, caller: Caller, project_id: uuid.UUID) -> Handoff:
 
 
 def content_of(handoff: Handoff) -> dict[str, Any]:
-    return _filled(handoff.content)
+    return _filled(stored_object(handoff.content))
 
 
-def _filled(content: str) -> dict[str, Any]:
+def _filled(content: dict[str, Any]) -> dict[str, Any]:
     """With new empty lists where nothing was written: they are the caller's to change."""
-    return {**{kind: [] for kind in LISTS}, "summary": "", **stored_object(content)}
+    return {**{kind: [] for kind in LISTS}, "summary": "", **content}
 
 
 def mark_of(value: Any) -> str:
@@ -110,7 +110,8 @@ def handoff_of(project_id: uuid.UUID) -> dict[str, Any] | None:
         return None
     content, rev, updated_at, frozen_at, number, payload, sha256 = row
     # Damaged: it is left out, what was frozen is not.
-    live = _filled(content) if read_object(content) is not None else {}
+    held = exact_object(content)
+    live = {} if held is None else _filled(held)
     times = {"updated_at": as_rfc3339(updated_at), "frozen_at": frozen_at and as_rfc3339(frozen_at)}
     frozen: dict[str, Any] | None = None
     if number is not None:

@@ -22,7 +22,16 @@ def read_json(stored: str) -> Any:
 
 def stored_object(stored: str | None) -> dict[str, Any]:
     """What a state holds; empty where there is none, or where what is stored is damaged."""
-    return read_json(stored) if stored is not None and read_object(stored) is not None else {}
+    return (None if stored is None else exact_object(stored)) or {}
+
+
+def exact_object(stored: str) -> dict[str, Any] | None:
+    """As `read_object`, for what is to go out or to be written anew: whole numbers of any size are exact."""
+    try:
+        value = read_json(stored)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def joined(content: str, **more: Any) -> bytes:
