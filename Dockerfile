@@ -1,9 +1,9 @@
 # Untried on an engine: written beside `make serve`, which does the same without a container.
-FROM python:3.13-slim AS packages
+FROM python:3.13-slim-trixie AS packages
 COPY requirements/base.txt /base.txt
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /base.txt
 
-FROM python:3.13-slim
+FROM python:3.13-slim-trixie
 # pg_dump and pg_restore, for `manage.py backup` and `restore`; not older than the server that they talk to.
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql-client && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin stillhere && install -d -m 0700 -o stillhere /data

@@ -4,6 +4,11 @@
 import os
 import sys
 
+from config.server import garbage_collection
+
+# Here, for a worker process runs this file too, and not `main`.
+garbage_collection.pause(sys.argv)
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -19,7 +24,7 @@ def main() -> None:
     except ImproperlyConfigured as error:
         sys.exit(f"Stillhere cannot start: {error}")
     except DatabaseError as error:
-        from sessions_app.store_errors import as_app_error
+        from sessions_app.core.storage.database_errors import as_app_error
 
         known = as_app_error(error)
         if known is None:

@@ -1,1 +1,1 @@
-"""How fast Stillhere is, beside yardsticks that run at the same time on the same machine: `python -m benchmarks`."""
+"""Speed of Stillhere, compared with yardsticks that run at the same time on the same machine: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""What Django's own checks do not ask of the settings; `serve` and `run` tell of it as they start."""
+"""Checks of the settings beyond Django's own; `serve` and `run` report them when they start."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ UNSAFE = ("'unsafe-inline'", "'unsafe-eval'")
 
 @register(Tags.security)
 def content_security_policy(**options: Any) -> list[CheckMessage]:
-    """There is one, and it lets in no script or style that a stored text could bring along."""
+    """Checks that a policy is set and allows no inline script or style, which stored text could contain."""
     policy: dict[str, list[str]] = settings.SECURE_CSP  # type: ignore[assignment]
     if not policy:
         return [Error("SECURE_CSP is empty: pages would run whatever script gets into them.", id="stillhere.E001")]
@@ -24,7 +24,7 @@ def content_security_policy(**options: Any) -> list[CheckMessage]:
 
 @register(Tags.compatibility)
 def sqlite_version(**options: Any) -> list[CheckMessage]:
-    """Named where the wheel is missing and the system's library can damage the database."""
+    """Warns if the wheel is missing and the system's library can damage the database."""
     present = sqlite.version()
     if connection.vendor != "sqlite" or present >= sqlite.FIRST_SOUND_VERSION:
         return []

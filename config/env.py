@@ -3,6 +3,7 @@
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -24,7 +25,7 @@ def web_address(name: str) -> str:
 
 
 def origin(name: str) -> str:
-    """The same without a path: the server stands at the root of its host."""
+    """The same without a path: the server is at the root of its host."""
     value = web_address(name)
     if value and not _is_origin(value):
         raise ImproperlyConfigured(f"{PREFIX}{name} must be scheme and host, as https://chat.example.org, not {value!r}.")
@@ -32,7 +33,7 @@ def origin(name: str) -> str:
 
 
 def bracketed(host: str) -> str:
-    """As a host stands in an address."""
+    """The host in the form that addresses use."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -58,7 +59,7 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def choice(name: str, known: set[str], default: str) -> str:
-    """One of a few words."""
+    """One of a fixed set of values."""
     value = text(name, default).lower()
     if value not in known:
         raise ImproperlyConfigured(f"{PREFIX}{name} must be one of {', '.join(sorted(known))}, not {value!r}.")
@@ -80,7 +81,7 @@ def names(name: str, default: str = "") -> list[str]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """A folder that only its owner may enter; made where it is missing."""
+    """A folder that only its owner may enter; created if it is missing."""
     path = Path(text(name, str(default))).expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -90,7 +91,7 @@ def folder(name: str, default: Path) -> Path:
 
 
 def secret(name: str, file: Path) -> str:
-    """The variable, or the secret kept in `file` (0600), which is made once and by one process only."""
+    """The variable, or the secret kept in `file` (0600), which is generated once, by one process only."""
     if given := text(name):
         return given
     fresh = secrets.token_urlsafe(48)
@@ -103,8 +104,9 @@ def secret(name: str, file: Path) -> str:
     return fresh
 
 
-def database(name: str, default: str) -> dict[str, object]:
-    """Django's ENGINE, NAME, … from `sqlite:////folder/file.sqlite3` or `postgresql://user:password@host:port/name?option=value`."""
+def database(name: str, default: str) -> dict[str, Any]:
+    """Django's ENGINE, NAME, … from `sqlite:////folder/file.sqlite3` or
+    `postgresql://user:password@host:port/name?option=value`."""
     url = urlsplit(text(name, default))
     if url.scheme in {"sqlite", "sqlite3"}:
         return {"ENGINE": "config.sqlite", "NAME": unquote(url.path[1:]) or ":memory:"}
@@ -125,7 +127,7 @@ def _is_origin(value: str) -> bool:
     try:
         parts = urlsplit(value)
         return bool(parts.hostname) and parts.port != 0 and "@" not in value and value == f"{parts.scheme}://{parts.netloc}"
-    except ValueError:  # A port or brackets that are none.
+    except ValueError:  # An invalid port or invalid brackets.
         return False
 
 
@@ -133,4 +135,4 @@ def _port(name: str, url: SplitResult) -> int | None:
     try:
         return url.port
     except ValueError:
-        raise ImproperlyConfigured(f"{PREFIX}{name} names a port that is no number from 1 to 65535.") from None
+        raise ImproperlyConfigured(f"{PREFIX}{name} has a port that is not a number from 1 to 65535.") from None

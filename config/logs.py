@@ -1,7 +1,7 @@
-"""What the log holds: a line a request and a line a happening, as JSON or for people to read. Never what users wrote.
+"""The log: one line per request and one per logged event, as JSON or plain text. It never contains users' texts.
 
-A request is told by its route, not its address (which can hold a link's secret), and an error by its kind and where it happened:
-what an exception says may quote a message.
+A request is logged by its route, not its address (which can contain a link's secret), and an error by its type and location:
+an exception's message may quote a text.
 """
 
 import logging
@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
-# Of the request that this thread works for; empty outside of requests.
+# Id of this thread's request; empty outside of requests.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 FRAMES = 12
 NAME_ADDRESSES = {"django.request", "django.security.csrf"}
@@ -48,21 +48,21 @@ def json_line(name: str, level: int, created: float, message: str, fields: dict[
 
 
 def write_request(name: str, level: int, fields: dict[str, Any]) -> None:
-    """Straight to standard error: every save pays for its line, and a logging record costs three times as much."""
+    """Writes directly to standard error: every save has a line, and a logging record costs three times as much."""
     line = json_line if settings.LOG_FORMAT == "json" else plain_line
-    # A log that cannot be written (a full disk) is no reason to fail what was done.
+    # A log that cannot be written (a full disk) must not fail the request.
     with suppress(OSError, ValueError):
         sys.stderr.write(line(name, level, time.time(), "request", fields) + "\n")
 
 
 def message_of(record: logging.LogRecord) -> str:
-    """Django names the address of a request that failed (`Internal Server Error: /…`), with all that is in it."""
+    """Removes the address that Django logs for a failed request (`Internal Server Error: /…`)."""
     said = record.getMessage()
     return said.partition(": ")[0] if record.name in NAME_ADDRESSES else said
 
 
 def error_of(record: logging.LogRecord) -> list[str]:
-    """The way to the error and its kind. What it says only where no user's words can be in it."""
+    """The traceback and the error's type. Its message only if it cannot contain users' text."""
     if not record.exc_info or record.exc_info[0] is None:
         return []
     kind, raised, trace = record.exc_info
@@ -71,7 +71,7 @@ def error_of(record: logging.LogRecord) -> list[str]:
 
 
 def place_of(error: BaseException) -> str:
-    """Its kind, and where in our own code it happened, as `OperationalError at indexing.py:31 _index_some`."""
+    """The error's type and where in this code it happened, for example `OperationalError at index_update.py:31 _index_some`."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = str(settings.BASE_DIR)
     own = [frame for frame in frames if frame.filename.startswith(ours) and "site-packages" not in frame.filename] or frames

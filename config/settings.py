@@ -32,7 +32,7 @@ if TRUSTED_PROXIES and SECURE:
 
 # --- Apps and the way of a request
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "config.admin.app_config.OwnAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -49,8 +49,9 @@ INSTALLED_APPS = [
     "config",
 ]
 MIDDLEWARE = [
-    "config.middleware.storable_address",
-    "config.middleware.api_shape",
+    "config.http.middleware.storable_address",
+    "config.http.middleware.default_headers",
+    "config.http.middleware.api_shape",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -58,13 +59,13 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.middleware.PageMessages",
+    "config.http.middleware.PageMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "sessions_app.views.errors.PageErrors",
+    "sessions_app.pages.error_pages.PageErrors",
 ]
 ROOT_URLCONF = "config.urls"
-ASGI_APPLICATION = "config.asgi.application"
+ASGI_APPLICATION = "config.http.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -76,8 +77,13 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.csp",
-                "sessions_app.views.frame.sidebar",
+                "sessions_app.pages.sidebar.sidebar",
             ],
+            "libraries": {
+                "charts": "sessions_app.core.web.template_tags.charts",
+                "formatting": "sessions_app.core.web.template_tags.formatting",
+                "lease": "memory_app.core.template_tags",
+            },
         },
     },
 ]
@@ -90,7 +96,7 @@ STATIC_MANIFEST = env.flag("STATIC_MANIFEST", default=False)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "config.static.HashedStaticFiles"
+        "BACKEND": "config.http.static_files.HashedStaticFiles"
         if STATIC_MANIFEST
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
@@ -110,6 +116,9 @@ _database = DATABASES["default"]
 _database["CONN_MAX_AGE"] = None
 if _database["ENGINE"] == "config.sqlite":
     _database["OPTIONS"] = sqlite.options(_sqlite_connection)
+else:
+    # Hand-written statements are prepared when they come the second time; Django's own never are.
+    _database["OPTIONS"]["prepare_threshold"] = int(_database["OPTIONS"].get("prepare_threshold", 1))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.text("REDIS_URL")
 _redis_layer = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "capacity": 10_000}}
@@ -137,6 +146,10 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SESSION_ENGINE = "sessions_app.accounts.login_store"
+# Bound to this very host and to https: no neighbour under the same domain can set them.
+_prefix = "__Host-" if SECURE else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_prefix}sessionid", f"{_prefix}csrftoken"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = SECURE
@@ -158,12 +171,12 @@ SECURE_CSP = {
     "manifest-src": [CSP.SELF],
 }
 X_FRAME_OPTIONS = "DENY"
-CSRF_FAILURE_VIEW = "sessions_app.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "sessions_app.pages.error_pages.csrf_failure"
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ORIGINS")
 CORS_URLS_REGEX = r"^/api/.*$"
 CORS_ALLOW_CREDENTIALS = False
 # Beyond corsheaders' own: conditions (creating a session under one's own id needs one), and which run a memory write is from.
-CORS_ALLOW_HEADERS = [*default_headers, "if-match", "if-none-match", "stillhere-run"]
+CORS_ALLOW_HEADERS = [*default_headers, "idempotency-key", "if-match", "if-none-match", "stillhere-run"]
 CORS_EXPOSE_HEADERS = ["Content-Disposition", "ETag", "Idempotent-Replayed", "Retry-After", "X-Request-Id"]
 LOGIN_ATTEMPTS = 10
 LOGIN_WINDOW_SECONDS = 300
@@ -171,12 +184,24 @@ LOGIN_WINDOW_SECONDS = 300
 # --- Limits (sizes in bytes unless the name says otherwise)
 MAX_BODY_BYTES = env.integer("MAX_BODY_BYTES", 5_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+# Of a file that is imported in the background.
+MAX_IMPORT_BYTES = env.integer("MAX_IMPORT_BYTES", 2_000_000_000, least=1_000)
 WINDOW_MESSAGES = env.integer("WINDOW_MESSAGES", 200, least=1)
 WINDOW_BYTES = env.integer("WINDOW_BYTES", 2_000_000, least=1)
 # Messages; 0: none. Above it the oldest are dropped.
 SESSION_CAP = env.integer("SESSION_CAP", 0)
 WINDOW_CACHE_BYTES = env.integer("WINDOW_CACHE_BYTES", 32_000_000, least=0)
 PROJECT_BYTES = env.integer("PROJECT_BYTES", 10_000_000, least=1)
+# Of one account, counted with versions, trash and what can be restored; 0: no limit.
+ACCOUNT_BYTES = env.integer("ACCOUNT_BYTES", 20_000_000_000)
+ACCOUNT_PROJECTS = env.integer("ACCOUNT_PROJECTS", 10_000)
+ACCOUNT_SESSIONS = env.integer("ACCOUNT_SESSIONS", 1_000_000)
+# Open at once, a process.
+ACCOUNT_SOCKETS = env.integer("ACCOUNT_SOCKETS", 2_000)
+# Of one key (or one login), a minute and process; 0: no limit.
+RATE_REQUESTS = env.integer("RATE_REQUESTS", 30_000)
+RATE_WRITE_BYTES = env.integer("RATE_WRITE_BYTES", 200_000_000)
+RATE_TICKETS = env.integer("RATE_TICKETS", 600)
 WORKERS = env.integer("WORKERS", 1, least=1)
 THREADS = env.integer("THREADS", 16, least=1)
 QUEUE = env.integer("QUEUE", 512, least=1)

@@ -1,9 +1,10 @@
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
+from django.views.decorators.csrf import csrf_exempt
 
-from config.api import api, refuse
-from sessions_app.errors import NotFound
+from config.api.ninja_api import api, refuse
+from sessions_app.core.errors import NotFound
 
 
 class AddressNotFound(NotFound):
@@ -11,8 +12,9 @@ class AddressNotFound(NotFound):
     message = "The API has no such address. `/api/v1/docs` shows what there is; no address ends in a slash."
 
 
+@csrf_exempt
 def unknown_address(request: HttpRequest) -> HttpResponse:
-    """Under /api/ even an address that does not exist answers in the API's shape."""
+    """Under /api/ even an address that does not exist answers in the API's shape, whatever the method and whoever asks."""
     return refuse(AddressNotFound())
 
 
@@ -20,10 +22,10 @@ urlpatterns = [
     path("api/v1/", api.urls),
     re_path(r"^api/", unknown_address),
     path("admin/", admin.site.urls),
-    path("", include("sessions_app.urls")),
+    path("", include("sessions_app.pages.urls")),
     path("", include("memory_app.urls")),
 ]
-handler404 = "sessions_app.views.errors.not_found"
-handler500 = "sessions_app.views.errors.server_error"
-handler403 = "sessions_app.views.errors.forbidden"
-handler400 = "sessions_app.views.errors.bad_request"
+handler404 = "sessions_app.pages.error_pages.not_found"
+handler500 = "sessions_app.pages.error_pages.server_error"
+handler403 = "sessions_app.pages.error_pages.forbidden"
+handler400 = "sessions_app.pages.error_pages.bad_request"

@@ -7,15 +7,13 @@ class MemoryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from memory_app.queries.errors import count_open_errors
-        from memory_app.services import export_kinds, pruning
-        from memory_app.views.runs import settings_part
-        from sessions_app.queries.export_kinds import register
-        from sessions_app.queries.overview import COUNTS
-        from sessions_app.services.pruning import register as register_due
-        from sessions_app.views.frame import SETTINGS_PARTS
+        import memory_app.core.admin  # noqa: F401 - importing registers its pages
+        from memory_app.entries.generated import GENERATED, Source
+        from memory_app.errors.queries import error_history, errors_recorded_at
+        from memory_app.extension import EXTENSION
+        from memory_app.performance.queries import performance_of, performance_recorded_at
+        from sessions_app.core.extension import register
 
-        SETTINGS_PARTS.append(settings_part)
-        COUNTS["open_errors"] = count_open_errors
-        register(*export_kinds.KINDS, settle=export_kinds.settle)
-        register_due(pruning.due_rows)
+        register(EXTENSION)
+        GENERATED["errors", "history"] = Source(errors_recorded_at, error_history)
+        GENERATED["performance", "endpoints"] = Source(performance_recorded_at, performance_of)

@@ -1,27 +1,31 @@
 from django.urls import path
 
-from memory_app.views import entries, errors, memory, noise, performance, runs
+from memory_app.entries import entry_pages, list_pages
+from memory_app.errors import pages as error_pages
+from memory_app.errors.noise import pages as noise_pages
+from memory_app.performance import pages as performance_pages
+from memory_app.runs import pages as run_pages
 
 PROJECT = "projects/<uuid:project_id>/"
 ENTRY = PROJECT + "memory/<str:namespace>/<str:key>/"
 
 urlpatterns = [
-    path(PROJECT + "memory/", memory.memory, name="memory"),
-    path(PROJECT + "memory-new/", entries.new_entry, name="new_memory_entry"),
-    path(PROJECT + "memory-deleted/<uuid:deleted_id>/restore/", memory.undelete_entry, name="undelete_memory_entry"),
-    path(PROJECT + "memory/<str:namespace>/", memory.memory_keys, name="memory_keys"),
-    path(ENTRY, entries.entry_page, name="memory_entry"),
-    path(ENTRY + "edit/", entries.edit_entry, name="edit_memory_entry"),
-    path(ENTRY + "delete/", entries.delete_entry, name="delete_memory_entry"),
-    path(ENTRY + "versions/<int:rev>/restore/", entries.restore_version, name="restore_memory_version"),
-    path(PROJECT + "errors/", errors.errors_page, name="errors"),
-    path(PROJECT + "errors/<str:fingerprint>/", errors.error_page, name="error"),
-    path(PROJECT + "errors/<str:fingerprint>/resolve/", errors.resolve_error, name="resolve_error"),
-    path(PROJECT + "errors/<str:fingerprint>/reopen/", errors.reopen_error, name="reopen_error"),
-    path(PROJECT + "noise/", noise.add_noise_rule, name="add_noise_rule"),
-    path(PROJECT + "noise/switch/", noise.switch_noise_rule, name="switch_noise_rule"),
-    path(PROJECT + "noise/delete/", noise.delete_noise_rule, name="delete_noise_rule"),
-    path(PROJECT + "performance/", performance.performance, name="performance"),
-    path(PROJECT + "lease/free/", runs.free_lease, name="free_lease"),
-    path(PROJECT + "runs/<uuid:run_id>/takeover/", runs.take_over_lease, name="take_over_lease"),
+    path(PROJECT + "memory/", list_pages.memory, name="memory"),
+    path(PROJECT + "memory-new/", entry_pages.new_entry, name="new_memory_entry"),
+    path(PROJECT + "memory-deleted/<uuid:deleted_id>/restore/", list_pages.undelete_entry, name="undelete_memory_entry"),
+    path(PROJECT + "memory/<str:namespace>/", list_pages.memory_keys, name="memory_keys"),
+    path(ENTRY, entry_pages.entry_page, name="memory_entry"),
+    path(ENTRY + "edit/", entry_pages.edit_entry, name="edit_memory_entry"),
+    path(ENTRY + "delete/", entry_pages.delete_entry, name="delete_memory_entry"),
+    path(ENTRY + "versions/<int:rev>/restore/", entry_pages.restore_version, name="restore_memory_version"),
+    path(PROJECT + "errors/", error_pages.errors_page, name="errors"),
+    path(PROJECT + "errors/<str:fingerprint>/", error_pages.error_page, name="error"),
+    path(PROJECT + "errors/<str:fingerprint>/resolve/", error_pages.resolve_error, name="resolve_error"),
+    path(PROJECT + "errors/<str:fingerprint>/reopen/", error_pages.reopen_error, name="reopen_error"),
+    path(PROJECT + "noise/", noise_pages.add_noise_rule, name="add_noise_rule"),
+    path(PROJECT + "noise/switch/", noise_pages.switch_noise_rule, name="switch_noise_rule"),
+    path(PROJECT + "noise/delete/", noise_pages.delete_noise_rule, name="delete_noise_rule"),
+    path(PROJECT + "performance/", performance_pages.performance, name="performance"),
+    path(PROJECT + "lease/free/", run_pages.free_lease, name="free_lease"),
+    path(PROJECT + "runs/<uuid:run_id>/takeover/", run_pages.take_over_lease, name="take_over_lease"),
 ]

@@ -1,1 +1,1 @@
-"""What the verbs of the Makefile run."""
+"""Programs for the commands of the Makefile."""

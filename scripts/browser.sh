@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings Chromium and its driver where this machine lets us; says what to install where not. Fails only when they must be there.
+# Installs Chromium and its driver if possible, else says what to install. Fails only if they are required.
 set -euo pipefail
 have() { command -v "$1" >/dev/null 2>&1; }
 ready() { have chromedriver && { have chromium || have chromium-browser || have google-chrome; }; }

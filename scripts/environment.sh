@@ -1,4 +1,4 @@
-# Sourced by the scripts: no setting of the caller's server reaches checks or tests, and what they write is thrown away.
+# Sourced by the scripts: settings of the caller's server do not reach checks or tests, and their data folder is removed at exit.
 for name in $(compgen -e STILLHERE_ || true); do
   case "$name" in
     STILLHERE_TEST_* | STILLHERE_REQUIRE_SERVICES | STILLHERE_SAMPLES | STILLHERE_PROVE) ;;

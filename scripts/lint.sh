@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Every check but the tests. All of them run; any that fails fails the whole.
+# Every check except the tests. All of them run; if one fails, the script fails.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
-PATH=$PWD/.venv/bin:$PATH
+PATH=$PWD/.venv/bin:$PWD/node_modules/.bin:$PATH
 failed=()
 
 step() {
@@ -24,6 +24,18 @@ step "mypy" mypy
 step "import-linter" lint-imports --no-logo
 step "makemigrations" python manage.py makemigrations --check
 step "check --deploy" deploy_check
+
+# Without Node the JavaScript is not checked, unless all services are required.
+installed=0
+scripts/install-js.sh || installed=$?
+if [ $installed = 0 ]; then
+  step "biome" biome check --error-on-warnings --reporter=github
+  step "tsc" tsc -p jsconfig.json
+elif [ $installed = 3 ] && [ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]; then
+  printf '\nThe JavaScript and CSS are not checked: that needs Node.\n'
+else
+  failed+=("install-js.sh")
+fi
 
 if [ ${#failed[@]} -gt 0 ]; then
   printf '\nFailed: %s\n' "$(printf '%s, ' "${failed[@]}" | sed 's/, $//')"

@@ -2,7 +2,7 @@
 # Resolves requirements/*.in into lock files with hashes, for every platform and Python from 3.12 on, naming no index.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for what in base dev; do
+for what in base dev mutants; do
   .venv/bin/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-emit-index-url \
     "$@" --output-file "requirements/$what.txt" "requirements/$what.in"
 done

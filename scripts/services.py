@@ -1,6 +1,6 @@
-"""The services that tests use: `services.py postgresql URL` and `services.py redis URL` tell whether they answer.
+"""The services that tests use: `services.py postgresql URL` and `services.py redis URL` report whether they respond.
 
-`services.py own URL` prints the URL with a database name of this run's own, so that two runs on one machine do not meet.
+`services.py own URL` prints the URL with a database name of this run's own, so that two runs on one machine do not collide.
 """
 
 import os

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Runs the tests on SQLite and, where they answer, on PostgreSQL and Redis. Arguments go to pytest, which then runs once a
-# database; without any, what is timed runs alone, the rest side by side.
+# Runs the tests on SQLite and, if they respond, on PostgreSQL and Redis. Arguments go to pytest, which then runs once per
+# database; without arguments the timed tests run alone, the others in parallel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 python=.venv/bin/python
 export STILLHERE_TEST_POSTGRES_URL=${STILLHERE_TEST_POSTGRES_URL:-postgresql://postgres@127.0.0.1:5432/postgres}
 export STILLHERE_TEST_REDIS_URL=${STILLHERE_TEST_REDIS_URL:-redis://127.0.0.1:6379/15}
-# One more than the machine has cores, as a rule: much of the suite waits for a browser or a server.
+# Usually one more than the number of cores: many tests wait for a browser or a server.
 side_by_side=(-n "${STILLHERE_TEST_WORKERS:-3}" --dist worksteal)
-# Once is enough, and of this process alone: servers that a test starts would take twice as long to.
+# On one database, of this process only: coverage would double the start time of servers that tests start.
 covered="--cov --cov-report=term"
+slowest="--durations=20"
 nothing_chosen=5
 failed=()
 
@@ -22,7 +23,7 @@ tests() {
   [ $status = 0 ] || [ $status = $nothing_chosen ] || failed+=("$title")
 }
 
-# $1: on what; $2: what coverage does with this run; the rest: pytest's arguments.
+# $1: title; $2: coverage options; the rest: pytest's arguments.
 suite() {
   local title=$1 coverage=$2
   shift 2
@@ -30,8 +31,8 @@ suite() {
     tests "$title" "${side_by_side[@]}" "$@"
   else
     # shellcheck disable=SC2086 # Several words, or none.
-    tests "$title" "${side_by_side[@]}" -m "not timed" $coverage
-    tests "$title: what is timed" -m timed
+    tests "$title" "${side_by_side[@]}" -m "not timed" $coverage $slowest
+    tests "$title: what is timed" -m timed $slowest
   fi
 }
 

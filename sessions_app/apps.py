@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -5,3 +7,9 @@ class SessionsConfig(AppConfig):
     name = "sessions_app"
     verbose_name = "Stillhere"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Registers the domains' pages of the admin."""
+        for domain in ("accounts", "agents", "chats", "events", "frontends", "portability", "projects"):
+            import_module(f"{self.name}.{domain}.admin")
+        import_module(f"{self.name}.pages.store_admin")

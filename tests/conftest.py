@@ -1,7 +1,8 @@
-"""The cast: alice owns, bob is another user, carol is disabled."""
+"""The users of tests: alice is the owner, bob another user, carol is disabled."""
 
 import logging
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,15 +15,19 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from sessions_app.auth import caller_of_user
+from sessions_app.accounts import api_keys
+from sessions_app.accounts.users import create_user
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.limits import stream_slots
 from sessions_app.models import HandoffSnapshot, Purge
-from sessions_app.services import keys
-from tests.databases import ON_POSTGRESQL, own_database
-from tests.live_server import LiveServer
-from tests.server import ServerProcess, new_store
-from tests.sockets import House
-from tests.stores import Store
-from tests.world import World, world_of
+from tests.support.chat import Chat
+from tests.support.databases import ON_POSTGRESQL, own_database
+from tests.support.example_objects import World, world_of
+from tests.support.live_server import LiveServer
+from tests.support.page_load import Page
+from tests.support.server_process import ServerProcess, new_store
+from tests.support.sockets import House
+from tests.support.stores import Store
 
 # Every request of theirs as a line would bury what failed.
 for name in ("httpx", "stillhere.requests"):
@@ -49,19 +54,25 @@ def quick(settings: Any) -> None:
     settings.WHITENOISE_AUTOREFRESH = True
 
 
+@pytest.fixture(autouse=True)
+def no_streams_left() -> None:
+    """A test's client that does not read a stream to its end does not close it either, as servers do."""
+    stream_slots._taken.clear()
+
+
 @pytest.fixture
 def alice(db: None) -> User:
-    return keys.create_user(username="alice")
+    return create_user(username="alice")
 
 
 @pytest.fixture
 def bob(db: None) -> User:
-    return keys.create_user(username="bob")
+    return create_user(username="bob")
 
 
 @pytest.fixture
 def carol(db: None) -> User:
-    return keys.create_user(username="carol", is_active=False)
+    return create_user(username="carol", is_active=False)
 
 
 type Alone = Callable[[str], AbstractContextManager[None]]
@@ -113,7 +124,7 @@ class Api:
 @pytest.fixture
 def api() -> Callable[..., Api]:
     """`api(alice, scopes=["read"])`: a client with a fresh key of hers."""
-    return lambda user, **key: Api(keys.create_key(caller=caller_of_user(user), **key).secret)
+    return lambda user, **key: Api(api_keys.create_key(caller=caller_of_user(user), **key).secret)
 
 
 @pytest.fixture
@@ -126,10 +137,15 @@ def hers(api: Callable[..., Any], alice: User) -> World:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """SQLite in a file, as users have it: in memory, several threads would share locks that a file does not have."""
+    """SQLite in a file, as users have it: in memory, several threads would share locks that a file does not have.
+
+    `STILLHERE_TEST_TEMPLATE`: a file with all tables that the tests start from (with `--reuse-db --no-migrations`).
+    """
     database: dict[str, Any] = settings.DATABASES["default"]
     if "sqlite" in database["ENGINE"]:
-        database.setdefault("TEST", {})["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+        database.setdefault("TEST", {})["NAME"] = name = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+        if template := os.environ.get("STILLHERE_TEST_TEMPLATE"):
+            shutil.copy(template, name)
 
 
 @pytest.fixture
@@ -173,3 +189,35 @@ def house(first_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def path() -> str:
     """The path of a project that is nobody else's."""
     return f"/home/ana/{uuid.uuid4()}"
+
+
+@pytest.fixture
+def chat(api: Any, alice: Any) -> Chat:
+    """A new session of alice's."""
+    return Chat(api(alice))
+
+
+@pytest.fixture
+def secret(transactional_db: None, alice: User) -> str:
+    return api_keys.create_key(caller=caller_of_user(alice)).secret
+
+
+@pytest.fixture
+def reload(server: LiveServer, secret: str) -> Iterator[Callable[[], Page]]:
+    """A hard refresh: whatever a page held is gone, another one opens."""
+    pages: list[Page] = []
+
+    def opened() -> Page:
+        for page in pages:
+            page.api.close()
+        pages[:] = [Page(server.host, secret)]
+        return pages[0]
+
+    yield opened
+    for page in pages:
+        page.api.close()
+
+
+@pytest.fixture
+def page(reload: Callable[[], Page]) -> Page:
+    return reload()

@@ -1,1 +1,1 @@
-"""What Stillhere is measured against: the same chat store as one would write it plainly, and with all care but no features."""
+"""What Stillhere is compared with: a plain version of the same chat store, and a fast one without features."""

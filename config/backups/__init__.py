@@ -1,32 +1,33 @@
-"""Backups of the whole store while it serves, and the way back: `store.py`; what differs between databases beside it."""
+"""Backup of the whole store while it serves, and restore: `save_and_restore.py`. The other modules have what differs between
+databases."""
 
 from pathlib import Path
 from typing import Protocol
 
 
 class BackupError(Exception):
-    """Says what to do."""
+    """Its message says what to do."""
 
 
 class Engine(Protocol):
-    """What differs, as modules. Databases go by name: on SQLite the file's, on PostgreSQL the database's."""
+    """The interface of the database modules. Databases are named: by file on SQLite, by database name on PostgreSQL."""
 
     ENDING: str
 
     def dump(self, file: Path) -> None:
-        """The store as of one moment, into a file."""
+        """Writes a snapshot of the store into a file."""
 
     def check_alone(self, database: str) -> None:
-        """Raises BackupError while anybody else is connected."""
+        """Raises BackupError if another connection is open."""
 
     def beside(self, database: str, stamp: str) -> tuple[str, str]:
-        """Names for what is made ready, and for what stood there."""
+        """Returns names for the prepared database and for the previous one."""
 
     def unpack(self, file: Path, name: str) -> None:
-        """A new database of this name, with what the backup holds."""
+        """Creates a database of this name with the backup's content."""
 
     def swap(self, database: str, ready: str, former: str) -> None:
-        """`ready` takes the name `database`, and what had it is `former` from now on."""
+        """Renames `database` to `former`, then `ready` to `database`."""
 
     def drop(self, name: str) -> None:
-        """A database, if there is one of this name."""
+        """Deletes the database of this name, if it exists."""

@@ -15,7 +15,7 @@ from psycopg import sql
 from config.backups import BackupError
 
 ENDING = ".dump"
-# PostgreSQL cuts longer names.
+# PostgreSQL truncates longer names.
 NAME_BYTES = 63
 
 
@@ -51,15 +51,15 @@ def beside(database: str, stamp: str) -> tuple[str, str]:
 
 def check_alone(database: str) -> None:
     with _maintenance() as connection:
-        # Whoever is a client: the vacuum that comes by itself makes room when it is in the way.
+        # Client connections only: autovacuum stops when it is in the way.
         others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
         row = connection.execute(others, [database]).fetchone()
     if row and row[0]:
-        raise BackupError(f"{row[0]} connections are at work on this database. Stop the server, then restore.")
+        raise BackupError(f"{row[0]} connections are open to this database. Stop the server, then restore.")
 
 
 def swap(database: str, ready: str, former: str) -> None:
-    """Both renamings or none; PostgreSQL refuses while anybody is connected."""
+    """Both renames or none; PostgreSQL refuses while anybody is connected."""
     rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
     with _maintenance() as connection, connection.transaction():
         connection.execute(rename.format(sql.Identifier(database), sql.Identifier(former)))
@@ -73,7 +73,7 @@ def drop(name: str) -> None:
 
 @contextmanager
 def _maintenance() -> Iterator[psycopg.Connection[Any]]:
-    """Beside the store: a database cannot be renamed by who is in it."""
+    """A connection to another database: a connection cannot rename its own."""
     database: dict[str, Any] = settings.DATABASES["default"]
     parameters = {"host": database["HOST"], "port": database["PORT"], "user": database["USER"], "password": database["PASSWORD"]}
     given = {name: value for name, value in parameters.items() if value}
@@ -87,7 +87,7 @@ def _maintenance() -> Iterator[psycopg.Connection[Any]]:
 
 
 def _run(program: str, *arguments: str, database: str, of: Path | None = None) -> None:
-    """The connection goes by the environment: arguments can be read by everybody on the machine. `of`: the file to name."""
+    """Passes the connection in the environment: any user of the machine can read arguments. `of`: the file to name in errors."""
     if shutil.which(program) is None:
         raise BackupError(f"{program} is missing. Install PostgreSQL's client programs (Debian: apt install postgresql-client).")
     known: dict[str, Any] = settings.DATABASES["default"]

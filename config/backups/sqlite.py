@@ -11,7 +11,7 @@ from django.conf import settings
 from config.backups import BackupError
 
 ENDING = ".sqlite3"
-# How long to wait for others to let go of the file.
+# How long to wait for others to close the file.
 PATIENCE_SECONDS = 2
 
 
@@ -21,7 +21,7 @@ def dump(file: Path) -> None:
 
 
 def unpack(file: Path, name: str) -> None:
-    """A sound copy of the backup, beside the store. `name` is its path."""
+    """Writes a checked copy of the backup beside the store. `name` is its path."""
     with _opened(file) as source:
         _copy(source, Path(name), of=file)
 
@@ -31,20 +31,20 @@ def beside(database: str, stamp: str) -> tuple[str, str]:
 
 
 def check_alone(database: str) -> None:
-    """A connection of anybody else keeps the write-ahead log; without one it can be folded into the file."""
+    """Any other connection keeps the write-ahead log; without one it can be merged into the file."""
     if not Path(database).exists():
         return
     with _opened(Path(database)) as connection:
         try:
             connection.execute("PRAGMA journal_mode=DELETE")
         except sqlite3.OperationalError:
-            raise BackupError("The server is at work on this database. Stop it, then restore.") from None
+            raise BackupError("The server is using this database. Stop it, then restore.") from None
 
 
 def swap(database: str, ready: str, former: str) -> None:
     check_alone(database)
     if Path(database).exists():
-        # A second name, so that the database's own name is never without a file.
+        # A second link, so that the database's own name always has a file.
         Path(former).hardlink_to(database)
     Path(ready).replace(database)
 
@@ -55,14 +55,14 @@ def drop(name: str) -> None:
 
 
 def _copy(source: Any, file: Path, of: Path | None = None) -> None:
-    """In one step, so in one read transaction: writers go on, and what they commit meanwhile is not in it.
+    """One step, so one read transaction: writers continue, and their later commits are not in it.
 
-    `of`: the file to name where that fails, if `file` is none that anybody asked for.
+    `of`: the file to name in an error, if the caller did not choose `file`.
     """
     with _opened(file, must_exist=False, of=of) as target:
         target.execute("PRAGMA synchronous=OFF")
         source.backup(target)
-    # Opened anew: the pages brought along that their database has a write-ahead log; this file is to stand alone.
+    # Opened again: the copied pages say that the database has a write-ahead log; this file must work alone.
     with _opened(file, of=of) as target:
         target.execute("PRAGMA journal_mode=DELETE")
         for check in ("integrity_check", "foreign_key_check"):

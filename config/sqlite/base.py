@@ -1,7 +1,10 @@
 """Django's SQLite backend (which it looks for under this name), quicker at statements that it has seen before."""
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 from django.db.backends.sqlite3 import base
 
@@ -9,6 +12,7 @@ from django.db.backends.sqlite3 import base
 REMEMBERED = 1_000
 # In characters. What inserts hundreds of rows is long, and another one the next time.
 LONGEST = 4_000
+PRIVATE, OTHERS = 0o600, 0o077
 
 
 class Cursor(base.SQLiteCursorWrapper):
@@ -19,9 +23,25 @@ class Cursor(base.SQLiteCursorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        make_private(str(conn_params["database"]))
+        return super().get_new_connection(conn_params)
+
     def create_cursor(self, name: str | None = None) -> Cursor:
         cursor: Cursor = self.connection.cursor(factory=Cursor)
         return cursor
+
+
+def make_private(name: str) -> None:
+    """The database's file is its owner's alone, from its first byte on. What SQLite makes beside it gets the same mode."""
+    if name.startswith("file:") or name == ":memory:":
+        return
+    with suppress(OSError):  # Whether it can be opened at all, SQLite says better.
+        os.close(os.open(name, os.O_RDWR | os.O_CREAT, PRIVATE))
+    for beside in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            if os.stat(name + beside).st_mode & OTHERS:
+                os.chmod(name + beside, PRIVATE)
 
 
 @lru_cache(REMEMBERED)

@@ -3,10 +3,10 @@ import uuid
 
 from django.db import models
 
-from sessions_app.queries.shared import now
+from sessions_app.core.public_names import now
 
 NAME_LENGTH = 128
-# A namespace or a key; never one that means something in a path.
+# A namespace or a key; never a name with a special meaning in a path.
 ENTRY_NAME = re.compile(rf"(?!\.)[A-Za-z0-9._-]{{1,{NAME_LENGTH}}}")
 ENTRY_BYTES = 1_000_000
 VERSIONS = 10
@@ -32,7 +32,7 @@ class MemoryEntry(models.Model):
 
 
 class DeletedEntry(models.Model):
-    """An entry that was deleted and can still be brought back, with its versions."""
+    """A deleted entry that can still be restored with its versions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="deleted_memory_entries")
@@ -50,7 +50,7 @@ class DeletedEntry(models.Model):
 
 
 class MemoryVersion(models.Model):
-    """What an entry was, and is: its last ten values. They go with the entry, and stay with it while it is `deleted`."""
+    """The last ten values of an entry, with the current one. Erased with the entry, but kept while it is `deleted`."""
 
     entry = models.ForeignKey(MemoryEntry, null=True, blank=True, on_delete=models.CASCADE, related_name="versions")
     deleted = models.ForeignKey(DeletedEntry, null=True, blank=True, on_delete=models.CASCADE, related_name="versions")

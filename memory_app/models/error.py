@@ -3,14 +3,14 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
-from sessions_app.queries.shared import now
+from sessions_app.core.public_names import now
 
 KIND_LENGTH = 200
 PLACE_LENGTH = 300
 FINGERPRINT_LENGTH = 32
-# Unseen for so long, an error is gone.
+# An error not seen for this long is erased.
 KEPT_FOR = timedelta(days=30)
-# Of a project; over these, those unseen for the longest go.
+# Per project; above this, the errors unseen for the longest are erased.
 KEPT = 500
 
 
@@ -23,7 +23,7 @@ class ErrorQuerySet(models.QuerySet["ErrorReport"]):
 
 
 class ErrorReport(models.Model):
-    """One error of a project, however often it happened: what it said the last time, and how often and when it was seen."""
+    """One error of a project, however often it happened: its latest details, and how often and when it was seen."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="error_reports")
@@ -51,9 +51,9 @@ class ErrorReport(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "fingerprint"], name="error_once")]
         indexes = [
             models.Index("project", models.F("last_seen").desc(), "id", name="error_browse"),
-            # The open ones are counted from the index alone.
+            # Open errors are counted from the index alone.
             models.Index("project", "last_seen", condition=models.Q(resolved_at=None), name="error_open"),
-            # For forgetting, which looks through all projects.
+            # For the pruning, which searches all projects.
             models.Index("last_seen", name="error_age"),
         ]
 

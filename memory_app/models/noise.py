@@ -4,7 +4,7 @@ RULE_ID_LENGTH = 128
 
 
 class FilteredCount(models.Model):
-    """How many errors a project's noise rule has kept out in its lifetime."""
+    """How many errors a project's noise rule has filtered in its lifetime."""
 
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="filtered_counts")
     rule_id = models.CharField(max_length=RULE_ID_LENGTH)

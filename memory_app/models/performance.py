@@ -1,20 +1,20 @@
 from django.db import models
 
-from sessions_app.queries.shared import now
+from sessions_app.core.public_names import now
 
 ENDPOINT_LENGTH = 200
-# Over these, the endpoints unseen for the longest and an endpoint's oldest runs go.
+# Above these, the endpoints unseen for the longest and an endpoint's oldest runs are erased.
 ENDPOINTS, RUNS = 500, 10
-# What is shorter is not told apart.
+# Shorter durations are not distinguished.
 SHORTEST_MS = 0.1
 
 
 class EndpointTiming(models.Model):
-    """How long one endpoint took in one run: counts by duration, and what is read from them."""
+    """How long one endpoint took in one run: a histogram, and figures derived from it."""
 
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="endpoint_timings")
     endpoint = models.CharField(max_length=ENDPOINT_LENGTH)
-    # A number, no foreign key: what was measured outlives the run's own row.
+    # A number, not a foreign key: timings outlive the run's row.
     run = models.PositiveIntegerField(help_text="The project's n-th run.")
     histogram = models.TextField(help_text="Pairs of a bucket and its count, as JSON.")
     count = models.PositiveBigIntegerField()
@@ -23,7 +23,7 @@ class EndpointTiming(models.Model):
     max_ms = models.FloatField()
     p50_ms = models.FloatField()
     p95_ms = models.FloatField()
-    # Over all earlier runs that are kept, as they were when this one first measured; none: there were none.
+    # Over all kept earlier runs, as of this run's first measurement; null: there were none.
     earlier_p95_ms = models.FloatField(null=True, blank=True)
     degraded = models.BooleanField(default=False)
     newest = models.BooleanField(default=True, help_text="No later run measured this endpoint.")
@@ -40,8 +40,8 @@ class EndpointTiming(models.Model):
 
     @property
     def slowdown(self) -> float | None:
-        """The p95 as a multiple of the earlier runs'; None: there were none."""
+        """The p95 as a multiple of the earlier runs' p95; None without earlier runs."""
         if self.earlier_p95_ms is None:
             return None
-        # Clocks that count whole milliseconds measure zeros.
+        # Clocks with millisecond resolution measure zeros.
         return max(self.p95_ms, SHORTEST_MS) / max(self.earlier_p95_ms, SHORTEST_MS)

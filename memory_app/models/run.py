@@ -2,7 +2,7 @@ import uuid
 
 from django.db import models
 
-from sessions_app.queries.shared import now
+from sessions_app.core.public_names import now
 
 AGENT_LENGTH = 64
 
@@ -14,7 +14,7 @@ class Run(models.Model):
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="runs")
     agent = models.CharField(max_length=AGENT_LENGTH, blank=True)
     number = models.PositiveIntegerField(help_text="The project's n-th run.")
-    # The fence under which it last held the lease; none: it never did.
+    # The fence under which it last held the lease; null: it never did.
     fence = models.PositiveBigIntegerField(null=True, blank=True)
     started_at = models.DateTimeField(default=now, editable=False)
     last_seen_at = models.DateTimeField(default=now, editable=False)

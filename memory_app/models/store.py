@@ -3,7 +3,7 @@ from datetime import datetime
 from django.db import models
 
 from memory_app.models.run import Run
-from sessions_app.queries.shared import now
+from sessions_app.core.public_names import now
 
 
 class MemoryStore(models.Model):
@@ -16,7 +16,7 @@ class MemoryStore(models.Model):
     rev = models.PositiveBigIntegerField(default=0)
     size_bytes = models.PositiveBigIntegerField(default=0)
     errors_changed_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Raised whenever the lease gets another holder. Who held it under a lower number writes no more.
+    # Raised whenever the lease gets another holder. A run with a lower fence can no longer write.
     fence = models.PositiveBigIntegerField(default=0)
     holder = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -26,7 +26,7 @@ class MemoryStore(models.Model):
         return f"memory of {self.project_id}"
 
     def holder_at(self, moment: datetime) -> Run | None:
-        """Who holds the lease, if it has not run out."""
+        """The lease's holder, if the lease has not expired."""
         if self.lease_expires_at is None or self.lease_expires_at <= moment:
             return None
         return self.holder

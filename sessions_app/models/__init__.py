@@ -1,13 +1,14 @@
+from sessions_app.models.agent_states import AgentState, AgentStateVersion, AiState, AiStateVersion, PendingAction
 from sessions_app.models.app_state import AppState
 from sessions_app.models.clearing import Clearing
+from sessions_app.models.credentials import ApiKey, Caller, FlushToken, SignInLink, SocketTicket
 from sessions_app.models.event import Event
-from sessions_app.models.flush_token import FlushToken
 from sessions_app.models.handoff import Handoff, HandoffSnapshot, Purge
-from sessions_app.models.key import ApiKey, Caller, SignInLink, SocketTicket
+from sessions_app.models.import_job import ImportJob
+from sessions_app.models.login import Login
 from sessions_app.models.message import ConflictCopy, Message, SaveReceipt
 from sessions_app.models.project import Project
 from sessions_app.models.session import ChatSession
-from sessions_app.models.state import AgentState, AgentStateVersion, AiState, AiStateVersion, PendingAction
 from sessions_app.models.store import Store
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "FlushToken",
     "Handoff",
     "HandoffSnapshot",
+    "ImportJob",
+    "Login",
     "Message",
     "PendingAction",
     "Project",

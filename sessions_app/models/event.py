@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from django.db import models
 
-from sessions_app.models.sql import now
+from sessions_app.models.times import now
 
 KEPT_FOR = timedelta(days=7)
 
@@ -33,8 +33,9 @@ class Event(models.Model):
 
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="events")
     event_seq = models.PositiveBigIntegerField()
-    type = models.CharField(max_length=32, choices=EventType)
-    # No foreign key: the log outlives what it tells of.
+    # An EventType, or the type of another app: no choices here, so that a new one needs no migration.
+    type = models.CharField(max_length=32)
+    # No foreign key: the log outlives the rows that it refers to.
     session_id = models.UUIDField(null=True, blank=True)
     frame = models.TextField(help_text="The event as JSON, as it is pushed.")
     at = models.DateTimeField(default=now, db_index=True)

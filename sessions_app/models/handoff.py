@@ -1,19 +1,19 @@
-"""What a project hands over: decisions, files, risks, a summary; live, and frozen for good."""
+"""A project's handoff: decisions, files, risks, a summary; one live, and frozen snapshots."""
 
 import uuid
 
 from django.db import models
 
-from sessions_app.models.sql import now
+from sessions_app.models.times import now
 
 
 class Handoff(models.Model):
-    """The live one, of which a project has at most one."""
+    """The live handoff; a project has at most one."""
 
     project = models.OneToOneField("sessions_app.Project", on_delete=models.CASCADE, related_name="handoff")
     content = models.TextField(default="{}", help_text="A JSON object: decisions, files, risks, summary.")
     rev = models.PositiveBigIntegerField(default=0, editable=False)
-    # How many snapshots were ever frozen: a number is never used twice.
+    # Number of snapshots ever frozen: a number is never reused.
     last_number = models.PositiveIntegerField(default=0, editable=False)
     frozen_at = models.DateTimeField(null=True, blank=True)
     updated_at = models.DateTimeField(default=now, editable=False)
@@ -23,14 +23,14 @@ class Handoff(models.Model):
 
 
 class HandoffSnapshot(models.Model):
-    """Frozen: the database itself refuses to change one, and to delete one outside a purge."""
+    """A frozen handoff: the database itself refuses to change it, or to delete it outside a purge."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="snapshots")
     number = models.PositiveIntegerField()
     payload = models.TextField(help_text="Sorted compact JSON, whose bytes `sha256` is of.")
     sha256 = models.CharField(max_length=64)
-    # No foreign keys: a snapshot may not change when what it names goes.
+    # No foreign keys: a snapshot must not change when rows that it names are deleted.
     session_id = models.UUIDField(null=True, blank=True)
     session_rev = models.PositiveBigIntegerField(null=True, blank=True)
     author = models.CharField(max_length=150)

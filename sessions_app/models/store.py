@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Store(models.Model):
-    """One row about the whole store. A restored backup is another incarnation, so that no old ETag fits it."""
+    """One row about the whole store. A restored backup is a new incarnation, so that no old ETag matches."""
 
     incarnation = models.PositiveBigIntegerField(default=1)
 

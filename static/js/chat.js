@@ -1,71 +1,108 @@
 /**
  * The chat page. It uses the browser module and the public API like any other frontend: read it as an example.
- * The list of messages is the page's own; every change of it is handed to `save()`, and that is all there is to saving.
+ * The list of messages is the page's own; every change of it is passed to `save()`, which is all that saving needs.
  */
-import { connect, uuid } from "./stillhere.js";
-import { streamAnswer } from "./chat/answer.js";
-import { Held } from "./chat/held.js";
-import { planOf } from "./chat/plan.js";
+
+import { AgentPanel, actsOf } from "./chat/agent-panel.js";
+import { AnswerFailed, alone, streamAnswer } from "./chat/answer-stream.js";
+import { Api } from "./chat/api.js";
+import { CurrentSession } from "./chat/current-session.js";
+import { ComposerDraft } from "./chat/input/composer-draft.js";
+import { turnsOf } from "./chat/messages/message-parts.js";
+import { PageState } from "./chat/page-state.js";
+import { stateAfter } from "./chat/plan.js";
+import { ServerConnection } from "./chat/server-connection.js";
+import { giveTitle } from "./chat/session-title.js";
+import { TrashNotice } from "./chat/trash-notice.js";
 import { View } from "./chat/view.js";
-import { whenSeen } from "./follow.js";
+import { byId, messageOf } from "./pages/elements.js";
+import { whenSeen } from "./pages/event-stream.js";
+import { stored } from "./pages/stored.js";
+import { connect, uuid } from "./stillhere.js";
+
+/**
+ * @import { AgentState, AgentStateFields, Frame, State } from "./stillhere.js"
+ * @import { Draft } from "./chat/input/message-field.js"
+ * @import { PageMessage } from "./chat/messages/message-parts.js"
+ */
 
 const UNFINISHED_MS = 6000;
-const TITLE_LENGTH = 80;
-const root = document.getElementById("chat");
-const view = new View(root);
-const held = new Held(document.getElementById("chat-held"));
-const { project, user, csrf } = root.dataset;
-const chat = connect({ project, client: "chat", auth: { cookie: true, user, csrf }, debug: localStorage.stillhereDebug === "1" });
-const page = { messages: [], step: "question", answering: null };
+const root = byId("chat", HTMLElement);
+const { project = "", user = "" } = root.dataset;
+const auth = { cookie: /** @type {const} */ (true), user, csrf: root.dataset.csrf ?? "" };
+const view = new View(root, () => auth.csrf);
+const panel = new AgentPanel(byId("agent-panel", HTMLElement));
+const api = new Api(auth);
+const chat = connect({ project, client: "chat", auth, debug: stored("stillhereDebug") === "1" });
+const composerDraft = new ComposerDraft(view.message, chat);
+const page = new PageState();
+const connection = new ServerConnection({ chat, auth, view, changed: draw, back });
+const current = new CurrentSession({ chat, api, notices: view.notices, open: openCurrent });
+const trash = new TrashNotice({ chat, api, view });
 
+function draw() {
+  const total = page.messages.length + chat.unread;
+  const { messages, step } = page;
+  view.show({ messages, step, total, streaming: Boolean(page.answering), connected: connection.good });
+}
+
+/** @param {PageMessage[]} messages @param {string} openingStep */
 function show(messages, openingStep) {
   page.messages = messages;
   page.step = openingStep || "question";
-  view.show({ ...page, streaming: Boolean(page.answering) });
+  draw();
   view.linkTo(chat.session);
 }
 
 function save({ streaming = false } = {}) {
-  const openingStep = page.step === "question" ? "" : page.step;
-  chat.save(page.messages, { streaming, openingStep });
-  view.show({ ...page, streaming: Boolean(page.answering) });
+  chat.save(page.messages, { streaming, openingStep: page.openingStep });
+  draw();
 }
 
-function put(message) {
-  const known = page.messages.some(({ id }) => id === message.id);
-  page.messages = known ? page.messages.map((one) => (one.id === message.id ? message : one)) : [...page.messages, message];
-}
-
-async function say(text) {
+/** @param {Draft[]} drafts */
+async function say(drafts) {
   view.alert("");
   view.toast("");
   if (page.step === "question") page.step = "brainstorm";
-  put({ id: uuid(), role: "user", text, status: "complete" });
+  for (const draft of drafts) page.put({ id: uuid(), role: "user", ...draft, status: "complete" });
   save();
+  composerDraft.sent();
   await answer();
 }
 
+/** Request the answer to the last message, unless another tab already does. */
 async function answer() {
+  const last = page.last;
+  if (!last || page.answering) return;
+  const asked = await alone(last.id, () => page.last?.id === last.id && !page.answering && ask(last));
+  if (asked === false) view.quiet("This is being answered already.");
+}
+
+/** @param {PageMessage} question */
+async function ask(question) {
   const answering = { id: uuid(), abort: new AbortController(), text: "" };
   page.answering = answering;
   view.alert("");
-  view.show({ ...page, streaming: true });
-  const grow = (status) => put({ id: answering.id, role: "assistant", text: answering.text, status });
-  // What broke off is no answer: whoever is asked again begins anew.
-  const history = page.messages.filter(({ status }) => status !== "interrupted").map(({ role, text }) => ({ role, text }));
+  draw();
+  const grow = (/** @type {PageMessage["status"]} */ status) =>
+    page.put({ id: answering.id, role: "assistant", text: answering.text, status });
+  /** @type {PageMessage["status"]} */
   let status = "complete";
   let failed = null;
   try {
-    const pieces = streamAnswer({ messages: history, openingStep: page.step, csrf, signal: answering.abort.signal });
+    const { signal } = answering.abort;
+    const pieces = streamAnswer({ messages: turnsOf(page.messages), openingStep: page.step, csrf: auth.csrf, signal });
     for await (const piece of pieces) {
-      if (page.answering !== answering) return; // Cleared, or another project, meanwhile.
+      if (page.answering !== answering) return; // Cleared, or another project was opened meanwhile.
       answering.text += piece;
       grow("streaming");
       save({ streaming: true });
     }
   } catch (error) {
     status = "interrupted";
-    if (error.name !== "AbortError") view.alert((failed = error.message));
+    if (!(error instanceof DOMException && error.name === "AbortError")) failed = whyNot(error, question);
+  } finally {
+    answering.abort.abort(); // The answer was cut off: ignore the rest of it.
   }
   if (page.answering !== answering) return;
   page.answering = null;
@@ -74,18 +111,23 @@ async function answer() {
   saveTurn(status === "complete" ? answering.text : "", failed);
 }
 
-/** The agent's own state after every turn: where it stands, what went wrong, and its plan, which outlives the page. */
-function saveTurn(text, failed) {
-  const plan = page.step === "plan" ? planOf(text, held.state?.plan) : null;
-  const former = held.state?.context ?? {};
-  // Another agent's words about the same session are not for this page to overwrite.
-  const own = Object.getPrototypeOf(former) === Object.prototype;
-  const context = own ? { ...former, step: page.step, turns: page.messages.length } : former;
-  saveState({ context, last_error: failed, ...(plan ? { plan } : {}) });
+/** An unreachable server or an ended login is shown until it is over; other errors stay until the next attempt. @param {unknown} error @param {PageMessage} question */
+function whyNot(error, question) {
+  const message = messageOf(error);
+  if (!connection.failed(error)) view.alert(message);
+  else if (error instanceof AnswerFailed && error.status) page.asked = question.id;
+  return message;
 }
 
+/** Saves the agent's state after every turn: its step, the error if any, and its plan, so that they survive a reload. @param {string} text @param {string | null} failed */
+function saveTurn(text, failed) {
+  const turns = page.messages.length + chat.unread;
+  saveState(stateAfter({ step: page.step, turns, text, failed, former: panel.state }));
+}
+
+/** @param {AgentStateFields} fields */
 function saveState(fields) {
-  held.show({ ...held.state, ...fields });
+  panel.show(/** @type {AgentState} */ ({ ...panel.state, ...fields }));
   chat.saveState(fields);
 }
 
@@ -93,13 +135,21 @@ function stop() {
   page.answering?.abort.abort();
 }
 
-/** The chat goes on elsewhere: what still streams in has no place any more. */
+/** The chat was cleared or switched: ignore the answer that is still streaming. */
 function leave() {
   stop();
   page.answering = null;
 }
 
-/** Clear session, Back to question and Finish planning: each starts over, and each can be undone. */
+/** Notices about one session do not apply to the next. */
+function forgetSession() {
+  view.alert("");
+  view.toast("");
+  trash.forget();
+  current.forget();
+}
+
+/** Clear session, Back to question and Finish planning: each clears the session and can be undone. @param {string} words */
 async function startOver(words) {
   leave();
   view.alert("");
@@ -115,54 +165,72 @@ async function startOver(words) {
   await clearing;
 }
 
+/** @param {string} path */
 async function open(path) {
   leave();
-  view.toast("");
-  const state = await chat.switchProject(path);
-  restored(state);
+  forgetSession();
+  composerDraft.leave();
+  restored(await chat.switchProject(path));
   remember(path);
 }
 
+/** Opens the session that became current elsewhere; an answer that is streaming here is saved as far as it was received. */
+async function openCurrent() {
+  if (page.answering) page.cutOff();
+  leave();
+  save();
+  forgetSession();
+  await resume();
+}
+
+/** Shows the saved messages, from the server or from this browser. */
+async function resume() {
+  try {
+    restored(await chat.resume());
+    remember(chat.project);
+  } catch (error) {
+    if (!connection.failed(error)) view.alert(`Not up to date: ${messageOf(error)} What you write is kept here.`);
+  }
+}
+
+/** @param {State} state */
 function restored(state) {
+  page.restored ||= !state.mirrored;
   show(state.messages, state.openingStep);
-  held.show(state.agentState ?? null);
+  panel.show(state.agentState ?? null);
   view.restored(state);
+  composerDraft.restore();
   watchUnfinished();
 }
 
-/** An answer that nobody's page goes on with: after a while without a word it counts as cut off here too. */
+/** The server responds and the same user is signed in again: continue what was waiting. */
+async function back() {
+  const { asked } = page;
+  page.asked = null;
+  if (!page.restored) await resume();
+  else save();
+  if (asked && page.last?.id === asked) await answer();
+}
+
+/** An answer that no page continues: after a while without new text this page treats it as cut off too. */
 function watchUnfinished() {
-  const last = page.messages.at(-1);
+  const last = page.last;
   if (last?.status !== "streaming" || page.answering) return;
   setTimeout(() => {
-    const now = page.messages.at(-1);
+    const now = page.last;
     if (page.answering || now?.id !== last.id || now.text !== last.text || now.status !== "streaming") return;
-    page.messages = [...page.messages.slice(0, -1), { ...now, status: "interrupted" }];
-    view.show({ ...page, streaming: false });
+    page.cutOff();
+    draw();
   }, UNFINISHED_MS);
 }
 
-/** Which project was open last, for the next visit without an address. */
-const remember = (path) => send("PUT", "/app-state?client=chat", { selected_project: path });
-
-/** A session without a title gets its first words for one, so that lists can tell it from others. */
-function name() {
-  const { session } = chat;
-  const first = page.messages.find(({ role }) => role === "user");
-  if (!session || session.title || !first) return;
-  session.title = [...first.text.trim().split("\n")[0]].slice(0, TITLE_LENGTH).join("");
-  send("PATCH", `/sessions/${session.id}`, { title: session.title });
-}
-
-/** What is nice to have saved: when it fails, nobody needs to know. */
-function send(method, path, content) {
-  const headers = { "Content-Type": "application/json", "X-CSRFToken": csrf };
-  fetch(`/api/v1${path}`, { method, headers, body: JSON.stringify(content) }).catch(() => {});
-}
+/** Stores the last open project, for the next visit without a project in the address. */
+const remember = (/** @type {string} */ path) => api.try("PUT", "/app-state?client=chat", { selected_project: path });
 
 view.on({
   say,
   stop,
+  older: async () => show((await chat.older()).messages, page.step),
   open: (path) => {
     history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
     return open(path);
@@ -181,80 +249,48 @@ view.on({
   },
   fresh: async () => {
     leave();
+    forgetSession();
     const state = await chat.newSession();
-    view.toast("A new session. The former one is archived.");
-    view.alert("");
+    view.toast("A new session. The previous one is among the earlier sessions.");
     show(state.messages, "question");
-    held.show(null);
+    panel.show(null);
   },
 });
 
-held.on({
-  marked(step, done) {
-    const { plan } = held.state;
-    const steps = plan.steps.map((one) => (one.id === step ? { ...one, status: done ? "completed" : "pending" } : one));
-    saveState({ plan: { ...plan, steps } });
-  },
-  dismissed() {
-    const { plan } = held.state;
-    saveState({ plan: null });
-    view.toast("Plan dismissed.", () => [view.toast(""), saveState({ plan })]);
-    view.focus();
-  },
-  async answered(decision) {
-    try {
-      const answer = await chat.resolveAction(decision, { action: held.state.pending_action.id });
-      if (answer.late) view.toast(answer.resolution ? `${answer.resolution.by} answered before.` : "Its time is over.");
-      held.show(await chat.state());
-      view.focus();
-    } catch (error) {
-      view.alert(error.message);
-    }
-  },
-});
+panel.on(actsOf({ panel, chat, view, connection, saveState }));
 
-/** Another page or agent changed what is held. It is read when somebody looks. */
-const readState = whenSeen(async () => held.show(await chat.state().catch(() => held.state)));
-const stateChanged = ({ session }) => session === chat.session?.id && readState();
+/** Another page or agent changed the state in the panel. It is read when the page is visible. */
+const readState = whenSeen(async () => panel.show(await chat.state().catch(() => panel.state)));
+const stateChanged = (/** @type {Frame} */ { session }) => session === chat.session?.id && readState();
 
 chat.on("saved", ({ savedAt }) => {
   view.saved(savedAt);
   view.linkTo(chat.session);
-  name();
+  giveTitle(chat.session, page.messages, api);
 });
 chat.on("restored", (state) => page.answering || restored(state));
 chat.on("changed", ({ messages }) => {
-  if (page.answering && !messages.some(({ id }) => id === page.answering.id) && page.answering.text) leave();
+  const { answering } = page;
+  if (answering?.text && !messages.some(({ id }) => id === answering.id)) leave();
   show(messages, chat.openingStep);
 });
 chat.on("cleared", ({ by, messages }) => {
   if (by === "this") return;
   leave();
   show(messages, chat.openingStep);
-  view.quiet("The chat was started over elsewhere.");
+  view.quiet("The chat was cleared elsewhere.");
 });
-chat.on("SESSION_CREATED", async ({ session }) => {
-  if (session === chat.session?.id || page.answering) return;
-  restored(await chat.resume());
-});
-chat.on("SESSION_DELETED", ({ session }) => {
-  if (session === chat.session?.id) view.alert("This session was moved to the trash. Bring it back there, or begin a new one.");
-});
-chat.on("PLAN_RESTORED", ({ data: plan }) => plan && held.show({ ...held.state, plan }));
+chat.on("PLAN_RESTORED", ({ data: plan }) => plan && panel.show({ ...panel.state, plan }));
 chat.on("AGENT_STATE_SAVED", stateChanged);
 chat.on("PENDING_ACTION_RESOLVED", stateChanged);
 chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
-chat.on("refused", ({ message }) => view.alert(`Not saved: ${message} Your words stay on this page.`));
-chat.on("offline", () => view.quiet("No connection. What you write is kept here and saved when it is back."));
-chat.on("warning", () => view.quiet("This browser's storage is full: what is not saved yet lives in this tab alone."));
+chat.on("refused", (refusal) => {
+  if (refusal.code === "session_deleted") trash.tell();
+  else if (!connection.failed(refusal)) view.alert(`Not saved: ${refusal.message} Your text stays on this page.`);
+});
 addEventListener("popstate", () => open(new URLSearchParams(location.search).get("project") || project));
 
 const peeked = chat.peek();
 if (peeked) restored(peeked);
-try {
-  restored(await chat.resume());
-  remember(project);
-} catch (error) {
-  view.alert(`Not up to date: ${error.message} What you write is kept here.`);
-}
+await resume();
 root.dataset.ready = "1";

@@ -1,12 +1,24 @@
-/** The Handoff tab shows what agents and other people write, as they write it. */
+/** The Handoff tab is updated live with changes by agents and other people. */
 
-import { follow } from "./follow.js";
-import { Parts } from "./parts.js";
-import { toast } from "./toasts.js";
+import { byId } from "./pages/elements.js";
+import { followEvents } from "./pages/event-stream.js";
+import { LiveParts } from "./pages/live-parts.js";
+import { toast } from "./pages/toasts.js";
+
+/** @import { PageEvent } from "./pages/event-stream.js" */
 
 const NEWS = new Set(["HANDOFF_CHANGED", "HANDOFF_FROZEN", "RESYNC"]);
-const root = document.getElementById("handoff");
-const say = (words) => (document.getElementById("live-state").textContent = words);
-const parts = new Parts(root, { failed: () => toast("This page is not up to date: the server does not answer.") });
-const heard = ({ type }) => NEWS.has(type) && parts.refresh();
-follow({ project: root.dataset.project, since: Number(root.dataset.events), say, heard, opened: () => parts.refresh() });
+const root = byId("handoff", HTMLElement);
+/** @param {string} words */
+const say = (words) => {
+  byId("live-state", HTMLElement).textContent = words;
+};
+const parts = new LiveParts(root, { failed: () => toast("This page is not up to date: the server does not answer.") });
+const heard = (/** @type {PageEvent} */ { type }) => NEWS.has(type) && parts.refresh();
+followEvents({
+  project: root.dataset.project ?? "",
+  since: Number(root.dataset.events),
+  say,
+  heard,
+  opened: () => parts.refresh(),
+});

@@ -1,26 +1,35 @@
-/** A form whose value is JSON: what cannot be read is not sent, and the place where it goes wrong is shown. */
+/** A form whose value is JSON: invalid JSON is not sent, and the place of the error is shown. */
+
+import { all, messageOf, one } from "./pages/elements.js";
 
 const WAIT_MS = 400;
+/** @typedef {{message: string, at: number | null}} Fault */
 
-/** Where the browser says that it stopped reading: the words, and the place in the text if it names one. */
+/** The browser's parse error: its message, and the position in the text if it names one. @param {string} text @returns {Fault | null} */
 function fault(text) {
   try {
     JSON.parse(text);
     return null;
   } catch (error) {
-    const named = /position (\d+)/.exec(error.message);
-    const at = named ? Number(named[1]) : /end of JSON/.test(error.message) ? text.length : null;
-    if (at === null) return { message: error.message, at };
+    const message = messageOf(error);
+    const named = /position (\d+)/.exec(message);
+    const at = named ? Number(named[1]) : /end of JSON/.test(message) ? text.length : null;
+    if (at === null) return { message, at };
     const lines = text.slice(0, at).split("\n");
-    return { message: `This is no JSON yet: look at line ${lines.length}, column ${lines.at(-1).length + 1}.`, at };
+    return {
+      message: `This is not valid JSON yet: look at line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}.`,
+      at,
+    };
   }
 }
 
+/** @param {HTMLElement} form */
 function setUp(form) {
-  const field = form.querySelector("textarea");
-  const place = document.getElementById(field.getAttribute("aria-describedby"));
+  const field = one(form, "textarea", HTMLTextAreaElement);
+  const place = one(document, `#${field.getAttribute("aria-describedby")}`, HTMLElement);
   let timer = 0;
 
+  /** @param {Fault | null} found */
   function show(found) {
     const message = found?.message ?? "";
     if (place.textContent !== message) place.textContent = message;
@@ -38,11 +47,11 @@ function setUp(form) {
     if (!found) return;
     event.preventDefault();
     show(found);
-    // A field is scrolled to where the caret stands when it gets the focus, not before.
+    // A field scrolls to its caret when it gets the focus, not before.
     field.blur();
     if (found.at !== null) field.setSelectionRange(found.at, found.at);
     field.focus();
   });
 }
 
-document.querySelectorAll("[data-json-editor]").forEach(setUp);
+for (const form of all(document, "[data-json-editor]")) setUp(form);

@@ -1,4 +1,7 @@
 /** Types of stillhere.js. */
+import type { AsRun, Context, ErrorReport, ErrorsRecorded, Memory } from "./stillhere/memory-types.js";
+
+export type * from "./stillhere/memory-types.js";
 
 export type Role = "user" | "assistant";
 export type Status = "streaming" | "complete" | "interrupted";
@@ -8,7 +11,7 @@ export interface Message {
   id: string;
   role: Role;
   text?: string;
-  /** Saved as `text` where there is neither text nor parts, as OpenAI's messages have it. */
+  /** Saved as `text` if there is neither text nor parts, as in OpenAI's messages. */
   content?: string;
   parts?: object[];
   metadata?: unknown;
@@ -29,18 +32,22 @@ export interface StoredMessage extends Message {
   created_at?: string;
   updated_at?: string;
   position?: number;
-  /** Secrets that were found in it, by kind; absent where none were. */
+  /** Secrets found in it, by kind; absent if there are none. */
   flagged?: Record<string, number>;
 }
 
 export interface Session {
   id: string;
   epoch: number;
-  /** Of the store; another one after a restored backup. */
+  /** Of the store; it changes when a backup is restored. */
   incarnation?: number;
   rev: number;
   opening_step: string;
   title?: string;
+  project_id?: string;
+  /** Number of its messages on the server. */
+  message_count?: number;
+  updated_at?: string;
   [field: string]: unknown;
 }
 
@@ -72,7 +79,7 @@ export interface Resolution {
   at: string;
 }
 
-/** What an agent holds besides the messages. */
+/** An agent's state besides the messages. */
 export interface AgentState {
   context?: unknown;
   pr_data?: unknown;
@@ -84,8 +91,10 @@ export interface AgentState {
   rev?: number;
 }
 
-/** Null takes a field out. */
-export type AgentStateFields = { [Field in "context" | "pr_data" | "plan" | "pending_action" | "last_error"]?: AgentState[Field] | null };
+/** Null removes a field. */
+export type AgentStateFields = {
+  [Field in "context" | "pr_data" | "plan" | "pending_action" | "last_error"]?: AgentState[Field] | null;
+};
 
 export interface HandoffContent {
   decisions: { id: string; text: string; rationale?: string; rejected?: string | string[] }[];
@@ -96,7 +105,7 @@ export interface HandoffContent {
 
 export interface Handoff {
   live: HandoffContent & { rev: number; updated_at: string; frozen_at: string | null };
-  /** The newest snapshot; `derived` from live where there is none, but decisions are. */
+  /** The newest snapshot; `derived` from live if there is none, but decisions exist. */
   frozen: { number: number; sha256: string; payload: HandoffContent } | { derived: true; payload: HandoffContent } | null;
 }
 
@@ -115,10 +124,12 @@ export interface State {
   project: string;
   session: Session | null;
   messages: StoredMessage[];
+  /** How many messages the session has; `older()` reads those that are not in `messages`. */
+  total: number;
   openingStep: string;
-  /** RFC 3339; null where nothing was saved yet. */
+  /** RFC 3339; null if nothing was saved yet. */
   savedAt: string | null;
-  /** True: from this browser's mirror, the server did not say so yet. */
+  /** True: from this browser's mirror, not yet confirmed by the server. */
   mirrored: boolean;
   skipped?: { id: string; reason: string }[];
   agentState?: AgentState | null;
@@ -128,9 +139,9 @@ export interface State {
 }
 
 /**
- * How a page stands with the server. `connecting`: nothing was answered yet. `offline`: no answer, or the server's trouble; it
- * goes on by itself. `denied`: somebody has to act, be it a wrong or revoked key, a page that is signed out (401, 403), an origin
- * that the server does not list (`origin_denied`), or a `baseUrl` where something else answers (`not_stillhere`).
+ * The connection to the server. `connecting`: no response yet. `offline`: no response, or a server error; it is
+ * retried automatically. `denied`: somebody has to act: a wrong or revoked key, a page that is signed out (401, 403), an origin
+ * that the server does not list (`origin_denied`), or a `baseUrl` of another server (`not_stillhere`).
  */
 export type ConnectionStatus = "connecting" | "online" | "offline" | "denied";
 
@@ -139,32 +150,48 @@ export interface Operation extends Partial<Message> {
   id: string;
 }
 
-/** The server's frames come under their own types too (`SESSION_SAVED`, `HANDOFF_CHANGED`, …); `*` hears everything. */
+/** The server's frames are also emitted under their own types (`SESSION_SAVED`, `HANDOFF_CHANGED`, …); `*` receives all. */
 export interface Events {
   restored: State;
   saved: { savedAt: string; rev: number; session: string; applied: { id: string; ver: number }[] };
-  /** Another page or agent changed the chat: the whole list as it is now. A hidden page hears of it once it is shown, of an undone clear at once. */
+  /** Another page or agent changed the chat, or the server has another order: the whole present list. A hidden page gets it when it is shown, after an undone clear at once. */
   changed: { messages: StoredMessage[]; changed: string[]; removed: string[] };
-  /** `other`: somebody else started the chat over; `unsent` is what this page could not save any more. */
+  /** `other`: somebody else cleared the chat; `unsent` was sent too late: the server keeps it as conflict copies. */
   cleared: { by: "this" | "other"; unsent: Operation[]; messages: StoredMessage[] };
-  /** Both texts are kept by the server: `server` stands, `ours` is the copy. */
+  /** The server keeps both texts: `server` in the chat, `ours` as the copy. */
   conflict: { id: string; server: StoredMessage | null; ours?: Operation; copyId: string | null };
-  /** The server will not take this. The queue waits for `retry()` or `discard()`; the words are here. */
-  refused: { status: number; code: string; message: string; operations: object[]; state?: AgentStateFields };
-  /** `storage_full`: this browser keeps nothing more; saving to the server goes on. */
-  warning: { code: string; error: unknown };
-  /** With every change; `error` says why it is not `online`. What is `denied` also stands in the console. */
+  /** The server refused this. The queue waits for `retry()` or `discard()`; the texts are here. */
+  refused: Refused;
+  /**
+   * `storage_full` or `storage_blocked`: this browser stores nothing (more) there; saving to the server continues. Without
+   * `localStorage` a closing page may lose its last moment, and `peek()` finds nothing. Without `indexedDB` unacknowledged
+   * changes exist in this page only. Each is emitted once.
+   */
+  warning: { code: "storage_full" | "storage_blocked"; where: "localStorage" | "indexedDB"; error: unknown };
+  /** On every change; `error` says why it is not `online`. `denied` is also logged to the console. */
   status: { status: ConnectionStatus; error?: ApiError };
   offline: { error: ApiError };
   online: object;
   /** This page (`data`: the whole bundle) or another one resumed. */
   SESSION_RESTORED: Frame<object>;
-  /** After it, where there is a plan; `data` is the plan if this page resumed. */
+  /** After it, if there is a plan; `data` is the plan if this page resumed. */
   PLAN_RESTORED: Frame<Plan>;
 }
 
+export interface Refused {
+  status: number;
+  code: string;
+  message: string;
+  details?: Record<string, unknown>;
+  operations: object[];
+  /** The agent's state, if that was refused. */
+  state?: AgentStateFields;
+  /** The request, if it was in the queue. */
+  entry?: object;
+}
+
 export interface Options {
-  /** Where Stillhere is; left out: the page's own origin. */
+  /** The address of Stillhere; default: the page's own origin. */
   baseUrl?: string;
   /** The project's path: any name of up to 512 characters. */
   project: string;
@@ -172,128 +199,68 @@ export interface Options {
   auth?: { key: string } | { cookie: true; user?: string; csrf?: string };
   /** The frontend's name in the app state. */
   client?: string;
-  /** Says in the console what is attempted, saved and restored. */
+  /** Logs to the console what is attempted, saved and restored. */
   debug?: boolean;
 }
 
-/** What every call rejects with that the server refused (`status` 0: no answer came that a page may read). */
+/** Every refused call rejects with it (`status` 0: no response that the page can read). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: Record<string, unknown>;
-}
-
-export interface MemoryEntry<Value = unknown> {
-  namespace: string;
-  key: string;
-  value: Value;
-  rev: number;
-  size_bytes: number;
-  updated_at: string;
-  /** For `ifMatch`: save only where nobody else has saved since. */
-  etag: string;
-}
-
-/** Kinds of secrets that were taken out before storing, with how many. */
-export type Redacted = Record<string, number>;
-
-/** `run`: the agent's run that holds the project's lease; while one is held, others are refused (423). */
-export interface AsRun {
-  run?: string;
-}
-
-export interface Compare extends AsRun {
-  /** Only where what is stored has this `etag` (else 412); null: only where there is nothing. */
-  ifMatch?: string | null;
-}
-
-export interface Memory {
-  /** Null where there is none. */
-  get<Value = unknown>(namespace: string, key: string): Promise<MemoryEntry<Value> | null>;
-  set<Value>(namespace: string, key: string, value: Value, options?: Compare): Promise<MemoryEntry<Value> & { redacted: Redacted }>;
-  /** Resolves with whether there was something to delete. */
-  delete(namespace: string, key: string, options?: Compare): Promise<boolean>;
-  list(): Promise<{ namespace: string; count: number; size_bytes: number }[]>;
-  list(namespace: string, options?: { prefix?: string }): Promise<{ key: string; rev: number; size_bytes: number; updated_at: string }[]>;
-}
-
-export interface ErrorReport {
-  message: string;
-  kind?: string;
-  stack?: string | { file?: string; function?: string; line?: number }[];
-  /** RFC 3339; left out: now. */
-  at?: string;
-}
-
-/** `fingerprints`: one an error, null where a noise rule kept it out. */
-export interface ErrorsRecorded {
-  recorded: number;
-  filtered: number;
-  new: number;
-  reopened: number;
-  fingerprints: (string | null)[];
-  redacted: Redacted;
-}
-
-export interface KnownError {
-  fingerprint: string;
-  kind: string;
-  message: string;
-  first_seen: string;
-  last_seen: string;
-  count: number;
-}
-
-/** `omitted`: what the budget left out of a section, and where to read it. */
-export interface Context {
-  project: { id: string; path: string; name: string; created_at: string; last_session_at: string | null };
-  session_count: number;
-  baselines: { count: number; names: string[] };
-  api_schema: { endpoint_count: number; updated_at: string | null };
-  noise: { total: number; auto: number; manual: number; filtered: number };
-  errors: { unresolved: KnownError[]; resolved: (KnownError & { resolved_at: string; known_fix: string })[] };
-  performance: { endpoints: number; degraded: { endpoint: string; run: number; p95_ms: number; earlier_p95_ms: number }[] };
-  handoff: object | null;
-  session: object | null;
-  ai_states: object[];
-  omitted: { section: string; count: number; href: string }[];
-  skipped: { namespace: string; key: string }[];
+  /** It ends by itself: no network, a server error, too many requests. */
+  readonly passing: boolean;
+  /** Somebody has to act. */
+  readonly denied: boolean;
+  /** `retryAfter` in seconds. */
+  constructor(status: number, error: { code: string; message: string; details?: Record<string, unknown> }, retryAfter?: number);
 }
 
 export interface Connection {
   readonly project: string;
   readonly session: Session | null;
   readonly openingStep: string;
+  /** How many of the session's messages are not loaded: the oldest ones, see `older()`. */
+  readonly unread: number;
   readonly status: ConnectionStatus;
-  /** The project's memory. Its calls are not queued: what fails rejects with an `ApiError`. */
+  /** The project's memory. Its calls are not queued: a failed one rejects with an `ApiError`. */
   readonly memory: Memory;
   reportErrors(errors: readonly ErrorReport[], options?: AsRun): Promise<ErrorsRecorded>;
-  /** What a new run should know, cut to the budget (in tokens); null where there is no project yet. */
+  /** The context of a new run, cut to the budget (in tokens); null if there is no project yet. */
   context(options?: { budget?: number }): Promise<Context | null>;
   peek(): State | null;
-  /** No messages where nothing is saved; what this browser has (`mirrored`) where the server is away. Rejects where it denies. */
+  /** No messages if nothing is saved; this browser's copy (`mirrored`) if the server does not respond. Rejects if access is denied. */
   resume(): Promise<State>;
+  /** Reads up to `limit` (100) messages before the oldest loaded one; resolves with the whole list. */
+  older(limit?: number): Promise<{ messages: StoredMessage[]; total: number; more: boolean }>;
+  /** Stored on this browser's disk within 100 ms, a streaming answer within 250 ms; sent at once or when it is due. */
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;
   flush(): boolean;
   settled(milliseconds?: number): Promise<boolean>;
+  /** Stores text that is typed and not sent on this browser's disk, one per session. "" removes it. */
+  saveDraft(text: string): void;
+  /** "" if there is none. */
+  draft(): Promise<string>;
   clear(): Promise<{ of: number; cleared: number } | null>;
-  /** Null where there is nothing to bring back any more. */
+  /** Null if there is nothing left to restore. */
   undoClear(of?: number): Promise<{ of: number; restored: number; renamed: { from: string; to: string }[] } | null>;
   newSession(options?: { openingStep?: string }): Promise<State>;
   switchProject(project: string): Promise<State>;
   state(): Promise<AgentState | null>;
   saveState(fields: AgentStateFields, options?: { replace?: boolean }): Promise<AgentState | null>;
-  /** `action` left out: the present one. `late`: somebody answered before, or its time was over. */
+  /** `action` left out: the present one. `late`: somebody answered before, or it had expired. */
   resolveAction(
     decision: "approve" | "reject",
     options?: { action?: string; note?: string },
   ): Promise<PendingAction & { status: "resolved" | "expired"; late?: true }>;
   handoff(): Promise<Handoff | null>;
   on<Type extends keyof Events>(type: Type, handler: (detail: Events[Type], type: string) => void): () => void;
-  on(type: string, handler: (detail: any, type: string) => void): () => void;
-  /** What was refused goes again. */
+  on(type: "*", handler: (detail: unknown, type: string) => void): () => void;
+  /** The server's own frames, by their type. */
+  on<Data>(type: Uppercase<string>, handler: (frame: Frame<Data>, type: string) => void): () => void;
+  /** Sends refused requests again. */
   retry(): Promise<void>;
-  /** What was refused is given up. */
+  /** Discards refused requests. */
   discard(): Promise<void>;
   close(): void;
 }

@@ -10,6 +10,18 @@ READY = "return document.getElementById('chat')?.dataset.ready === '1';"
 SESSION = "const link = document.getElementById('chat-session'); return link.hidden ? '' : link.href;"
 STEP = "return document.querySelector('[aria-current=step]')?.dataset.step;"
 
+# Past the module: whether this text is in IndexedDB.
+STORED_DRAFT = """
+    return new Promise((resolve, reject) => {
+      const opening = indexedDB.open("stillhere-kept");
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const all = opening.result.transaction("kept").objectStore("kept").getAll();
+        all.onsuccess = () => { opening.result.close(); resolve(all.result.some(({ text }) => text === args[0])); };
+      };
+    });
+"""
+
 
 class ChatPage:
     def __init__(self, browser: Browser, url: str, project: str = "") -> None:
@@ -69,6 +81,9 @@ class ChatPage:
 
     def press(self, name: str) -> None:
         self.browser.click(name)
+
+    def until_draft_stored(self, text: str) -> None:
+        self.browser.until(STORED_DRAFT, text)
 
     def reload_hard(self) -> None:
         self.browser.driver.execute_cdp_cmd("Page.reload", {"ignoreCache": True})

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from selenium import webdriver
 
 from tests.browser.driving import Browser, NoBrowser, start_chromium
-from tests.live_server import LiveServer
+from tests.support.live_server import LiveServer
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

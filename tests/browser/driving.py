@@ -4,8 +4,9 @@ import contextlib
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -46,7 +47,8 @@ class NoBrowser(Exception):
     """There is none on this machine."""
 
 
-def start_chromium() -> webdriver.Chrome:
+def start_chromium(profile: Path | None = None) -> webdriver.Chrome:
+    """`profile`: a folder that outlives this browser; without one it has a fresh one."""
     binary = next((path for name in BINARIES if (path := shutil.which(name))), None)
     driver = shutil.which("chromedriver")
     if binary is None or driver is None:
@@ -55,6 +57,8 @@ def start_chromium() -> webdriver.Chrome:
     options.binary_location = binary
     for switch in SWITCHES:
         options.add_argument(switch)
+    if profile:
+        options.add_argument(f"--user-data-dir={profile}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     chrome = webdriver.Chrome(options=options, service=Service(driver))
     chrome.set_script_timeout(30)
@@ -128,6 +132,15 @@ class Browser:
         """Let the page live for so long."""
         time.sleep(seconds)
 
+    @contextlib.contextmanager
+    def focused(self) -> Iterator[None]:
+        """Without focus, as behind other windows, there is no clipboard. Undone at the end: such a page is never hidden."""
+        self.driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": False})
+
     def hide(self, tab: str = "") -> None:
         """As when another tab lies over it: the present one, or this one."""
         self._window("minimized", tab)
@@ -187,6 +200,11 @@ class Browser:
         """What the console shows as errors."""
         lines = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
         return [line["message"] for line in lines if line["level"] == "SEVERE"]
+
+    def warnings(self) -> list[str]:
+        """What the console shows as warnings."""
+        lines = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [line["message"] for line in lines if line["level"] == "WARNING"]
 
     def button(self, name: str) -> WebElement:
         return self._named("button", name)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser
-from tests.live_server import LiveServer
+from tests.support.live_server import LiveServer
 
 CONNECT = """
     const { connect } = await import(args[0]);
@@ -53,7 +53,7 @@ class Frontend:
 
     def waiting(self) -> list[dict[str, Any]]:
         """The requests that wait for their answer: their bodies."""
-        script = "return window.chat._link.waiting.filter((entry) => entry.kept).map((entry) => entry.body);"
+        script = "return window.chat._sessionClient.parts.queue.waiting.filter((entry) => entry.kept).map((entry) => entry.body);"
         bodies: list[dict[str, Any]] = self.browser.run(script)
         return bodies
 
@@ -61,7 +61,9 @@ class Frontend:
         assert self.browser.run("return window.chat.settled(8000);"), "not everything was acknowledged"
 
     def texts(self) -> list[str]:
-        texts: list[str] = self.browser.run("return window.chat._link.book.list().map((message) => message.text);")
+        texts: list[str] = self.browser.run(
+            "return window.chat._sessionClient.parts.store.list().map((message) => message.text);"
+        )
         return texts
 
     def heard(self, type: str) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""Yardstick B: the same work as A with all care for speed and nothing else: no framework, no key, no rules."""
+"""Yardstick B: the same work as A, written for speed only: no framework, no key, no rules."""

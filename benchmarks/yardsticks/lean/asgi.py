@@ -46,7 +46,7 @@ def _save(session: str, raw: bytes) -> bytes:
 
 
 def _load(session: str) -> bytes:
-    """Joined by SQLite in one step: fetched row by row, threads spend their time handing each other the interpreter's lock."""
+    """Joined by SQLite in one step: fetched row by row, threads spend their time passing the interpreter lock."""
     body: bytes = _connection().execute(NEWEST, (session, WINDOW)).fetchone()[0]
     return b"[" + body + b"]"
 

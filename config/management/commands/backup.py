@@ -4,11 +4,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.backups import BackupError
-from config.backups.store import save
+from config.backups.save_and_restore import save
 
 
 class Command(BaseCommand):
-    help = "Writes the whole store into one file, as of this moment, while the server goes on. Prints the file's name."
+    help = "Writes the whole store into one file, as of this moment, while the server runs. Prints the file's name."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--to", type=Path, help="the file (default: by the time, in the data folder's `backups`)")

@@ -4,23 +4,23 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.backups import BackupError
-from config.backups.store import restore
+from config.backups.save_and_restore import restore
 
 
 class Command(BaseCommand):
-    help = "Puts a backup in the store's place, with the server stopped. What stands there is kept under another name."
-    # The store may be what is broken.
+    help = "Restores a backup, with the server stopped. The present store is kept under another name."
+    # The store itself may be damaged.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="what `backup` wrote")
-        parser.add_argument("--discard", action="store_true", help="do not keep what stands there")
+        parser.add_argument("--discard", action="store_true", help="do not keep the present store")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             restored = restore(options["file"], discard=options["discard"])
         except BackupError as error:
             raise CommandError(f"{error} Nothing was changed.") from None
-        self.stdout.write(f"Restored, as incarnation {restored.incarnation}. Start the server again; everybody signs in anew.")
+        self.stdout.write(f"Restored, as incarnation {restored.incarnation}. Start the server; everybody must sign in again.")
         if restored.former:
-            self.stdout.write(f"What stood there is kept as {restored.former}.")
+            self.stdout.write(f"The previous store is kept as {restored.former}.")

@@ -5,10 +5,11 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from config import server
-from sessions_app.auth import caller_of_user
+from config.server import startup
+from sessions_app.accounts import api_keys
+from sessions_app.accounts.users import create_sign_in_link, create_user
+from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ApiKey
-from sessions_app.services import keys
 
 OWNER = "owner"
 
@@ -19,21 +20,21 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.WORKERS > 1:
             raise CommandError("`run` is for one person and one process. Use `serve` for STILLHERE_WORKERS above 1.")
-        server.prepare()
+        startup.prepare()
         owner = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
-        owner = owner or keys.create_user(username=OWNER, superuser=True)
+        owner = owner or create_user(username=OWNER, superuser=True)
         self._greet(owner)
-        server.serve()
+        startup.serve()
 
     def _greet(self, owner: User) -> None:
-        link = f"{settings.PUBLIC_URL}/welcome/{keys.create_sign_in_link(user_id=owner.pk)}/"
+        link = f"{settings.PUBLIC_URL}/welcome/{create_sign_in_link(user_id=owner.pk)}/"
         lines = [
             f"Stillhere serves at {settings.PUBLIC_URL}",
             f"  Your account:                  {owner.get_username()}",
             f"  Sign in (once, within a day):  {link}",
         ]
         if not ApiKey.objects.filter(user=owner).exists():
-            made = keys.create_key(caller=caller_of_user(owner), name="first key")
+            made = api_keys.create_key(caller=caller_of_user(owner), name="first key")
             lines.append(f"  API key (shown this once):     {made.secret}")
         else:
             lines.append(f"  API keys:                      {settings.PUBLIC_URL}/keys/")

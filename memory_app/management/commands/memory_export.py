@@ -3,28 +3,28 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memory_app.management import projects
-from memory_app.services.folder_export import export_memory
-from memory_app.services.folder_form import FOLDER
-from sessions_app.errors import AppError
-from sessions_app.queries.projects import find_project
+from memory_app.management import project_arguments
+from memory_app.portability.folder.folder_export import export_memory
+from memory_app.portability.folder.folder_format import FOLDER
+from sessions_app.core.errors import AppError
+from sessions_app.projects.queries import find_project
 
 
 class Command(BaseCommand):
-    help = "Writes a project's memory as a folder of JSON files, one a key, and keeps that folder out of git."
+    help = "Exports a project's memory to a folder of JSON files, one per key, and keeps that folder out of git."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        projects.add_arguments(parser)
+        project_arguments.add_arguments(parser)
         parser.add_argument("--to", type=Path, metavar="DIR", help=f"the folder (default: {FOLDER} in the project's own)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            caller = projects.caller_of(options)
-            found = [find_project(caller=caller, path=path) for path in projects.names_of(options["project"])]
+            caller = project_arguments.caller_of(options)
+            found = [find_project(caller=caller, path=path) for path in project_arguments.names_of(options["project"])]
             project = next((project for project in found if project is not None), None)
             if project is None:
                 raise CommandError(f"There is no project {options['project']!r}.")
-            to = options["to"] or projects.project_folder(project.path) / FOLDER
+            to = options["to"] or project_arguments.project_folder(project.path) / FOLDER
             done = export_memory(caller=caller, project_id=project.id, path=to)
         except AppError as error:
             raise CommandError(error.message) from None
@@ -32,8 +32,8 @@ class Command(BaseCommand):
             raise CommandError(f"Cannot write {options['to'] or FOLDER}: {error.strerror or error}.") from None
         self.stdout.write(f"{done.written} keys written to {to}")
         if done.removed:
-            self.stdout.write(f"{done.removed} files of keys that are gone removed")
+            self.stdout.write(f"{done.removed} files of deleted keys removed")
         if done.ignored_in is not None:
             self.stdout.write(f"added to {done.ignored_in}")
-        for line in projects.skipped_lines(done.skipped):
+        for line in project_arguments.skipped_lines(done.skipped):
             self.stderr.write(line)

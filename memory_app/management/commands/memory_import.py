@@ -4,30 +4,30 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memory_app.management import projects
-from memory_app.services.folder_form import ALSO_READ, FOLDER
-from memory_app.services.folder_import import import_memory
-from sessions_app.errors import AppError
-from sessions_app.queries.projects import find_project
-from sessions_app.services.projects import create_project
+from memory_app.management import project_arguments
+from memory_app.portability.folder.folder_format import ALSO_READ, FOLDER
+from memory_app.portability.folder.folder_import import import_memory
+from sessions_app.core.errors import AppError
+from sessions_app.projects.queries import find_project
+from sessions_app.projects.services import create_project
 
 
 class Command(BaseCommand):
     help = (
-        "Reads a folder that memory_export (or Gasoline) wrote into a project's memory; what cannot be read is left out and "
-        "named. A value that was there stays as a version."
+        "Reads a folder that memory_export (or Gasoline) wrote into a project's memory; unreadable files are skipped and "
+        "listed. Replaced values stay as versions."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        projects.add_arguments(parser)
+        project_arguments.add_arguments(parser)
         default = f"{FOLDER} in the project's own, else {ALSO_READ}"
         parser.add_argument("--from", type=Path, dest="folder", metavar="DIR", help=f"the folder (default: {default})")
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = options["folder"] or _folder_of(options["project"])
         try:
-            caller = projects.caller_of(options)
-            given, absolute = projects.names_of(options["project"])
+            caller = project_arguments.caller_of(options)
+            given, absolute = project_arguments.names_of(options["project"])
             found = find_project(caller=caller, path=given) or find_project(caller=caller, path=absolute)
             project = found or create_project(caller=caller, path=absolute if os.path.isdir(absolute) else given)[0]
             done = import_memory(caller=caller, project_id=project.id, path=folder)
@@ -39,13 +39,13 @@ class Command(BaseCommand):
         self.stdout.write(f"{done.errors} errors and {done.timings} durations added")
         for kind, count in sorted(done.redacted.items()):
             self.stdout.write(f"taken out: {count} {kind}")
-        for line in projects.skipped_lines(done.skipped):
+        for line in project_arguments.skipped_lines(done.skipped):
             self.stderr.write(line)
 
 
 def _folder_of(path: str) -> Path:
-    folder = projects.project_folder(path)
+    folder = project_arguments.project_folder(path)
     names = [name for name in (FOLDER, ALSO_READ) if os.path.lexists(folder / name)]
     if not names:
-        raise CommandError(f"There is no {FOLDER} and no {ALSO_READ} in {folder}. Name the folder by --from.")
+        raise CommandError(f"There is no {FOLDER} and no {ALSO_READ} in {folder}. Give the folder with --from.")
     return folder / names[0]

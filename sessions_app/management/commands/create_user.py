@@ -4,8 +4,8 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from sessions_app.errors import AppError
-from sessions_app.services import keys
+from sessions_app.accounts.users import create_sign_in_link, create_user, make_superuser
+from sessions_app.core.errors import AppError
 
 
 class Command(BaseCommand):
@@ -19,12 +19,12 @@ class Command(BaseCommand):
         name = get_user_model().normalize_username(options["name"])
         found = get_user_model().objects.filter(username=name).first()
         try:
-            user = found or keys.create_user(username=name, superuser=options["superuser"])
+            user = found or create_user(username=name, superuser=options["superuser"])
         except AppError as error:
             raise CommandError(error.message) from None
         if options["superuser"] and not user.is_superuser:
-            keys.make_superuser(user_id=user.pk)
-            # Not on standard output, which is the link alone.
+            make_superuser(user_id=user.pk)
+            # Not on standard output, which has only the link.
             self.stderr.write(f"{user} was there already, and may use /admin/ from now on.")
-        token = keys.create_sign_in_link(user_id=user.pk)
+        token = create_sign_in_link(user_id=user.pk)
         self.stdout.write(f"{settings.PUBLIC_URL}/welcome/{token}/")

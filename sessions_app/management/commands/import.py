@@ -3,13 +3,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from sessions_app.auth import caller_named
-from sessions_app.errors import AppError
-from sessions_app.services.imports import import_file
+from sessions_app.accounts.authentication import caller_named
+from sessions_app.core.errors import AppError
+from sessions_app.portability.imports.services import import_file
 
 
 class Command(BaseCommand):
-    help = "Adds what an export holds and a user lacks, all or nothing. What is there stays as it is."
+    help = "Adds the content of an export that a user does not have, all or nothing. Existing content is not changed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with options["file"].open("rb") as file:
-                done = import_file(caller=caller_named(options["user"]), file=file)
+                done = import_file(caller=caller_named(options["user"]), file=file, patient=True)
         except AppError as error:
             raise CommandError(error.message) from None
         except OSError as error:

@@ -3,16 +3,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from sessions_app.auth import caller_named
-from sessions_app.errors import AppError
+from sessions_app.accounts import api_keys
+from sessions_app.accounts.authentication import caller_named
+from sessions_app.accounts.queries import list_keys
+from sessions_app.core.errors import AppError
+from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import ApiKey
-from sessions_app.models.sql import rfc3339
-from sessions_app.queries.keys import list_keys
-from sessions_app.services import keys
 
 
 class Command(BaseCommand):
-    help = "Lists the API keys of an account that are in force, the newest first, or revokes some of them at once."
+    help = "Lists the valid API keys of an account, newest first, or revokes some of them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", required=True)
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         try:
             caller = caller_named(options["user"])
             for key_id in options["revoke"] or []:
-                keys.revoke_key(caller=caller, key_id=key_id)
+                api_keys.revoke_key(caller=caller, key_id=key_id)
         except AppError as error:
             raise CommandError(error.message) from None
         for key in list_keys(caller=caller):

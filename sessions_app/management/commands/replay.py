@@ -1,4 +1,4 @@
-"""Plays a recorded chat through the public API, as a streaming frontend would, and checks that all of it comes back."""
+"""Plays a recorded chat through the public API, as a streaming frontend would, and checks that all of it is stored."""
 
 import argparse
 import os
@@ -14,12 +14,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from tqdm import tqdm
 
+from sessions_app.accounts import api_keys
 from sessions_app.models import Caller
-from sessions_app.replay.http import Api, ReplayError
-from sessions_app.replay.player import Manner, Played, Player, count_saves
-from sessions_app.replay.transcripts import UnknownTranscript, read_transcript
-from sessions_app.replay.turns import Conversation
-from sessions_app.services import keys
+from sessions_app.portability.replay.conversation import Conversation
+from sessions_app.portability.replay.format_detection import KNOWN, UnknownTranscript, read_transcript
+from sessions_app.portability.replay.http_client import Api, ReplayError
+from sessions_app.portability.replay.player import Manner, Played, Player, count_saves
 
 KEY_VARIABLE = "STILLHERE_KEY"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -29,11 +29,11 @@ PROBLEMS_SHOWN = 20
 
 class Command(BaseCommand):
     help = (
-        "Plays a recorded chat (OpenAI-style messages, Claude Code JSONL, ChatGPT export) into a server, each conversation "
+        f"Plays a recorded chat ({KNOWN}) into a server, each conversation "
         "into a session of its own, and compares what comes back with what was sent. Exits 1 on any difference."
     )
 
-    # It speaks to a server, perhaps a distant one, by HTTP alone: nothing of this installation has to be in order for that.
+    # It talks to a server, maybe a remote one, only over HTTP: this installation need not be working.
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -42,11 +42,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--key", help=f"an API key (default: {KEY_VARIABLE}; else one made for the only user, revoked at the end)"
         )
-        parser.add_argument("--user", help="whose chats, where this store has several users and no key is named")
+        parser.add_argument("--user", help="the user to replay as, if this store has several users and no key is given")
         parser.add_argument("--project", help="the project's path (default: replay/ and the file's name)")
         parser.add_argument("--cut", action="store_true", help="drop the connection in the middle of each answer, and resume")
         parser.add_argument(
-            "--steps", type=_at_least_one, default=8, help="in how many steps an answer grows (default: %(default)s)"
+            "--steps", type=_at_least_one, default=8, help="number of steps in which an answer grows (default: %(default)s)"
         )
         parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help="after each step (default: none)")
 
@@ -86,14 +86,14 @@ def _read(file: Path) -> list[Conversation]:
     except UnknownTranscript as error:
         raise CommandError(f"{file}: {error}") from None
     if not any(conversation.turns for conversation in conversations):
-        # An answer "no differences" would say that something was tried.
-        raise CommandError(f"{file}: nothing to play: there is no text of a user or an assistant in it.")
+        # "No differences" would suggest that something was played.
+        raise CommandError(f"{file}: nothing to play: it has no text of a user or an assistant.")
     return conversations
 
 
 @contextmanager
 def _opened(url: str, key: str) -> Iterator[Api]:
-    """A server that is not there, or takes no such key, is no difference between what was sent and what came back."""
+    """An unreachable server or a refused key is an error, not a difference between sent and stored messages."""
     try:
         with closing(Api(url=url, key=key)) as api:
             api.get("/app-state").expect(200)
@@ -109,30 +109,30 @@ def _progress(name: str, conversations: list[Conversation], manner: Manner, *, q
 
 @contextmanager
 def _usable_key(given: str | None, url: str, user: str | None) -> Iterator[str]:
-    """The key as given, or one for the time of the replay, made in the local store."""
+    """The given key, or a temporary one from the local store for the time of the replay."""
     if known := (given or os.environ.get(KEY_VARIABLE, "")).strip():
         yield known
         return
-    # A key of this store is of no use elsewhere and is nobody else's business.
+    # A key of this store does not work on another server and must not be sent there.
     if url.rstrip("/") != settings.PUBLIC_URL and urlsplit(url).hostname not in LOOPBACK:
-        raise CommandError(f"Name a key of that server by --key or {KEY_VARIABLE}.")
+        raise CommandError(f"Give a key of that server with --key or {KEY_VARIABLE}.")
     caller = _whose(user)
-    made = keys.create_key(caller=caller, name="replay", days=1)
+    made = api_keys.create_key(caller=caller, name="replay", days=1)
     try:
         yield made.secret
     finally:
-        keys.revoke_key(caller=caller, key_id=made.row.id)
+        api_keys.revoke_key(caller=caller, key_id=made.row.id)
 
 
 def _whose(name: str | None) -> Caller:
-    """The user so called; without a name, the only one there is."""
+    """The user with this name; without a name, the only user."""
     named = {} if name is None else {"username": name}
     try:
         users = list(get_user_model().objects.filter(is_active=True, **named)[:2])
     except DatabaseError:
-        raise CommandError(f"The local store cannot be read. Name a key by --key or {KEY_VARIABLE}.") from None
+        raise CommandError(f"The local store cannot be read. Give a key with --key or {KEY_VARIABLE}.") from None
     if len(users) != 1:
-        raise CommandError(f"Whose chats? Name one user of this store by --user, or a key by --key or {KEY_VARIABLE}.")
+        raise CommandError(f"Which user? Give one of this store with --user, or a key with --key or {KEY_VARIABLE}.")
     return Caller(user_id=users[0].pk, username=users[0].get_username())
 
 

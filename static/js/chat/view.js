@@ -1,124 +1,147 @@
-/** What the chat page shows. Text goes in as text, never as markup. */
+/** What the chat page shows around its messages. Text is inserted as text, never as markup. */
 
-import { show as showText } from "./markup.js";
+import { byId, one } from "../pages/elements.js";
+import { MessageField } from "./input/message-field.js";
+import { Transcript } from "./messages/transcript.js";
+import { Notices } from "./notices.js";
 
-const SPEAKERS = { user: "You", assistant: "Answer" };
-const NOTES = { streaming: "still coming in", interrupted: "cut off" };
-const NEAR_END = 80;
+/**
+ * @import { Session, State } from "../stillhere.js"
+ * @import { Draft } from "./input/message-field.js"
+ * @import { PageMessage } from "./messages/message-parts.js"
+ *
+ * @typedef {"stop" | "clear" | "back" | "finish" | "plan" | "again" | "fresh"} Act
+ * @typedef {Record<Act, () => unknown> & {say: (drafts: Draft[]) => unknown, older: () => Promise<unknown>,
+ *   open: (path: string) => unknown}} Acts
+ */
+
+/** @type {[string, Act][]} */
+const BUTTONS = [
+  ["stop", "stop"],
+  ["clear", "clear"],
+  ["back", "back"],
+  ["finish", "finish"],
+  ["plan", "plan"],
+  ["again", "again"],
+  ["new", "fresh"],
+];
 
 export class View {
-  /** @param {HTMLElement} root */
-  constructor(root) {
+  /** @param {HTMLElement} root @param {() => string} csrf */
+  constructor(root, csrf) {
     this.root = root;
-    this.parts = Object.fromEntries([...root.querySelectorAll("[id]")].map((part) => [part.id.replace("chat-", ""), part]));
+    this.streaming = false;
+    /** @type {(() => unknown) | null} */
+    this.undo = null;
+    this.message = byId("chat-message", HTMLTextAreaElement);
+    this.notices = new Notices(this._part("notices"));
+    this.field = new MessageField(byId("chat-say", HTMLFormElement), this.message, this.notices);
+    this.transcript = new Transcript(this._part("log"), csrf);
   }
 
-  /** @param {Record<string, Function>} acts */
+  /** @param {Acts} acts */
   on(acts) {
-    const { say, message, project, path } = this.parts;
-    say.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const text = message.value.trim();
-      if (!text || this.streaming) return;
-      message.value = "";
-      acts.say(text);
-    });
-    message.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-        event.preventDefault();
-        say.requestSubmit();
-      }
-    });
-    project.addEventListener("submit", (event) => {
+    const path = byId("chat-path", HTMLInputElement);
+    /** @param {Draft[]} drafts */
+    const send = (drafts) => {
+      acts.say(drafts);
+      this.transcript.toEnd();
+    };
+    this.field.onSend(send, () => this._ready());
+    this.transcript.onOlder(acts.older);
+    this._part("project").addEventListener("submit", (event) => {
       event.preventDefault();
       acts.open(path.value.trim());
     });
-    const buttons = { stop: "stop", clear: "clear", back: "back", finish: "finish", plan: "plan", again: "again", new: "fresh" };
-    for (const [id, act] of Object.entries(buttons)) this.parts[id].addEventListener("click", () => acts[act]());
-    this.parts.undo.addEventListener("click", () => this.undo?.());
+    for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
+    this._part("undo").addEventListener("click", () => this.undo?.());
   }
 
-  show({ messages, step, streaming }) {
-    const { log, opening, send, stop, again, plan, finish, back, clear } = this.parts;
-    const last = messages.at(-1);
-    const following = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_END;
-    this._articles(log, messages);
-    if (following) log.scrollTop = log.scrollHeight;
+  /**
+   * `connected`: the server can be asked for an answer.
+   * @param {{messages: PageMessage[], total: number, step: string, streaming: boolean, connected: boolean}} page
+   */
+  show({ messages, total, step, streaming, connected }) {
+    this.transcript.show(messages, total);
     this.streaming = streaming;
-    opening.hidden = step !== "question" || messages.length > 0;
-    for (const item of this.parts.steps.children) {
-      if (item.dataset.step === step) item.setAttribute("aria-current", "step");
+    for (const item of this._part("steps").children) {
+      if (item.getAttribute("data-step") === step) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
     }
-    send.hidden = streaming;
-    stop.hidden = !streaming;
-    again.hidden = streaming || !(last?.role === "user" || last?.status === "interrupted");
-    plan.hidden = step !== "brainstorm" || streaming;
-    finish.hidden = step !== "plan" || streaming;
-    back.hidden = step === "question";
-    clear.disabled = messages.length === 0;
+    this._part("opening").hidden = step !== "question" || messages.length > 0;
+    this._part("send").hidden = streaming;
+    this._part("stop").hidden = !streaming;
+    this._part("plan").hidden = step !== "brainstorm" || streaming;
+    this._part("finish").hidden = step !== "plan" || streaming;
+    this._part("back").hidden = step === "question";
+    byId("chat-clear", HTMLButtonElement).disabled = messages.length === 0;
+    this._offer(streaming || !connected ? undefined : messages.at(-1));
   }
 
-  /** Only what changed is touched, so that a selection outlives the stream. */
-  _articles(log, messages) {
-    const present = new Map([...log.children].map((article) => [article.dataset.id, article]));
-    messages.forEach((message, index) => {
-      const article = present.get(message.id) ?? this._article(message);
-      present.delete(message.id);
-      const [, text, note] = article.children;
-      showText(text, message.text);
-      note.textContent = NOTES[message.status] ?? "";
-      if (log.children[index] !== article) log.insertBefore(article, log.children[index] ?? null);
-    });
-    for (const article of present.values()) article.remove();
+  /** @param {string} name @returns {HTMLElement} */
+  _part(name) {
+    return one(this.root, `#chat-${name}`, HTMLElement);
   }
 
-  _article({ id, role }) {
-    const article = document.createElement("article");
-    article.dataset.id = id;
-    article.dataset.role = role;
-    article.append(...["h2", "div", "small"].map((name) => document.createElement(name)));
-    article.children[1].className = "words";
-    article.firstChild.textContent = SPEAKERS[role] ?? role;
-    article.setAttribute("aria-label", SPEAKERS[role] ?? role);
-    return article;
+  /** May something be sent now? */
+  _ready() {
+    if (this.streaming) this.quiet("Wait for the answer, or stop it first.");
+    return !this.streaming;
   }
 
-  restored({ messages, savedAt, mirrored }) {
+  /** Offers to answer a question that has no answer, or a cut-off one. @param {PageMessage | undefined} last */
+  _offer(last) {
+    const open = last?.role === "user" || last?.status === "interrupted";
+    this._part("again").hidden = !open;
+    this._part("unanswered").hidden = !open;
+    this._part("unanswered-text").textContent =
+      last?.role === "user" ? "Your last question has no answer yet." : "The last answer was cut off.";
+  }
+
+  /** @param {State} state */
+  restored({ messages, total, savedAt, mirrored }) {
     if (messages.length === 0) return this.quiet("Nothing saved here yet.");
-    const count = `${messages.length} ${messages.length === 1 ? "message" : "messages"}`;
+    const number = (/** @type {number} */ count) => count.toLocaleString("en");
+    const of = total > messages.length ? ` of ${number(total)}` : "";
+    const count = `${number(messages.length)}${of} ${total === 1 ? "message" : "messages"}`;
     const saved = savedAt ? `, saved ${time(savedAt)}` : "";
-    return this.quiet(`${mirrored ? "Shown from this browser" : "Restored"}: ${count}${saved}.`, savedAt);
+    return this.quiet(`${mirrored ? "Shown from this browser" : "Restored"}: ${count}${saved}.`, savedAt ?? "");
   }
 
+  /** @param {string} savedAt */
   saved(savedAt) {
     this.quiet(`Saved ${time(savedAt)}.`, savedAt);
   }
 
+  /** @param {string} words */
   quiet(words, title = "") {
-    this.parts.quiet.textContent = words;
-    this.parts.quiet.title = title;
+    this._part("quiet").textContent = words;
+    this._part("quiet").title = title;
   }
 
+  /** @param {string} words */
   alert(words) {
-    this.parts.alert.textContent = words;
+    this._part("alert").textContent = words;
   }
 
+  /** @param {string} words @param {(() => unknown) | null} [undo] */
   toast(words, undo = null) {
-    this.parts["toast-text"].textContent = words;
-    this.parts.undo.hidden = !undo;
+    this._part("toast-text").textContent = words;
+    this._part("undo").hidden = !undo;
     this.undo = undo;
   }
 
+  /** @param {Session | null} session */
   linkTo(session) {
-    const { session: link } = this.parts;
+    const link = byId("chat-session", HTMLAnchorElement);
     link.hidden = !session;
     if (session) link.href = `/sessions/${session.id}/`;
   }
 
   focus() {
-    this.parts.message.focus();
+    this.message.focus();
   }
 }
 
+/** @param {string} at */
 const time = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });

@@ -1,0 +1,168 @@
+"""Summaries, example bodies and the shape of refusals for the API's document.
+
+The default summary of an operation is its id (`list_sessions`: "List sessions"); SUMMARIES has those that need another text.
+Every operation with a body needs an example; the tests send each of them.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from sessions_app.core.web.schemas import Error
+from sessions_app.portability.exports.export_file import FORMAT, VERSION
+
+_SCHEMAS = "#/components/schemas/"
+# Of the statuses.
+FIRST_REFUSAL = 400
+SUMMARIES = {
+    "resume": "Resume a project: its session, messages and states",
+    "can_resume": "Check for something to resume",
+    "get_app_state": "Get the selected project and phase",
+    "save_app_state": "Select a project or a phase",
+    "undelete_project": "Restore a project from the trash",
+    "undelete_session": "Restore a session from the trash",
+    "put_session": "Create a session under your own id",
+    "get_session": "Get a session with its messages",
+    "save_changes": "Save changes to messages",
+    "save_session": "Save all messages of a session",
+    "clear_session": "Clear a session",
+    "undo_clear": "Undo a clear",
+    "list_messages": "List messages, or their changes",
+    "list_removed": "List removed messages",
+    "restore_message": "Restore a removed message",
+    "list_conflicts": "List conflict copies",
+    "settle_conflict": "Settle a conflict copy",
+    "move_session": "Move a session to another project",
+    "transfer_session": "Transfer states and messages to another session",
+    "flush": "Save the last changes of a closing page (beacon)",
+    "has_agent_state": "Check for an agent state",
+    "save_agent_state": "Save an agent state whole",
+    "update_agent_state": "Update fields of an agent state",
+    "update_plan_step": "Update a step of the plan",
+    "restore_agent_state": "Restore an earlier agent state",
+    "resolve_action": "Approve or reject a pending action",
+    "list_ai_states": "List AI states",
+    "get_ai_state": "Get an AI state",
+    "save_ai_state": "Save an AI state whole",
+    "update_ai_state": "Update fields of an AI state",
+    "delete_ai_state": "Delete an AI state",
+    "list_ai_state_history": "List earlier versions of an AI state",
+    "restore_ai_state": "Restore an earlier AI state",
+    "get_handoff": "Get the live handoff",
+    "list_snapshots": "List handoff snapshots",
+    "get_snapshot": "Get a handoff snapshot",
+    "export_snapshot": "Export a handoff snapshot as Markdown",
+    "diff_snapshots": "Compare two handoff snapshots",
+    "create_ws_ticket": "Create a ticket for a WebSocket",
+    "export_session_markdown": "Export a session as Markdown",
+    "import_file": "Import an export",
+    "search": "Search all sessions",
+    "list_memory": "List memory namespaces",
+    "list_memory_versions": "List versions of a memory entry",
+    "restore_memory_version": "Restore a version of a memory entry",
+    "list_deleted_memory": "List deleted memory entries",
+    "undelete_memory_entry": "Restore a deleted memory entry",
+    "export_memory": "Export a project's memory as ZIP",
+    "take_over_run": "Take over the writer's lease",
+    "heartbeat_run": "Keep a run alive",
+    "list_performance": "List durations of endpoints",
+    "record_performance": "Record durations of endpoints",
+    "load_session_context": "Load a project's context for a new run",
+}
+
+_WRITER = {"epoch": 1, "writer_id": "0b8f2c3a-6f5e-4a35-9d0e-8e5c1b7a2d10", "seq": 17}
+_QUESTION = {"id": "m41", "role": "user", "text": "Why does the build fail?"}
+_PLAN = {
+    "title": "Ship it",
+    "steps": [
+        {"id": "s1", "title": "Build", "status": "completed"},
+        {"id": "s2", "title": "Deploy", "status": "pending"},
+    ],
+}
+_AI_STATE = {
+    "todos": [{"content": "Write the tests", "status": "in_progress", "activeForm": "Writing the tests"}],
+    "working_notes": "The cache is the slow part.",
+}
+# The export of an empty account.
+_FIRST = json.dumps({"format": FORMAT, "version": VERSION}) + "\n"
+_LAST = json.dumps({"end": True, "sha256": hashlib.sha256(_FIRST.encode()).hexdigest(), "counts": {}}) + "\n"
+# An example for each operation with a body, by its id.
+EXAMPLES: dict[str, Any] = {
+    "save_app_state": {"selected_project": "/home/ana/shop", "active_phase": "work"},
+    "create_project": {"path": "/home/ana/shop", "name": "Shop"},
+    "update_project": {"name": "The shop", "settings": {"redaction": "flag"}},
+    "create_session": {"title": "The failing build", "opening_step": "brainstorm", "external_id": "thread-7"},
+    "put_session": {"project": "/home/ana/shop", "title": "The failing build"},
+    "update_session": {"title": "The build that failed", "archived": False},
+    "save_changes": {
+        **_WRITER,
+        "base_rev": 41,
+        "ops": [
+            {"op": "upsert", **_QUESTION},
+            {"op": "upsert", "id": "m42", "role": "assistant", "text": "The cache", "status": "streaming", "if_ver": 0},
+            {"op": "delete", "id": "m40"},
+        ],
+    },
+    "save_session": {**_WRITER, "base_rev": 41, "messages": [_QUESTION]},
+    "clear_session": _WRITER,
+    "undo_clear": {**_WRITER, "of": 1},
+    "settle_conflict": {"keep": "both"},
+    "fork_session": {"up_to": "m1"},
+    "move_session": {"to_project": "/home/ana/shop"},
+    "transfer_session": {"to_project": "/home/ana/shop", "include": ["ai_states", "agent_state"], "on_conflict": "merge"},
+    "save_agent_state": {
+        "context": {"branch": "main"},
+        "plan": _PLAN,
+        "pending_action": {"id": "deploy-1", "kind": "deploy", "payload": {"to": "production"}},
+    },
+    "update_agent_state": {"last_error": None, "context": {"branch": "fix"}},
+    "update_plan_step": {"status": "completed"},
+    "resolve_action": {"decision": "approve", "note": "After five o'clock."},
+    "save_ai_state": _AI_STATE,
+    "update_ai_state": {"context_summary": "The build fails since the cache was added."},
+    "update_handoff": {"summary": "The build is green again.", "risks": [{"text": "The cache is not cleared."}]},
+    "add_decision": {"text": "Use SQLite", "rationale": "One file, no server.", "rejected": ["MySQL"]},
+    "add_file": {"path": "config/settings.py", "note": "The cache is set here."},
+    "add_risk": {"text": "The cache is not cleared."},
+    "update_handoff_item": {"text": "Use SQLite in WAL mode"},
+    "create_key": {"name": "Laptop", "scopes": ["read", "write"], "days": 90},
+    "put_memory_entry": {"colour": "blue", "tried": 3},
+    "start_run": {"agent": "reviewer"},
+    "end_run": {
+        "entries": [{"namespace": "baselines", "key": "login", "value": {"p95_ms": 120}}],
+        "errors": [{"message": "KeyError: 'cart'", "kind": "KeyError"}],
+    },
+    "record_performance": {"samples": [{"endpoint": "GET /cart", "duration_ms": 12.5}]},
+    "record_errors": {
+        "errors": [
+            {
+                "message": "KeyError: 'cart'",
+                "kind": "KeyError",
+                "stack": [{"file": "shop/cart.py", "function": "add", "line": 12}],
+            }
+        ]
+    },
+    "resolve_error": {"known_fix": "Create the cart first."},
+    "import_file": _FIRST + _LAST,
+    "start_import": _FIRST + _LAST,
+}
+
+
+def summary_of(operation_id: str) -> str:
+    return SUMMARIES.get(operation_id) or operation_id.replace("_", " ").capitalize()
+
+
+def describe(document: Any) -> Any:
+    """The API's document with a summary for every operation, an example for every body, and the shape of every refusal."""
+    error = Error.model_json_schema(ref_template=f"{_SCHEMAS}{{model}}")
+    document["components"]["schemas"] |= {**error.pop("$defs"), Error.__name__: error}
+    for methods in document["paths"].values():
+        for shape in methods.values():
+            shape["summary"] = summary_of(shape["operationId"])
+            for content in shape.get("requestBody", {}).get("content", {}).values():
+                if shape["operationId"] in EXAMPLES:
+                    content["example"] = EXAMPLES[shape["operationId"]]
+            for status, answer in shape["responses"].items():
+                if int(status) >= FIRST_REFUSAL:
+                    answer["content"] = {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{Error.__name__}"}}}
+    return document

@@ -1,0 +1,88 @@
+"""One process, one port: HTTP through the bridge, sockets through Channels."""
+
+import asyncio
+import os
+import re
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+import django
+
+django.setup(set_prefix=False)
+
+from channels.routing import ProtocolTypeRouter
+from django.conf import settings
+
+from config.http.bridge import Bridge, Handler
+from config.http.request_body import Receive, RequestBodies
+from config.http.request_log import Message, Send
+from config.http.uploads import Uploads
+from config.server import allocator, garbage_collection
+from config.server.background import BackgroundTasks
+from sessions_app.core.storage import transactions
+from sessions_app.core.storage.sql import on_postgresql
+from sessions_app.events import hub
+from sessions_app.frontends.sockets.routing import websocket_application
+
+# Responses that a slow client can keep open for long: streaming chat answers; exports of sessions, accounts and memories.
+LONG = re.compile(r"/chat/answer|/api/v1/(?:export|sessions/[^/]+/export(?:\.md)?|projects/[^/]+/memory-export)")
+PROBES = frozenset({"/healthz", "/readyz"})
+PROBE_THREADS, PROBE_QUEUE = 2, 10_000
+DECIDING_THREADS, DECIDING_QUEUE = 2, 64
+
+
+class Server:
+    """The whole server. It can be started once: after its lifespan has ended it does not start again."""
+
+    def __init__(self) -> None:
+        bodies = RequestBodies(max_body_bytes=settings.MAX_BODY_BYTES)
+        handler = Handler()
+        self._bridge = Bridge(handler, threads=settings.THREADS, queue=settings.QUEUE, bodies=bodies, together=True)
+        # A long answer occupies its thread while it streams. It has separate threads, so that no save waits for one.
+        # `core/limits/stream_slots.py` decides which of them may start, in a few additional threads.
+        streams = settings.CHAT_STREAMS
+        self._answers = Bridge(handler, threads=streams + DECIDING_THREADS, queue=streams + DECIDING_QUEUE, bodies=bodies)
+        # Probes get their response however many requests wait.
+        self._probes = Bridge(handler, threads=PROBE_THREADS, queue=PROBE_QUEUE, bodies=bodies)
+        self._uploads, self._background = Uploads(self._bridge), BackgroundTasks()
+
+    async def http(self, scope: Message, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        if self._uploads.takes(scope):
+            await self._uploads(scope, receive, send)
+            return
+        chosen = self._probes if path in PROBES else self._answers if LONG.fullmatch(path) else self._bridge
+        await chosen(scope, receive, send)
+
+    async def lifespan(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Before the first request and after the last one."""
+        while (await receive())["type"] == "lifespan.startup":
+            await self._start()
+            await send({"type": "lifespan.startup.complete"})
+        await self._stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        if on_postgresql():
+            await loop.run_in_executor(None, self._bridge.warm_up)
+        transactions.group_commits()
+        await hub.start(loop)
+        self._background.start()
+        garbage_collection.begin()
+
+    async def _stop(self) -> None:
+        loop = asyncio.get_running_loop()
+        for close in (self._bridge.close, self._answers.close, self._probes.close, self._background.stop):
+            await loop.run_in_executor(None, close)
+        await hub.stop()
+        transactions.group_commits(together=False)
+
+
+def make_application() -> ProtocolTypeRouter:
+    allocator.limit_retained_memory()
+    server = Server()
+    return ProtocolTypeRouter({"http": server.http, "websocket": websocket_application, "lifespan": server.lifespan})
+
+
+application = make_application()

@@ -1,0 +1,92 @@
+"""Requests with a key that bypass Django and Ninja, whose overhead is larger than the work itself.
+
+Django's responses to requests of one kind share most headers; these are learned from its last response.
+"""
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, NamedTuple
+
+from cachetools import LRUCache
+from django.http import HttpResponse
+
+from config.http.request_log import Message, RequestRecord
+from sessions_app.accounts.authentication import caller_of_header
+from sessions_app.models import Caller
+
+Headers = list[tuple[bytes, bytes]]
+# Status, headers, content.
+Answered = tuple[int, Headers, bytes | None]
+# A request with one of these headers is left to Django.
+_NOT_QUICK = frozenset(
+    {b"cookie", b"idempotency-key", b"if-none-match", b"origin", b"content-encoding", b"transfer-encoding", b"expect"}
+)
+# Request headers that Django's middleware reads before it sets response headers.
+_LOOKED_AT = frozenset({b"host", b"x-forwarded-proto"})
+_OF_THIS_ANSWER = frozenset({b"content-type", b"content-length", b"cache-control", b"etag", b"idempotent-replayed"})
+_KINDS_KEPT = 64
+
+
+@dataclass(slots=True)
+class QuickRequest:
+    """A complete request. `counted`: against its key's rates and its account's quota."""
+
+    scope: Message
+    body: bytes
+    exchange: RequestRecord
+    counted: bool = False
+
+
+class Kind(NamedTuple):
+    """What all responses to requests of one kind have in common."""
+
+    headers: Headers
+    route: str
+
+
+class Kinds:
+    """The kinds of one operation."""
+
+    def __init__(self) -> None:
+        self._kept: LRUCache[Any, Kind] = LRUCache(_KINDS_KEPT)
+        self._lock = Lock()
+
+    def learn(self, request: QuickRequest, answered: Answered) -> None:
+        """Learns from a request that Django has answered."""
+        status, headers, _ = answered
+        name = _name_of(request.scope)
+        if status == 200 and name is not None and all(header != b"set-cookie" for header, _ in headers):
+            common = [(header, value) for header, value in headers if header not in _OF_THIS_ANSWER]
+            with self._lock:
+                self._kept[name] = Kind(common, request.exchange.route())
+
+    def of(self, request: QuickRequest) -> Kind | None:
+        """None: leave the request to Django."""
+        name = _name_of(request.scope)
+        with self._lock:
+            return None if name is None else self._kept.get(name)
+
+
+def answered_as(kind: Kind, request: QuickRequest, caller: Caller, reply: HttpResponse) -> Answered:
+    request.exchange.known(kind.route, caller.user_id)
+    own = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in reply.items()]
+    length = (b"content-length", str(len(reply.content)).encode())
+    return reply.status_code, [*own, length, *kind.headers], reply.content
+
+
+def authorization_of(scope: Message) -> str:
+    header: str
+    [header] = [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
+    return header
+
+
+def caller_of(scope: Message) -> Caller | None:
+    return caller_of_header(authorization_of(scope))
+
+
+def _name_of(scope: Message) -> Any:
+    headers: Headers = scope["headers"]
+    names = {name for name, _ in headers}
+    if len(names) < len(headers) or names & _NOT_QUICK or b"authorization" not in names:
+        return None
+    return (scope.get("scheme"), *sorted((name, value) for name, value in headers if name in _LOOKED_AT))

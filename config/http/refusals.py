@@ -1,0 +1,55 @@
+"""Responses to requests that never reach Django, with the headers that Django's middleware sets on all others."""
+
+import re
+from functools import lru_cache
+
+import orjson
+from django.conf import settings
+from django.utils.csp import CSP, build_policy
+
+from config.http.middleware import PERMISSIONS_POLICY
+from config.http.request_log import Message, Send
+from sessions_app.core.errors import AppError
+
+
+async def refuse(error: AppError, send: Send, scope: Message) -> None:
+    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"cache-control", b"no-store"), (b"connection", b"close")]
+    headers += [*_security_headers(), *_for_other_origins(scope)]
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    content = orjson.dumps(error.as_json())
+    headers.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+def _security_headers() -> list[tuple[bytes, bytes]]:
+    headers = {
+        "x-content-type-options": "nosniff",
+        "x-frame-options": settings.X_FRAME_OPTIONS,
+        "referrer-policy": settings.SECURE_REFERRER_POLICY,
+        "cross-origin-opener-policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,
+        "content-security-policy": _policy(),
+        "permissions-policy": PERMISSIONS_POLICY,
+    }
+    if settings.SECURE_HSTS_SECONDS:
+        headers["strict-transport-security"] = f"max-age={settings.SECURE_HSTS_SECONDS}; includeSubDomains; preload"
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+@lru_cache
+def _policy() -> str:
+    """The strictest policy: the response is not a page."""
+    nowhere = [CSP.NONE]
+    return str(build_policy({"default-src": nowhere, "base-uri": nowhere, "frame-ancestors": nowhere, "form-action": [CSP.SELF]}))
+
+
+def _for_other_origins(scope: Message) -> list[tuple[bytes, bytes]]:
+    """CORS headers as Django's middleware sets them: a page that may not read a refusal treats the server as unreachable."""
+    if not re.match(settings.CORS_URLS_REGEX, scope["path"]):
+        return []
+    origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
+    if origin.decode("latin-1") not in settings.CORS_ALLOWED_ORIGINS:
+        return [(b"vary", b"origin")]
+    exposed = ", ".join(settings.CORS_EXPOSE_HEADERS).encode()
+    return [(b"vary", b"origin"), (b"access-control-allow-origin", origin), (b"access-control-expose-headers", exposed)]

@@ -1,0 +1,76 @@
+"""What the server does by itself beside answering: threads that index for search, and forget what is due."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import connections
+
+from config.logs import place_of
+from memory_app.errors.noise.filtering import flush_filtered
+from sessions_app.chats.lifecycle.pruning import prune_some
+from sessions_app.chats.search.index_update import index_in_passing
+from sessions_app.portability.imports.background_runner import ImportRunner
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundTask:
+    """`work` is called every `seconds`, and again at once as long as it answers something else than 0.
+
+    `at_end`: once more when the server ends, after its last request.
+    """
+
+    name: str
+    seconds: float
+    work: Callable[[], int]
+    at_end: bool = False
+
+
+TASKS = (
+    BackgroundTask("indexing", 1.0, index_in_passing),
+    BackgroundTask("importing", 0.5, ImportRunner().work),
+    BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=True),
+    BackgroundTask("pruning", 3600.0, lambda: sum(prune_some().values())),
+)
+# Between two steps of a chore, so that saves come first.
+PAUSE_SECONDS = 0.005
+
+
+class BackgroundTasks:
+    """One thread a chore; none of them keeps the process alive."""
+
+    def __init__(self, chores: tuple[BackgroundTask, ...] = TASKS) -> None:
+        self._ending = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(chore,), name=chore.name, daemon=True) for chore in chores]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, chore: BackgroundTask) -> None:
+        try:
+            while not self._ending.wait(chore.seconds):
+                self._do(chore)
+            if chore.at_end:
+                self._do(chore)
+        finally:
+            connections.close_all()
+
+    def _do(self, chore: BackgroundTask) -> None:
+        try:
+            while chore.work() and not self._ending.wait(PAUSE_SECONDS):
+                pass
+        except Exception as error:
+            # A full disk or a database that is away: the next round finds out whether it still is.
+            logger.warning("%s failed: %s", chore.name, place_of(error))
+            for connection in connections.all(initialized_only=True):
+                connection.close_if_unusable_or_obsolete()

@@ -1,0 +1,111 @@
+"""Who may write a project's memory: its row is the lock, the lease names the writer.
+
+Only the server's clock (`now`) counts, never a client's.
+"""
+
+import uuid
+from datetime import timedelta
+from enum import Enum
+from typing import Any
+
+from django.db.models import F
+
+from memory_app.models import MemoryStore, Run
+from sessions_app.core.errors import Locked, NotFound
+from sessions_app.core.public_names import Caller, now
+from sessions_app.core.storage.transactions import write
+from sessions_app.projects.queries import get_project
+
+LEASE = timedelta(seconds=30)
+
+
+class By(Enum):
+    """A person edits on a page: this overrides any lease, and the page shows whose."""
+
+    PERSON = "person"
+
+
+# The origin of a memory write: a run, a person, or neither.
+type Writer = uuid.UUID | By | None
+
+
+class RunNotFound(NotFound):
+    kind, message = "run", "This project has no run with this id. Start one, and use its `run_id`."
+
+
+class LeaseHeld(Locked):
+    """Another run is the writer."""
+
+    code = "lease_held"
+
+    def __init__(self, holder: dict[str, Any] | None) -> None:
+        super().__init__(
+            "Another run holds the writer's lease. Name it in `Stillhere-Run` if you are that run, wait, or take over.",
+            details={"holder": holder},
+        )
+
+
+class LeaseLost(Locked):
+    code = "lease_lost"
+    message = "This run has lost the lease. Read again, then take over or start another run."
+
+
+def lock_store(*, caller: Caller, project_id: uuid.UUID) -> MemoryStore:
+    """The project's memory, created at its first use, locked until the commit. Unknown → 404; in the trash → 410.
+
+    This lock is taken before the project's row, which events lock last.
+    """
+    get_project(caller=caller, project_id=project_id)
+    stores = MemoryStore.objects.select_for_update(no_key=True, of=("self",)).select_related("holder")
+    found = stores.filter(project_id=project_id).first()
+    if found is None:
+        MemoryStore.objects.bulk_create([MemoryStore(project_id=project_id)], ignore_conflicts=True)
+        found = stores.get(project_id=project_id)
+    return found
+
+
+def lock_for_writing(*, caller: Caller, project_id: uuid.UUID, run_id: Writer) -> MemoryStore:
+    """The same, for a write of memory: 423 while another run holds the lease, or if this one has lost it."""
+    store = lock_store(caller=caller, project_id=project_id)
+    if run_id is By.PERSON or (run_id is not None and run_id == store.holder_id):
+        return store
+    run = None if run_id is None else get_run(project_id=project_id, run_id=run_id)
+    if run is not None and (run.ended_at is not None or run.fence is not None):
+        raise LeaseLost(details={"holder": holder_json(store)})
+    if store.holder_at(now()) is not None:
+        raise LeaseHeld(holder_json(store))
+    return store
+
+
+def get_run(*, project_id: uuid.UUID, run_id: uuid.UUID) -> Run:
+    run = Run.objects.filter(project_id=project_id, id=run_id).first()
+    if run is None:
+        raise RunNotFound
+    return run
+
+
+def grant(store: MemoryStore, run: Run) -> None:
+    """Make `run` the writer under a new fence."""
+    store.fence += 1
+    store.holder, store.lease_expires_at = run, now() + LEASE
+    run.fence = store.fence
+    store.save(update_fields=["fence", "holder", "lease_expires_at"])
+
+
+def free(store: MemoryStore) -> None:
+    """Release the lease. The fence stays: the former holder has lost the lease."""
+    store.holder, store.lease_expires_at = None, None
+    store.save(update_fields=["holder", "lease_expires_at"])
+
+
+def holder_json(store: MemoryStore) -> dict[str, Any] | None:
+    """The holder of the lease, and its fence."""
+    holder = store.holder_at(now())
+    if holder is None:
+        return None
+    return {"run_id": str(holder.id), "agent": holder.agent, "number": holder.number, "fence": store.fence}
+
+
+def end_all_leases() -> None:
+    """After a restore the holders since the backup are unknown: end all leases and raise the fences."""
+    write(lambda: MemoryStore.objects.update(fence=F("fence") + 1, holder=None, lease_expires_at=None))

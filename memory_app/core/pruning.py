@@ -1,0 +1,40 @@
+"""Memory rows with limited retention; `sessions_app/chats/lifecycle/pruning.py` erases them in batches."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q
+
+from memory_app.models import DeletedEntry, ErrorReport, MemoryEntry, MemoryStore, MemoryVersion, Run
+from sessions_app.chats.lifecycle.pruning import Due, expired_projects
+from sessions_app.core.public_names import now
+
+KEPT_FOR = timedelta(days=30)
+
+
+def due_rows() -> dict[str, Due]:
+    """A deleted entry is erased after its versions, which hold its bytes. A run is never erased while it is the writer."""
+    kept_since = now() - KEPT_FOR
+    is_writer = MemoryStore.objects.filter(holder=OuterRef("pk"), lease_expires_at__gt=now())
+    return {
+        "deleted versions": Due(MemoryVersion.objects.filter(deleted__deleted_at__lt=kept_since), size="size_bytes"),
+        "deleted entries": Due(DeletedEntry.objects.filter(deleted_at__lt=kept_since, versions=None)),
+        "errors": Due(ErrorReport.objects.expired_at(now())),
+        "runs": Due(Run.objects.filter(~Exists(is_writer), last_seen_at__lt=kept_since)),
+        **_of_projects(kept_since),
+    }
+
+
+def _of_projects(kept_since: datetime) -> dict[str, Due]:
+    """Rows of projects whose time in the trash is over. The projects are read first: then an index finds their rows, and
+    usually there are none."""
+    gone = {"project__in": expired_projects(), "project__deleted_at__lt": kept_since}
+
+    def within(parent: str) -> Q:
+        return Q(**{f"{parent}__{name}": value for name, value in gone.items()})
+
+    return {
+        "projects' versions": Due(MemoryVersion.objects.filter(within("entry")), size="size_bytes"),
+        "projects' deleted versions": Due(MemoryVersion.objects.filter(within("deleted")), size="size_bytes"),
+        "projects' entries": Due(MemoryEntry.objects.filter(**gone, versions=None), size="size_bytes"),
+        "projects' errors": Due(ErrorReport.objects.filter(**gone)),
+    }

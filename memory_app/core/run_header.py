@@ -1,0 +1,16 @@
+import uuid
+
+from django.http import HttpRequest
+
+from sessions_app.core.errors import Invalid
+
+
+def run_of(request: HttpRequest) -> uuid.UUID | None:
+    """The run that a memory write is from: the header `Stillhere-Run`."""
+    named = request.headers.get("Stillhere-Run", "").strip()
+    if not named:
+        return None
+    try:
+        return uuid.UUID(named)
+    except ValueError:
+        raise Invalid("`Stillhere-Run` is the id of a run.", details={"field": "Stillhere-Run"}) from None

@@ -1,0 +1,148 @@
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from memory_app.core.run_header import run_of
+from memory_app.entries import queries
+from memory_app.entries import services as entrie_services
+from memory_app.entries.generated import GENERATED, get_generated
+from memory_app.entries.schemas import DeletedList, EntryKeys, EntryOut, EntrySaved, NamespaceList, StatsOut, VersionList
+from memory_app.entries.services import DeletedNotFound
+from sessions_app.core.callers import caller_of
+from sessions_app.core.id_parsing import parse_id
+from sessions_app.core.serialization import strict_json
+from sessions_app.core.web.responses import IF_MATCH, IF_NONE_MATCH, RUN, conditions_of, json_reply, refusals, takes, unchanged
+from sessions_app.core.web.schemas import LIMIT
+from sessions_app.projects.queries import project_uuid
+
+router = Router(tags=["Memory"])
+ENTRY = "/{project_id}/memory/{namespace}/{key}"
+ANY_JSON = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
+
+
+@router.get("/{project_id}/memory", response={200: NamespaceList, **refusals(404, 410)}, operation_id="list_memory")
+def browse(request: HttpRequest, project_id: str) -> HttpResponse:
+    """The project's namespaces with their number of keys and bytes."""
+    items = queries.list_namespaces(caller=caller_of(request), project_id=project_uuid(project_id))
+    return json_reply({"items": items, "next": None})
+
+
+@router.get("/{project_id}/memory-stats", response={200: StatsOut, **refusals(404, 410)}, operation_id="get_memory_stats")
+def stats(request: HttpRequest, project_id: str) -> HttpResponse:
+    """Bytes, entries by namespace, runs, limits."""
+    return json_reply(queries.memory_stats(caller=caller_of(request), project_id=project_uuid(project_id)))
+
+
+@router.get("/{project_id}/memory/{namespace}", response={200: EntryKeys, **refusals(404, 410)}, operation_id="list_memory_keys")
+def browse_keys(
+    request: HttpRequest, project_id: str, namespace: str, prefix: str = "", cursor: str = "", limit: int = LIMIT
+) -> HttpResponse:
+    """The keys of a namespace, in order."""
+    caller, project = caller_of(request), project_uuid(project_id)
+    found = queries.list_keys(caller=caller, project_id=project, namespace=namespace, prefix=prefix, after=cursor, limit=limit)
+    following = found[limit - 1]["key"] if len(found) > limit else None
+    return json_reply({"items": found[:limit], "next": following})
+
+
+@router.get(ENTRY, response={200: EntryOut, 304: None, **refusals(404, 410)}, operation_id="get_memory_entry")
+def read(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
+    """One value. `errors/history` and `performance/endpoints` are generated from recorded data."""
+    caller, project = caller_of(request), project_uuid(project_id)
+    if (namespace, key) in GENERATED:
+        made, etag = get_generated(caller=caller, project_id=project, namespace=namespace, key=key)
+        return unchanged(request, etag) or json_reply(made, etag=etag)
+    entry = queries.get_entry(caller=caller, project_id=project, namespace=namespace, key=key)
+    etag = entrie_services.entry_etag(entry.rev)
+    return unchanged(request, etag) or json_reply(queries.entry_json(entry), etag=etag)
+
+
+@router.put(
+    ENTRY,
+    response={200: EntrySaved, 201: EntrySaved, **refusals(404, 409, 410, 412, 413, 423)},
+    operation_id="put_memory_entry",
+    openapi_extra=ANY_JSON | takes(IF_MATCH, IF_NONE_MATCH, RUN),
+)
+def put(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
+    """Store a value: the body is the JSON value itself. `If-Match` and `If-None-Match` give compare-and-set."""
+    value, _ = strict_json.loads(request.body)
+    stored = entrie_services.put_entry(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        entry=entrie_services.NewEntry(namespace, key, value),
+        conditions=conditions_of(request),
+        run_id=run_of(request),
+    )
+    return _saved(stored)
+
+
+@router.delete(
+    ENTRY,
+    response={204: None, **refusals(404, 409, 410, 412, 423)},
+    operation_id="delete_memory_entry",
+    openapi_extra=takes(IF_MATCH, RUN),
+)
+def delete(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
+    """Delete an entry. It can be restored with its versions for 30 days."""
+    entrie_services.delete_entry(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        namespace=namespace,
+        key=key,
+        conditions=conditions_of(request),
+        run_id=run_of(request),
+    )
+    return HttpResponse(status=204)
+
+
+@router.get(ENTRY + "/versions", response={200: VersionList, **refusals(404, 410)}, operation_id="list_memory_versions")
+def versions(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
+    """The last ten values, newest first."""
+    found = queries.list_versions(caller=caller_of(request), project_id=project_uuid(project_id), namespace=namespace, key=key)
+    return json_reply({"items": [queries.version_json(version) for version in found], "next": None})
+
+
+@router.post(
+    ENTRY + "/versions/{rev}/restore",
+    response={200: EntrySaved, **refusals(404, 410, 423)},
+    operation_id="restore_memory_version",
+    openapi_extra=takes(RUN),
+)
+def restore(request: HttpRequest, project_id: str, namespace: str, key: str, rev: int) -> HttpResponse:
+    """Restore an earlier value as a new rev."""
+    stored = entrie_services.restore_version(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        namespace=namespace,
+        key=key,
+        rev=rev,
+        run_id=run_of(request),
+    )
+    return _saved(stored)
+
+
+@router.get("/{project_id}/memory-deleted", response={200: DeletedList, **refusals(404, 410)}, operation_id="list_deleted_memory")
+def deleted(request: HttpRequest, project_id: str) -> HttpResponse:
+    """The last hundred deleted entries, kept for 30 days."""
+    found = queries.list_deleted(caller=caller_of(request), project_id=project_uuid(project_id))
+    return json_reply({"items": [queries.deleted_json(row) for row in found], "next": None})
+
+
+@router.post(
+    "/{project_id}/memory-deleted/{deleted_id}/restore",
+    response={200: EntrySaved, 201: EntrySaved, **refusals(404, 409, 410, 423)},
+    operation_id="undelete_memory_entry",
+    openapi_extra=takes(RUN),
+)
+def undelete(request: HttpRequest, project_id: str, deleted_id: str) -> HttpResponse:
+    """Restore a deleted entry with its versions. 409 if its key is taken."""
+    stored = entrie_services.undelete_entry(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        deleted_id=parse_id(deleted_id, DeletedNotFound),
+        run_id=run_of(request),
+    )
+    return _saved(stored)
+
+
+def _saved(stored: entrie_services.Stored) -> HttpResponse:
+    body = queries.entry_json(stored.entry) | {"redacted": stored.redacted}
+    return json_reply(body, status=201 if stored.made else 200, etag=entrie_services.entry_etag(stored.entry.rev))

@@ -1,0 +1,88 @@
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from memory_app.core.run_header import run_of
+from memory_app.errors import queries
+from memory_app.errors import services as error_services
+from memory_app.errors.schemas import ErrorDetail, ErrorList, ErrorResolved, ErrorResolveIn, ErrorsIn, ErrorsRecorded
+from sessions_app.core.callers import caller_of
+from sessions_app.core.errors import Invalid
+from sessions_app.core.web.responses import RUN, json_reply, refusals, takes
+from sessions_app.core.web.schemas import LIMIT, make_cursor, read_cursor
+from sessions_app.projects.queries import project_uuid
+
+router = Router(tags=["Errors"])
+ERROR = "/{project_id}/errors/{fingerprint}"
+# Defaults for a request without a body.
+NO_BODY = ErrorResolveIn()
+
+
+@router.post(
+    "/{project_id}/errors",
+    response={200: ErrorsRecorded, **refusals(404, 410, 423)},
+    operation_id="record_errors",
+    openapi_extra=takes(RUN),
+)
+def record(request: HttpRequest, project_id: str, payload: ErrorsIn) -> HttpResponse:
+    """Record errors. A repeated error is counted, and reopened if it was resolved; errors matching a noise rule are only counted.
+
+    A rule looks at `message` and at `kind: message`.
+    """
+    recorded = error_services.record_errors(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        errors=[error.as_new() for error in payload.errors],
+        run_id=run_of(request),
+    )
+    return json_reply(recorded.as_json())
+
+
+@router.get("/{project_id}/errors", response={200: ErrorList, **refusals(404, 410)}, operation_id="list_errors")
+def browse(request: HttpRequest, project_id: str, state: str = "", cursor: str = "", limit: int = LIMIT) -> HttpResponse:
+    """Last seen first; `?state=unresolved` or `resolved` filters."""
+    if state not in queries.STATES:
+        raise Invalid("`state` is unresolved or resolved, or left out.", details={"field": "state"})
+    found = queries.list_errors(
+        caller=caller_of(request), project_id=project_uuid(project_id), state=state, after=read_cursor(cursor), limit=limit
+    )
+    following = make_cursor(found[limit - 1].last_seen, found[limit - 1].id) if len(found) > limit else None
+    return json_reply({"items": [queries.error_json(error) for error in found[:limit]], "next": following})
+
+
+@router.get(ERROR, response={200: ErrorDetail, **refusals(404, 410)}, operation_id="get_error")
+def read(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
+    """One error with its latest stack."""
+    error = queries.get_error(caller=caller_of(request), project_id=project_uuid(project_id), fingerprint=fingerprint)
+    return json_reply(queries.error_detail(error))
+
+
+@router.post(
+    ERROR + "/resolve",
+    response={200: ErrorResolved, **refusals(404, 410, 423)},
+    operation_id="resolve_error",
+    openapi_extra=takes(RUN),
+)
+def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: ErrorResolveIn = NO_BODY) -> HttpResponse:
+    """Mark as resolved until it is seen again; `known_fix` describes the fix for later."""
+    error, redacted = error_services.resolve_error(
+        caller=caller_of(request),
+        project_id=project_uuid(project_id),
+        fingerprint=fingerprint,
+        known_fix=payload.known_fix,
+        run_id=run_of(request),
+    )
+    return json_reply(queries.error_detail(error) | {"redacted": redacted})
+
+
+@router.post(
+    ERROR + "/reopen",
+    response={200: ErrorDetail, **refusals(404, 410, 423)},
+    operation_id="reopen_error",
+    openapi_extra=takes(RUN),
+)
+def reopen(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
+    """Undo a resolve that was a mistake."""
+    error = error_services.reopen_error(
+        caller=caller_of(request), project_id=project_uuid(project_id), fingerprint=fingerprint, run_id=run_of(request)
+    )
+    return json_reply(queries.error_detail(error))

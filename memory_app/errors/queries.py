@@ -1,0 +1,118 @@
+"""Reading errors."""
+
+import uuid
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db.models import Count, Q
+
+from memory_app.core.stored_json import as_json
+from memory_app.models import ErrorReport, MemoryStore
+from sessions_app.core.errors import NotFound
+from sessions_app.core.public_names import Caller, now, rfc3339
+from sessions_app.projects.queries import get_project
+
+SHOWN_DAYS = 14
+STATES = ("", "unresolved", "resolved")
+
+
+def list_errors(
+    *,
+    caller: Caller,
+    project_id: uuid.UUID,
+    state: str = "",
+    text: str = "",
+    after: tuple[datetime, uuid.UUID] | None = None,
+    limit: int,
+) -> list[ErrorReport]:
+    """Last seen first, without stacks; one more than `limit` if there are more."""
+    get_project(caller=caller, project_id=project_id)
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
+    if state:
+        rows = rows.filter(resolved_at__isnull=state == "unresolved")
+    if text:
+        rows = rows.filter(Q(message__icontains=text) | Q(kind__icontains=text) | Q(file__icontains=text))
+    if after is not None:
+        rows = rows.filter(last_seen__lte=after[0]).exclude(last_seen=after[0], id__lte=after[1])
+    return list(rows.order_by("-last_seen", "id")[: limit + 1])
+
+
+def count_open_errors(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """The count per project, for projects that have any. The caller must have checked access."""
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=project_ids, resolved_at=None).order_by()
+    return dict(rows.values("project_id").annotate(count=Count("*")).values_list("project_id", "count"))
+
+
+def count_by_state(*, project_id: uuid.UUID) -> dict[str, int]:
+    """The caller must have checked access."""
+    unresolved = Count("id", filter=Q(resolved_at=None))
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id)
+    counted: dict[str, int] = rows.aggregate(all=Count("id"), unresolved=unresolved)
+    return counted | {"resolved": counted["all"] - counted["unresolved"]}
+
+
+class ErrorNotFound(NotFound):
+    kind = "error"
+    message = "This project has no error with this fingerprint; one that was not seen for 30 days is gone. List the errors."
+
+
+def get_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
+    get_project(caller=caller, project_id=project_id)
+    found = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
+    if found is None:
+        raise ErrorNotFound
+    return found
+
+
+def error_json(error: ErrorReport) -> dict[str, Any]:
+    """The error without its stack; `days`: counts of the last 14 days, today last."""
+    return {**_summary(error), "days": daily_counts(error, today=now().date())}
+
+
+def error_detail(error: ErrorReport) -> dict[str, Any]:
+    return {**error_json(error), "stack": as_json(error.stack)}
+
+
+def daily_counts(error: ErrorReport, *, today: date) -> list[int]:
+    """How often it was seen on each of the last 14 days, today last."""
+    counts = read_days(error)
+    days = (today - timedelta(days=ago) for ago in range(SHOWN_DAYS - 1, -1, -1))
+    return [counts.get(day.isoformat(), 0) for day in days]
+
+
+def read_days(error: ErrorReport) -> dict[str, int]:
+    """Counts by day; empty for a damaged row."""
+    try:
+        counts = orjson.loads(error.days)
+    except orjson.JSONDecodeError:
+        return {}
+    return counts if isinstance(counts, dict) else {}
+
+
+def errors_recorded_at(project_id: uuid.UUID) -> datetime | None:
+    """When the project's errors changed last; None if there never were any."""
+    return MemoryStore.objects.filter(pk=project_id).values_list("errors_changed_at", flat=True).first()
+
+
+def error_history(project_id: uuid.UUID) -> dict[str, Any]:
+    """The value of the generated key `errors/history`."""
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
+    return {"errors": [{**_summary(row), "days": as_json(row.days)} for row in rows.order_by("-last_seen", "id")]}
+
+
+def _summary(error: ErrorReport) -> dict[str, Any]:
+    is_known = error.file or error.function
+    return {
+        "fingerprint": error.fingerprint,
+        "message": error.message,
+        "kind": error.kind,
+        "top_frame": {"file": error.file, "function": error.function, "line": error.line} if is_known else None,
+        "state": "unresolved" if error.resolved_at is None else "resolved",
+        "count": error.count,
+        "first_seen": rfc3339(error.first_seen),
+        "last_seen": rfc3339(error.last_seen),
+        "resolved_at": None if error.resolved_at is None else rfc3339(error.resolved_at),
+        "reopened_at": None if error.reopened_at is None else rfc3339(error.reopened_at),
+        "known_fix": error.known_fix,
+    }

@@ -1,0 +1,160 @@
+"""Imports a folder of JSON files into a project's memory. Unreadable files are skipped and listed, the rest are imported."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import batched
+from pathlib import Path
+from typing import Any
+
+from memory_app.core.lease import lock_for_writing
+from memory_app.entries.services import CheckedEntry, MemoryFull, NewEntry, check_entry, store_entry
+from memory_app.models.entry import ENTRY_BYTES
+from memory_app.portability.folder.folder_format import META, SUFFIX, Skipped, as_moment, as_noise_config, why
+from memory_app.portability.folder.metrics_import import add_errors, add_timings, check_errors, check_timings
+from memory_app.portability.folder.safe_files import Folder, open_folder
+from sessions_app.core.errors import AppError
+from sessions_app.core.public_names import Caller
+from sessions_app.core.serialization import strict_json
+from sessions_app.core.storage.transactions import write
+from sessions_app.projects.services import raise_run_count
+
+# Recorded data does not count for the quota; this limit is a bit above its maximum.
+RECORDED_BYTES = 20_000_000
+AT_ONCE = 20
+HISTORY, ENDPOINTS = ("errors", "history"), ("performance", "endpoints")
+
+
+@dataclass(slots=True)
+class Imported:
+    """`entries`: stored now; `same`: unchanged; `redacted`: redacted secrets, by kind."""
+
+    entries: int = 0
+    same: int = 0
+    errors: int = 0
+    timings: int = 0
+    redacted: Counter[str] = field(default_factory=Counter)
+    skipped: Skipped = field(default_factory=Skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    place: str
+    namespace: str
+    key: str
+    value: Any
+
+
+def import_memory(*, caller: Caller, project_id: uuid.UUID, path: Path) -> Imported:
+    """A file's value becomes the entry's current one; the earlier one stays as a version. Raises LeaseHeld, and OSError if
+    there is no folder."""
+    done = Imported()
+    with open_folder(path) as folder:
+        for files in batched(_files(folder, done.skipped), AT_ONCE):
+            entries = [file for file in files if (file.namespace, file.key) not in {HISTORY, ENDPOINTS}]
+            _store(caller, project_id, entries, done)
+            for file in files:
+                _add_recorded(caller, project_id, file, done)
+        _take_meta(project_id, folder, done.skipped)
+    return done
+
+
+def _files(folder: Folder, skipped: Skipped) -> Iterator[_File]:
+    for name in folder.others():
+        if name != META:
+            skipped.add(ascii(name), "it is in no namespace")
+    for namespace in folder.subfolders():
+        try:
+            with folder.subfolder(namespace) as sub:
+                yield from _files_of(sub, namespace, skipped)
+        except OSError as error:
+            skipped.add(ascii(namespace), why(error))
+
+
+def _files_of(sub: Folder, namespace: str, skipped: Skipped) -> Iterator[_File]:
+    for name in sub.subfolders():
+        skipped.add(ascii(f"{namespace}/{name}"), "it is a folder in a namespace")
+    for name in sub.others():
+        place, key = ascii(f"{namespace}/{name}")[1:-1], name.removesuffix(SUFFIX)
+        if not name.endswith(SUFFIX):
+            skipped.add(place, f"its name does not end in {SUFFIX}")
+            continue
+        is_recorded = (namespace, key) in {HISTORY, ENDPOINTS}
+        try:
+            content = sub.read(name, most=RECORDED_BYTES if is_recorded else 2 * ENTRY_BYTES)
+            yield _File(place, namespace, key, strict_json.loads(content)[0])
+        except OSError as error:
+            skipped.add(place, why(error))
+        except AppError as error:
+            skipped.add(place, error.message)
+
+
+def _store(caller: Caller, project_id: uuid.UUID, files: list[_File], done: Imported) -> None:
+    checked = [found for file in files if (found := _checked(file, done.skipped)) is not None]
+
+    def work() -> tuple[int, int, list[tuple[str, str]]]:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=None)
+        stored, same, refused = 0, 0, list[tuple[str, str]]()
+        for place, entry in checked:
+            rev = store.rev
+            try:
+                store_entry(caller=caller, store=store, entry=entry)
+            except MemoryFull as error:
+                refused.append((place, error.message))
+                continue
+            stored, same = stored + (store.rev > rev), same + (store.rev == rev)
+        return stored, same, refused
+
+    if not checked:
+        return
+    stored, same, refused = write(work)
+    done.entries, done.same = done.entries + stored, done.same + same
+    done.skipped.items += refused
+    left_out = {place for place, _ in refused}
+    for place, entry in checked:
+        if place not in left_out:
+            done.redacted.update(entry.redacted)
+
+
+def _checked(file: _File, skipped: Skipped) -> tuple[str, CheckedEntry] | None:
+    value = file.value
+    if (file.namespace, file.key) == ("noise", "config"):
+        value, left_out = as_noise_config(value)
+        for rule in left_out:
+            skipped.add(f"{file.place}: rule {rule}", "it looks at more than an error's message")
+    try:
+        return file.place, check_entry(NewEntry(file.namespace, file.key, value))
+    except AppError as error:
+        skipped.add(file.place, error.message)
+        return None
+
+
+def _add_recorded(caller: Caller, project_id: uuid.UUID, file: _File, done: Imported) -> None:
+    if (file.namespace, file.key) == HISTORY:
+        errors = check_errors(file.value, file.place, done.skipped)
+        done.errors += write(lambda: add_errors(caller=caller, project_id=project_id, errors=errors))
+        for error in errors:
+            done.redacted.update(error.error.redacted)
+    if (file.namespace, file.key) == ENDPOINTS:
+        timings, redacted = check_timings(file.value, file.place, done.skipped)
+        done.redacted.update(redacted)
+        done.timings += write(lambda: add_timings(caller=caller, project_id=project_id, timings=timings))
+
+
+def _take_meta(project_id: uuid.UUID, folder: Folder, skipped: Skipped) -> None:
+    """Continues the number of runs from the folder's."""
+    try:
+        meta, _ = strict_json.loads(folder.read(META, most=100_000))
+    except FileNotFoundError:
+        return
+    except (OSError, AppError) as error:
+        skipped.add(META, error.message if isinstance(error, AppError) else why(error))
+        return
+    count = meta.get("session_count") if isinstance(meta, dict) else None
+    if type(count) is not int or not 0 <= count < 2**31:
+        skipped.add(META, "it has no `session_count`")
+        return
+    last: datetime | None = as_moment(meta.get("last_session"))
+    write(lambda: raise_run_count(project_id=project_id, count=count, last_at=last))

@@ -1,0 +1,74 @@
+"""Screenshots of the pages, from a store of invented content.
+
+`python -m scripts.screenshots` makes README's in docs/screenshots; `… --every FOLDER` each page at three widths in both schemes.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+READMES = ROOT / "docs" / "screenshots"
+WIDTHS = (360, 1280, 1920)
+SCHEMES = ("light", "dark")
+HEIGHT = 800
+# Which pages README shows, and in which scheme.
+README = {"projects": "light", "session": "light", "chat": "dark"}
+TALLEST = 3000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=Path, metavar="FOLDER", help="every page, three widths, both schemes")
+    parser.add_argument("--only", default="", help="pages whose name has this in it")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="stillhere-") as folder:
+        os.environ.update(STILLHERE_DATA_DIR=folder, STILLHERE_LOG_LEVEL="ERROR", STILLHERE_CHAT_WORD_MS="1")
+        for name in ("STILLHERE_DATABASE_URL", "STILLHERE_REDIS_URL", "STILLHERE_CHAT_URL"):
+            os.environ.pop(name, None)
+        _set_up()
+        _take(chosen.every, chosen.only)
+    return 0
+
+
+def _set_up() -> None:
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+
+
+def _take(every: Path | None, only: str) -> None:
+    from scripts.screenshots.photographer import Photographer
+    from scripts.screenshots.sample_store import fill
+    from tests.support.live_server import LiveServer
+
+    places = fill()
+    with LiveServer() as server, Photographer(server.url, places) as photographer:
+        if every is None:
+            READMES.mkdir(parents=True, exist_ok=True)
+            photographer.chat()
+            for name, page, scheme in (
+                ("projects", "projects", "light"),
+                ("session", "session", "light"),
+                ("chat", "chat", "dark"),
+            ):
+                photographer.take(page, READMES / f"{name}.png", width=1280, height=HEIGHT, scheme=scheme)
+            return
+        every.mkdir(parents=True, exist_ok=True)
+        photographer.chat()
+        for name in photographer.pages():
+            if only not in name:
+                continue
+            for width in WIDTHS:
+                for scheme in SCHEMES:
+                    photographer.take(name, every / f"{name}-{width}-{scheme}.png", width=width, height=TALLEST, scheme=scheme)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

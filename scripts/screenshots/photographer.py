@@ -1,0 +1,104 @@
+"""A browser that takes screenshots of the sample store's pages."""
+
+import base64
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from django.contrib.auth.models import User
+
+from scripts.screenshots.sample_words import CHAT
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, start_chromium
+
+CHAT_PROJECT = "chart-shop"
+PHONE = 500
+SHORTEST = 700
+
+
+class Photographer:
+    def __init__(self, url: str, places: dict[str, str]) -> None:
+        self.url, self.places = url, places
+        self._chrome = start_chromium()
+        self._browser = Browser(self._chrome)
+        self._user = User.objects.get(pk=places["user"])
+        self._browser.sign_in_as(self._user, url)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._chrome.quit()
+
+    def pages(self) -> dict[str, str]:
+        project, session = f"/projects/{self.places['project']}/", f"/sessions/{self.places['session']}/"
+        return {
+            "projects": "/",
+            "projects-none": "/?q=nothing-like-it",
+            "projects-trash": "/?state=deleted",
+            "sessions": project,
+            "sessions-found": f"{project}?q=cart",
+            "trash": f"{project}?state=deleted",
+            "handoff": f"{project}handoff/",
+            "handoff-snapshot": f"{project}handoff/1/",
+            "handoff-compare": f"{project}handoff/compare/",
+            "transfer": f"{session}transfer/",
+            "memory": f"{project}memory/",
+            "memory-entry": f"{project}memory/notes/conventions/",
+            "errors": f"{project}errors/",
+            "performance": f"{project}performance/",
+            "activity": f"{project}activity/",
+            "settings": f"{project}settings/",
+            "session": session,
+            "session-content": f"/sessions/{self.places['content']}/",
+            "session-empty": f"/sessions/{self.places['empty']}/",
+            "session-hit": f"{session}?at=m1&q=cart#message-1",
+            "move": f"{session}move/",
+            "import": "/import/",
+            "search": "/search/?q=cart",
+            "search-none": "/search/?q=nothing-like-it",
+            "keys": "/keys/",
+            "account": "/account/",
+            "chat": f"/chat/?project={CHAT_PROJECT}",
+            "chat-new": "/chat/?project=new",
+            "missing": "/nowhere/",
+            "login": "/login/",
+            "welcome": "/welcome/token/",
+        }
+
+    def chat(self) -> None:
+        """Sends messages in the chat of a separate project."""
+        chat = ChatPage(self._browser, self.url, CHAT_PROJECT)
+        chat.open()
+        for text in CHAT:
+            chat.say(text)
+            chat.until_still()
+
+    def take(self, name: str, to: Path, *, width: int, height: int, scheme: str) -> None:
+        """Takes the full page, at most `height` high."""
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self._do("Emulation.setEmulatedMedia", media)
+        self._size(width, SHORTEST if height > SHORTEST * 2 else height)
+        self._do("Network.clearBrowserCookies")
+        if name not in {"login", "welcome"}:
+            self._browser.sign_in_as(self._user, self.url)
+        self._browser.open(self.url + self.pages()[name])
+        if name.startswith("chat"):
+            self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
+        self._browser.pause(0.4)
+        if height > SHORTEST * 2:
+            whole = int(self._browser.run("return document.documentElement.scrollHeight;"))
+            self._size(width, min(height, max(whole, SHORTEST)))
+        wide = self._browser.run("return document.documentElement.scrollWidth;")
+        if wide > width:
+            print(f"{name} is {wide} wide at {width}")
+        self._browser.run("scrollTo(0, 0);")
+        self._browser.pause(0.2)
+        to.write_bytes(base64.b64decode(self._do("Page.captureScreenshot", {"format": "png"})["data"]))
+
+    def _size(self, width: int, height: int) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < PHONE}
+        self._do("Emulation.setDeviceMetricsOverride", metrics)
+
+    def _do(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
+        return self._chrome.execute_cdp_cmd(command, arguments or {})

@@ -1,0 +1,141 @@
+"""A sample store after a week of use: invented projects and sessions, saved through the API."""
+
+import json
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from scripts.screenshots import sample_words as words
+from scripts.screenshots.sample_words import CHECKOUT, PROJECTS, SESSIONS
+from sessions_app.accounts import api_keys
+from sessions_app.accounts.users import create_user
+from sessions_app.core.callers import caller_of_user
+from sessions_app.models import ChatSession, Event, Message, Project
+from sessions_app.models.times import now
+
+OWNER = "ana"
+EVENTS_A_DAY = 24
+
+
+class Store:
+    """Calls the API like ana's frontends and agents."""
+
+    def __init__(self) -> None:
+        self.user: User = create_user(username=OWNER)
+        made = api_keys.create_key(caller=caller_of_user(self.user), name="laptop")
+        self._http = Client(headers={"Authorization": f"Bearer {made.secret}"})
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        content = json.dumps({} if body is None else body)
+        reply = self._http.generic(method, f"/api/v1{path}", content, content_type="application/json", headers=headers)
+        if reply.status_code >= 300:
+            raise RuntimeError(f"{method} {path}: {reply.status_code} {reply.content.decode()}")
+        return reply.json() if reply.content else None
+
+    def session(self, project: str, title: str, messages: list[dict[str, Any]], *, step: str = "") -> str:
+        session_id = str(uuid.uuid4())
+        made = {"project": project, "title": title, "opening_step": step}
+        self.call("PUT", f"/sessions/{session_id}", made, **{"If-None-Match": "*"})
+        self.say(session_id, messages)
+        return session_id
+
+    def say(self, session_id: str, messages: list[dict[str, Any]], *, writer: str = "") -> None:
+        ops = [{"op": "upsert", "id": f"m{number}", **message} for number, message in enumerate(messages, 1)]
+        body = {"epoch": 1, "writer_id": writer or str(uuid.uuid4()), "seq": 1, "ops": ops}
+        self.call("POST", f"/sessions/{session_id}/changes", body)
+
+
+def fill() -> dict[str, str]:
+    """Fills the empty store of this process. Returns the user and the ids that pages need."""
+    store = Store()
+    caller = caller_of_user(store.user)
+    for path, name, _ in PROJECTS:
+        store.call("POST", "/projects", {"path": path, "name": name})
+    api_keys.create_key(caller=caller, name="shop frontend", project_path=PROJECTS[0][0], days=90)
+    api_keys.create_key(caller=caller, name="nightly report", scopes=("read",))
+    for path, title, messages in SESSIONS:
+        store.session(path, title, messages)
+    checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
+    other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
+    store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
+    store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
+    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
+    content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
+    empty = store.session(PROJECTS[-1][0], "", [])
+    _remember(store, Project.objects.get(path=PROJECTS[0][0]))
+    _spread_over_days()
+    project = Project.objects.get(path=PROJECTS[0][0])
+    return {
+        "user": str(store.user.pk),
+        "project": str(project.id),
+        "path": project.path,
+        "session": checkout,
+        "content": content,
+        "empty": empty,
+    }
+
+
+def _remember(store: Store, project: Project) -> None:
+    """A handoff, frozen once; memory, errors and durations of two runs."""
+    base = f"/projects/{project.id}"
+    for kind, items in words.HANDOFF.items():
+        for item in items:
+            store.call("POST", f"{base}/handoff/{kind}", item)
+    store.call("PATCH", f"{base}/handoff", {"summary": "The race is found and tested; the fix waits for a review."})
+    store.call("POST", f"{base}/handoff/freeze")
+    store.call("POST", f"{base}/handoff/risks", {"text": "No alarm yet when a cart is released during checkout."})
+    for (namespace, key), value in words.MEMORY.items():
+        store.call("PUT", f"{base}/memory/{namespace}/{key}", value)
+    for message, kind, stack, times in words.ERRORS:
+        store.call("POST", f"{base}/errors", {"errors": [{"message": message, "kind": kind, "stack": stack}] * times})
+    for half in (slice(0, 2), slice(2, 4)):
+        run = store.call("POST", f"{base}/runs", {"agent": "claude-code"})["run_id"]
+        samples = [
+            {"endpoint": endpoint, "duration_ms": duration}
+            for endpoint, durations in words.DURATIONS.items()
+            for duration in durations[half]
+        ]
+        store.call("POST", f"{base}/performance", {"samples": samples}, **{"Stillhere-Run": run})
+        store.call("POST", f"{base}/runs/{run}/end")
+
+
+def _spread_over_days() -> None:
+    """Spreads the times over the last week."""
+    today = now()
+    Event.objects.exclude(project__path=PROJECTS[0][0]).update(at=today - timedelta(minutes=4))
+    for path, _, days in PROJECTS:
+        project = Project.objects.get(path=path)
+        _invent_events(project, days)
+        sessions = list(ChatSession.objects.filter(project=project).order_by("-created_at"))
+        newest = next((back for back, count in enumerate(reversed(days)) if count), 0)
+        for number, session in enumerate(sessions):
+            at = today - timedelta(days=newest + number * 1.3, minutes=17 * number + 4)
+            ChatSession.objects.filter(pk=session.pk).update(created_at=at - timedelta(hours=2), updated_at=at)
+            for back, message in enumerate(Message.objects.filter(session=session).order_by("-position")):
+                said = at - timedelta(minutes=3 * back)
+                Message.objects.filter(pk=message.pk).update(created_at=said, updated_at=said)
+        Project.objects.filter(pk=project.pk).update(updated_at=today - timedelta(days=newest, minutes=4))
+
+
+def _invent_events(project: Project, days: list[int]) -> None:
+    """Saves of earlier days, numbered before those of today."""
+    sessions = list(ChatSession.objects.filter(project=project).values_list("pk", flat=True))
+    former = [(back, number) for back, count in enumerate(reversed(days)) for number in range(count) if back]
+    shift, today = len(former), now()
+    for event in Event.objects.filter(project=project).order_by("-event_seq"):
+        frame = {**json.loads(event.frame), "event_seq": event.event_seq + shift}
+        Event.objects.filter(pk=event.pk).update(event_seq=event.event_seq + shift, frame=json.dumps(frame))
+    Project.objects.filter(pk=project.pk).update(event_seq=project.event_seq + shift)
+    made = []
+    for seq, (back, number) in enumerate(reversed(former), 1):
+        session = sessions[seq % len(sessions)]
+        at = today - timedelta(days=back, minutes=number * (1440 // EVENTS_A_DAY))
+        by = {"user": OWNER, "key": "laptop"}
+        frame = {"type": "SESSION_SAVED", "event_seq": seq, "session": str(session), "rev": seq, "by": by}
+        made.append(
+            Event(project=project, event_seq=seq, type="SESSION_SAVED", session_id=session, frame=json.dumps(frame), at=at)
+        )
+    Event.objects.bulk_create(made)

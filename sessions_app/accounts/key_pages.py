@@ -1,0 +1,76 @@
+"""Pages for API keys: create (shown once), revoke, undo."""
+
+import uuid
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from sessions_app.accounts.api_keys import NewKey, create_key, restore_key, revoke_key
+from sessions_app.accounts.queries import list_keys
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.toasts import toast_response
+from sessions_app.models.credentials import MOST_DAYS, READ, WRITE
+from sessions_app.projects.queries import list_projects
+
+PROJECTS_OFFERED = 200
+
+
+class KeyForm(forms.Form):
+    """`project`: a path of the caller's, or all."""
+
+    name = forms.CharField(max_length=100, required=False, help_text="What it is for, such as “laptop” or “web shop”.")
+    scopes = forms.MultipleChoiceField(
+        choices=[(READ, "Read"), (WRITE, "Write")], initial=[READ, WRITE], widget=forms.CheckboxSelectMultiple
+    )
+    project = forms.ChoiceField(required=False)
+    days = forms.IntegerField(min_value=1, max_value=MOST_DAYS, required=False, label="Expires after days")
+
+    def __init__(self, paths: list[str], *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        field = cast(forms.ChoiceField, self.fields["project"])
+        field.choices = [("", "All projects"), *((path, path) for path in paths)]
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def keys_page(request: HttpRequest) -> HttpResponse:
+    """A new key is shown only in the response to the form: no URL shows it."""
+    caller = signed_in_caller(request)
+    paths = [project.path for project in list_projects(caller=caller, limit=PROJECTS_OFFERED)]
+    form = KeyForm(paths, request.POST or None)
+    made: NewKey | None = None
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        made = create_key(
+            caller=caller,
+            name=chosen["name"],
+            scopes=tuple(chosen["scopes"]),
+            project_path=chosen["project"] or None,
+            days=chosen["days"],
+        )
+        form = KeyForm(paths)
+    context = {"form": form, "made": made, "keys": list_keys(caller=caller), "base_url": settings.PUBLIC_URL}
+    return render(request, "accounts/keys.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
+    revoke_key(caller=signed_in_caller(request), key_id=key_id)
+    done = "Revoked. Its next request is refused and its sockets are closed."
+    return toast_response(request, done, page=reverse("keys"), undo=reverse("restore_key", args=[key_id]))
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
+    restore_key(caller=signed_in_caller(request), key_id=key_id)
+    return toast_response(request, "The key works again.", page=reverse("keys"))

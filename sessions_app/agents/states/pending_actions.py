@@ -1,0 +1,105 @@
+"""Pending actions: an agent's questions to a person, answered exactly once."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from sessions_app.agents.states.queries import ActionNotFound
+from sessions_app.chats.locking import lock_session
+from sessions_app.core.errors import Conflict, Gone
+from sessions_app.core.redaction import Redacted, redact_text
+from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.stored_json import read_json, stored_object
+from sessions_app.core.storage.sql import rfc3339
+from sessions_app.core.storage.transactions import write
+from sessions_app.events import event_log
+from sessions_app.models import AgentState, Caller, PendingAction
+from sessions_app.models.event import EventType
+from sessions_app.models.times import now
+
+
+class AlreadyResolved(Conflict):
+    code, message = "already_resolved", "This action was already answered. The first answer counts: see details."
+
+
+class Expired(Gone):
+    code, message = "action_expired", "This action has expired. Ask the agent to propose it again."
+
+
+def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
+    """Store the action, in the caller's transaction. An answered action stays answered."""
+    asked = {name: value for name, value in action.items() if name not in {"resolution", "status"}}
+    expires = asked.get("expires_at")
+    row = PendingAction.objects.filter(session_id=session_id, action_id=asked["id"]).first()
+    if row is not None and row.resolution is not None:
+        return {**asked, "resolution": read_json(row.resolution)}
+    row = row or PendingAction(session_id=session_id, action_id=asked["id"])
+    row.content = json_text(asked)
+    row.expires_at = None if expires is None else datetime.fromisoformat(expires)
+    row.save()
+    return asked
+
+
+def ask_there(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
+    """Copy an action from another session; an answer given there counts here too."""
+    asked = ask(session_id=session_id, action=action)
+    if "resolution" in action and "resolution" not in asked:
+        asked["resolution"] = action["resolution"]
+        row = PendingAction.objects.filter(session_id=session_id, action_id=asked["id"])
+        row.update(resolution=json_text(action["resolution"]))
+    return asked
+
+
+def withdraw(*, session_id: uuid.UUID, action: dict[str, Any], moved_to: uuid.UUID) -> None:
+    """Close an open action that was moved; a client that waits for its answer reads where it went."""
+    row = PendingAction.objects.filter(session_id=session_id, action_id=action["id"], resolution=None).first()
+    if row is not None:
+        row.content = json_text({**read_json(row.content), "moved_to": str(moved_to)})
+        row.expires_at = now()
+        row.save(update_fields=["content", "expires_at"])
+
+
+def resolve_action(
+    *, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = ""
+) -> tuple[PendingAction, Redacted]:
+    """Approve or reject. Already answered → 409 with the first answer; expired → 410. Also returns what was redacted."""
+    clean, redacted = redact_text(note)
+
+    def work() -> tuple[PendingAction, Redacted]:
+        session = lock_session(caller=caller, session_id=session_id)
+        row = PendingAction.objects.filter(session_id=session_id, action_id=action_id).first()
+        if row is None:
+            raise ActionNotFound
+        if row.resolution is not None:
+            raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
+        if row.expires_at is not None and row.expires_at <= now():
+            raise Expired(details={"id": action_id, "expires_at": rfc3339(row.expires_at)})
+        resolution = {"decision": decision, **({"note": clean} if clean else {}), "by": caller.username, "at": rfc3339(now())}
+        row.resolution = json_text(resolution)
+        row.save(update_fields=["resolution"])
+        _show(session_id, action_id, resolution)
+        event_log.publish(
+            project_id=session.project_id,
+            type=EventType.PENDING_ACTION_RESOLVED,
+            caller=caller,
+            session_id=session_id,
+            epoch=session.epoch,
+            rev=session.rev,
+            data={"action": action_id, "decision": decision},
+        )
+        return row, redacted
+
+    return write(work)
+
+
+def _show(session_id: uuid.UUID, action_id: str, resolution: dict[str, Any]) -> None:
+    """Shows the answer in the agent's state too, if the action is still in it."""
+    state = AgentState.objects.filter(session_id=session_id, content__isnull=False).first()
+    if state is None or state.content is None:
+        return
+    content = stored_object(state.content)
+    if content.get("pending_action", {}).get("id") != action_id:
+        return
+    content["pending_action"]["resolution"] = resolution
+    state.content, state.rev, state.saved_at = json_text(content), state.rev + 1, now()
+    state.save()

@@ -1,0 +1,42 @@
+"""Possible targets of a transfer: the caller's other sessions, searched by name."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Case, Q, When
+
+from sessions_app.models import AiState, Caller, ChatSession
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    id: uuid.UUID
+    title: str
+    project: str
+    message_count: int
+    updated_at: datetime
+
+    @property
+    def value(self) -> str:
+        """The form value of this target."""
+        return f"session {self.id}"
+
+
+def list_targets(
+    *, caller: Caller, source_id: uuid.UUID, text: str = "", chosen: uuid.UUID | None = None, limit: int = 10
+) -> list[Target]:
+    """The chosen one, then the latest changed; `text` must occur in the session's title or its project's name or path."""
+    named = Q(title__icontains=text) | Q(external_id__icontains=text)
+    placed = Q(project__name__icontains=text) | Q(project__path__icontains=text)
+    rows = ChatSession.objects.visible_to(caller).alive().exclude(id=source_id).filter(named | placed | Q(id=chosen))
+    first = Case(When(id=chosen, then=0), default=1)
+    names = ("id", "title", "project__name", "project__path", "message_count", "updated_at")
+    found = rows.order_by(first, "-updated_at", "id").values_list(*names)[:limit]
+    return [Target(row_id, title, name or path, count, at) for row_id, title, name, path, count, at in found]
+
+
+def ai_names(*, session_id: uuid.UUID, limit: int = 200) -> list[str]:
+    """Names of AIs with a state. The caller must have checked that the session is theirs."""
+    rows = AiState.objects.filter(session_id=session_id, content__isnull=False)
+    return list(rows.order_by("ai_id").values_list("ai_id", flat=True)[:limit])

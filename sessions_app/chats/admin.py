@@ -1,0 +1,60 @@
+"""Sessions and messages in the admin."""
+
+from django.contrib import admin
+from django.template.defaultfilters import filesizeformat
+
+from sessions_app.core.web.read_only_admin import BODIES, ReadOnlyAdmin
+from sessions_app.models import ChatSession, Clearing, ConflictCopy, Message, SaveReceipt
+
+
+@admin.register(ChatSession)
+class ChatSessionAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "project", "opening_step", "message_count", "size", "epoch", "rev", "updated_at", "deleted_at")
+    list_filter = (
+        ("archive_requested_at", admin.EmptyFieldListFilter),
+        ("deleted_at", admin.EmptyFieldListFilter),
+        "opening_step",
+        "updated_at",
+    )
+    list_select_related = ("project",)
+    search_fields = ("title", "external_id", "id", "project__path")
+    date_hierarchy = "updated_at"
+
+    @admin.display(ordering="size_bytes")
+    def size(self, row: ChatSession) -> str:
+        return filesizeformat(row.size_bytes)
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin):
+    list_display = ("message_id", "session", "role", "status", "epoch", "position", "ver", "size_bytes", "removed", "updated_at")
+    list_filter = ("role", "status", "removed", "updated_at")
+    list_select_related = ("session",)
+    search_fields = ("message_id", "session__id", "session__title")
+    deferred = BODIES
+
+
+@admin.register(ConflictCopy)
+class ConflictCopyAdmin(ReadOnlyAdmin):
+    list_display = ("message_id", "session", "role", "reason", "epoch", "created_at", "settled_at")
+    list_filter = ("reason", ("settled_at", admin.EmptyFieldListFilter), "created_at")
+    list_select_related = ("session",)
+    search_fields = ("message_id", "session__id", "session__title")
+    deferred = BODIES
+
+
+@admin.register(Clearing)
+class ClearingAdmin(ReadOnlyAdmin):
+    list_display = ("session", "epoch", "message_count", "size_bytes", "cleared_at", "undone_at", "purged_at")
+    list_filter = ("cleared_at", ("undone_at", admin.EmptyFieldListFilter))
+    list_select_related = ("session",)
+    search_fields = ("session__id", "session__title")
+
+
+@admin.register(SaveReceipt)
+class SaveReceiptAdmin(ReadOnlyAdmin):
+    list_display = ("session", "writer_id", "seq", "status", "created_at")
+    list_filter = ("status", "created_at")
+    list_select_related = ("session",)
+    search_fields = ("writer_id", "session__id")
+    deferred = ("answer",)

@@ -1,0 +1,186 @@
+"""Soft delete (trash), restore and purge of sessions and projects."""
+
+import uuid
+from datetime import datetime
+
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError
+from django.db.models import F, Q
+
+from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
+from sessions_app.chats.locking import lock_project_and_current
+from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
+from sessions_app.core.errors import Conflict, NotFound
+from sessions_app.core.storage.transactions import write
+from sessions_app.events import event_log
+from sessions_app.models import Caller, ChatSession, ConflictCopy, ImportJob, Message, Project, Purge, SaveReceipt
+from sessions_app.models.event import EventType
+from sessions_app.models.times import now
+from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
+
+ERASED_AT_ONCE = 500
+
+
+class PathTaken(Conflict):
+    code, message = "path_taken", "Another project uses this path now. Delete that one first, or transfer its sessions."
+
+
+def delete_session(*, caller: Caller, session_id: uuid.UUID) -> None:
+    """Move a session to the trash: it is no longer resumed, and later saves are refused with 410."""
+
+    def work() -> None:
+        row = get_session(caller=caller, session_id=session_id)
+        project = lock_project_and_current(caller=caller, project_id=row.project_id, also=session_id)
+        at = now()
+        ChatSession.objects.filter(id=session_id).update(deleted_at=at, rev=F("rev") + 1, updated_at=at)
+        _leave_current(project, session_id, at)
+        _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
+
+    write(work)
+
+
+def undelete_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
+    """Restore from the trash. It becomes the current session only if the project has none."""
+
+    def work() -> SessionRow:
+        chat_session = _find_session(caller, session_id)
+        _check_restorable(chat_session.deleted_at, SessionNotFound)
+        project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
+        at = now()
+        ChatSession.objects.filter(id=session_id).update(deleted_at=None, rev=F("rev") + 1, updated_at=at)
+        if project.current_session_id is None and chat_session.archived_at is None:
+            project.current_session_id = session_id
+            project.save(update_fields=["current_session"])
+        _tell(caller, EventType.SESSION_UPDATED, project.id, session_id)
+        return get_session(caller=caller, session_id=session_id)
+
+    return write(work)
+
+
+def title_of(*, caller: Caller, session_id: uuid.UUID) -> str:
+    """The title of one of the caller's sessions, in the trash or not."""
+    return _find_session(caller, session_id).title
+
+
+def purge_session(*, caller: Caller, session_id: uuid.UUID) -> None:
+    """Erase a session at once, with its messages, conflict copies and stored answers; this cannot be undone."""
+
+    def work() -> None:
+        chat_session = _find_session(caller, session_id)
+        project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
+        _leave_current(project, session_id, now())
+        _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
+        erase_sessions([session_id])
+
+    write(work)
+
+
+def delete_project(*, caller: Caller, project_id: uuid.UUID) -> None:
+    """Move a project to the trash with all its sessions; its path is free at once."""
+
+    def work() -> None:
+        project = lock_project_and_current(caller=caller, project_id=project_id)
+        project.deleted_at = project.updated_at = now()
+        project.save(update_fields=["deleted_at", "updated_at"])
+        _tell(caller, EventType.SESSION_DELETED, project.id, None)
+
+    write(work)
+
+
+def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
+    def work() -> Project:
+        project = _find_project(caller, project_id)
+        if project.deleted_at is None:
+            return project
+        _check_restorable(project.deleted_at, ProjectNotFound)
+        if Project.objects.filter(owner_id=caller.user_id, path=project.path, deleted_at=None).exists():
+            raise PathTaken
+        project.deleted_at, project.updated_at = None, now()
+        try:
+            project.save(update_fields=["deleted_at", "updated_at"])
+        except IntegrityError:  # Created at this moment.
+            raise PathTaken from None
+        return get_project(caller=caller, project_id=project_id)
+
+    return write(work)
+
+
+def purge_project(*, caller: Caller, project_id: uuid.UUID) -> None:
+    """Erase the project and everything in it."""
+
+    write(lambda: erase_project(_find_project(caller, project_id)))
+
+
+def delete_account(*, user_id: int) -> None:
+    """Erase the account and everything that it owns, permanently."""
+
+    def work() -> None:
+        imports = ImportJob.objects.filter(user_id=user_id).values("id")
+        for project in Project.objects.filter(Q(owner_id=user_id) | Q(owner=None, import_id__in=imports)):
+            erase_project(project)
+        get_user_model().objects.filter(pk=user_id).delete()
+
+    write(work)
+
+
+def erase_sessions(session_ids: list[uuid.UUID]) -> None:
+    """Delete table by table without reading the rows: a session can have a hundred thousand messages."""
+    for start in range(0, len(session_ids), ERASED_AT_ONCE):
+        some = session_ids[start : start + ERASED_AT_ONCE]
+        Project.objects.filter(current_session__in=some).update(current_session=None)
+        for model in (Message, ConflictCopy, SaveReceipt):
+            rows = model._default_manager.filter(session__in=some)
+            rows._raw_delete(rows.db)
+        ChatSession.objects.filter(id__in=some).delete()
+
+
+def erase_project(project: Project) -> None:
+    """Erase a project with everything in it, inside the caller's transaction."""
+    project_id = project.id
+    erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
+    # The database lets frozen handoffs be deleted only while this row exists.
+    Purge.objects.create(project_id=project_id)
+    project.delete()
+    Purge.objects.filter(project_id=project_id).delete()
+
+
+def _leave_current(project: Project, session_id: uuid.UUID, at: datetime) -> None:
+    if project.current_session_id == session_id:
+        project.current_session_id = None
+    project.updated_at = at
+    project.save(update_fields=["current_session", "updated_at"])
+
+
+def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
+    """One of the caller's sessions, in the trash or not; in a project that is in the trash → 410, which names it."""
+    found = ChatSession.objects.visible_to(caller).select_related("project").filter(id=session_id).first()
+    if found is None:
+        raise SessionNotFound
+    if found.project.deleted_at is not None:
+        raise ProjectDeleted(details={"project_id": str(found.project_id)})
+    return found
+
+
+def _find_project(caller: Caller, project_id: uuid.UUID) -> Project:
+    found = Project.objects.visible_to(caller).filter(id=project_id).first()
+    if found is None:
+        raise ProjectNotFound
+    return found
+
+
+def _check_restorable(deleted_at: datetime | None, gone: type[NotFound]) -> None:
+    """Refuse to restore expired rows: pruning may have begun, and the result would be incomplete."""
+    if deleted_at is not None and deleted_at < now() - RESTORABLE_FOR:
+        raise gone
+
+
+def _tell(caller: Caller, kind: EventType, project_id: uuid.UUID, session_id: uuid.UUID | None) -> None:
+    event_log.publish(project_id=project_id, type=kind, caller=caller, session_id=session_id)
+
+
+def drop_staged(project_ids: list[uuid.UUID]) -> None:
+    """Delete projects in which forks were staged; nothing refers to them any more."""
+    rows = Project.objects.filter(pk__in=project_ids, owner=None, import_id=None, sessions=None)
+    for pk in list(rows.values_list("pk", flat=True)):
+        staged = Project.objects.filter(pk=pk)
+        staged._raw_delete(staged.db)

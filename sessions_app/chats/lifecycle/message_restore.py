@@ -1,0 +1,116 @@
+"""Restores removed messages of any epoch into the current one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import batched
+
+from django.db.models import Count, Max, QuerySet, Sum
+
+from sessions_app.chats.locking import LockedSession
+from sessions_app.models import Clearing, Message
+from sessions_app.models.live import Live
+from sessions_app.models.message import MESSAGE_ID_LENGTH, Removal
+
+# Ids in one statement.
+AT_ONCE = 500
+# Temporary epoch of a row between two updates.
+_NO_EPOCH = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredMessages:
+    """How many were restored, and which of them under another id: `{from, to}`."""
+
+    count: int
+    renamed: list[dict[str, str]]
+
+
+def restore_messages(session: LockedSession, messages: QuerySet[Message], at: datetime, came_from: int = 0) -> RestoredMessages:
+    """Make messages live again in the current epoch under `session.rev`, without a writer; a taken id is replaced by a new one.
+
+    Positions stay: they grow through all epochs, so older messages sort before newer ones without renumbering.
+    `messages`: rows of this session, none of them live; they are not read, so a long chat is restored at once. Changes the
+    session's counters, but does not store them.
+    """
+    found = messages.aggregate(count=Count("pk"), size_bytes=Sum("size_bytes"))
+    present = Message.objects.filter(session_id=session.id, epoch=session.live.epoch)
+    taken = _in_both(messages.exclude(epoch=session.live.epoch), present)
+    renamed = _make_way(session, messages, taken, at, came_from)
+    messages.update(epoch=session.live.epoch, rev=session.rev, removed=Removal.NONE, writer_id=None, writer_seq=0, updated_at=at)
+    session.message_count += found["count"]
+    session.size_bytes += found["size_bytes"] or 0
+    return RestoredMessages(found["count"], renamed)
+
+
+def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> RestoredMessages:
+    """Restore all cleared messages, with the result of `restore_messages`; here the session continues under the cleared epoch.
+
+    So no cleared message is written, however many there are: the messages written since move. Only if those are more, the
+    cleared ones move. Changes the session's counters, but does not store them.
+    """
+    filed = Message.objects.filter(session_id=session.id, epoch=clearing.messages_epoch)
+    since = Message.objects.filter(session_id=session.id, epoch=session.live.epoch)
+    if since.count() > clearing.message_count:
+        return restore_messages(session, filed.filter(removed=Removal.NONE), at, clearing.epoch)
+    left, here = session.live.epoch, clearing.messages_epoch
+    live = filed.filter(removed=Removal.NONE)
+    count, size_bytes = _size(live, clearing)
+    taken = _in_both(since, filed)
+    renamed = _make_way(session, live, taken, at, clearing.epoch)
+    # A message removed before the clear whose id was used again since yields to the later row.
+    aside = [pk for some in batched(taken, AT_ONCE) for pk in filed.filter(message_id__in=some).values_list("pk", flat=True)]
+    _file(aside, _NO_EPOCH)
+    revived_to = filed.aggregate(last=Max("position"))["last"] or 0
+    # As reported until now. Messages among the restored positions count as restored too: reporting them again is harmless.
+    was = session.live
+    since.filter(position__lte=was.revived_to, rev__lt=was.revived_rev).update(rev=was.revived_rev, writer_id=None, writer_seq=0)
+    since.update(epoch=here)
+    _file(aside, left)
+    session.live = Live(here, session.rev, revived_to)
+    session.message_count += count
+    session.size_bytes += size_bytes
+    return RestoredMessages(count, renamed)
+
+
+def _size(live: QuerySet[Message], clearing: Clearing) -> tuple[int, int]:
+    """Number of messages and their bytes: those of the clearing, unless some were restored one by one."""
+    if live.count() == clearing.message_count:
+        return clearing.message_count, clearing.size_bytes
+    found = live.aggregate(count=Count("pk"), size_bytes=Sum("size_bytes"))
+    return found["count"], found["size_bytes"] or 0
+
+
+def _file(pks: list[int], epoch: int) -> None:
+    for some in batched(pks, AT_ONCE):
+        Message.objects.filter(pk__in=some).update(epoch=epoch)
+
+
+def _in_both(fewer: QuerySet[Message], more: QuerySet[Message]) -> list[str]:
+    """Ids in both, looked up one by one: with outdated statistics the database would compare all with all."""
+    ids = list(fewer.values_list("message_id", flat=True))
+    found = (more.filter(message_id__in=some).values_list("message_id", flat=True) for some in batched(ids, AT_ONCE))
+    return [message_id for some in found for message_id in some]
+
+
+def _make_way(
+    session: LockedSession, messages: QuerySet[Message], taken: list[str], at: datetime, came_from: int
+) -> list[dict[str, str]]:
+    """New ids for messages whose id is taken by now. `came_from`: their epoch as clients know it; 0: the stored epoch."""
+    renamed, fields = [], ("position", "pk", "message_id", "epoch")
+    clashing = [row for some in batched(taken, AT_ONCE) for row in messages.filter(message_id__in=some).values_list(*fields)]
+    for _, pk, message_id, epoch in sorted(clashing):
+        fresh = free_id(session, message_id, epoch, came_from or epoch)
+        nobodys = {"writer_id": None, "writer_seq": 0, "rev": session.rev, "updated_at": at}
+        Message.objects.filter(pk=pk).update(message_id=fresh, **nobodys)
+        renamed.append({"from": message_id, "to": fresh})
+    return renamed
+
+
+def free_id(session: LockedSession, message_id: str, epoch: int, came_from: int) -> str:
+    """The id itself if it is free in the current epoch and under `epoch`, else with its epoch and a counter appended."""
+    for number in range(10_000):
+        ending = ("", f"~{came_from}")[number] if number < 2 else f"~{came_from}.{number}"
+        fresh = message_id[: MESSAGE_ID_LENGTH - len(ending)] + ending
+        if not Message.objects.filter(session_id=session.id, epoch__in={session.live.epoch, epoch}, message_id=fresh).exists():
+            return fresh
+    raise AssertionError("ten thousand messages cannot share one id")

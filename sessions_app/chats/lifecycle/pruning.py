@@ -1,0 +1,206 @@
+"""Prunes expired data: searched without a lock, erased in batches so small that saves continue.
+
+A message removed from the current epoch loses its content, never its row (tombstone): a late save must still find it removed.
+"""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import accumulate
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from sessions_app.chats.lifecycle.deletion import drop_staged, erase_project, erase_sessions
+from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
+from sessions_app.core.extension import extensions
+from sessions_app.core.storage.sql import fetch_row, on_postgresql
+from sessions_app.core.storage.transactions import write
+from sessions_app.models import (
+    ChatSession,
+    Clearing,
+    ConflictCopy,
+    Event,
+    FlushToken,
+    ImportJob,
+    Login,
+    Message,
+    Project,
+    SaveReceipt,
+)
+from sessions_app.models.credentials import SignInLink, SocketTicket
+from sessions_app.models.event import KEPT_FOR as EVENTS_KEPT_FOR
+from sessions_app.models.times import now
+
+RECEIPTS_FOR = timedelta(hours=24)
+# Work that has stopped for this long will not resume.
+FORKS_TAKE = timedelta(hours=1)
+# Maximum rows of one kind in one transaction.
+AT_ONCE = 100
+_LOCK = 0x5711
+# Maximum bytes of large rows in one transaction: erasing means overwriting.
+BYTES_AT_ONCE = 2_000_000
+_FILED = Coalesce("filed_under", "epoch")
+_EMPTY = Q(text="", parts=None, metadata=None, raw=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Expired rows. `size`: the field with a row's bytes, where rows can be large."""
+
+    rows: QuerySet[Any]
+    size: str = ""
+
+
+def prune() -> dict[str, int]:
+    """Prune everything that is due, batch by batch; returns the count of each kind."""
+    total: dict[str, int] = {}
+    while any((some := prune_some()).values()):
+        for kind, count in some.items():
+            total[kind] = total.get(kind, 0) + count
+    return total or some
+
+
+def prune_some() -> dict[str, int]:
+    """Prune one batch of each kind. Zeros: nothing is due, or another process is pruning."""
+    counts = {kind: _erase(Due(rows)) for kind, rows in _due_rows().items()}
+    others = {kind: _erase(due) for extension in extensions() for kind, due in extension.due_rows().items()}
+    counts |= others
+    counts["removed messages"] = _empty_some()
+    counts["clearings"] = _end_clearings()
+    counts["sessions"] = _erase_sessions()
+    counts["broken forks"] += _erase_broken_forks()
+    # Erasing a project deletes all rows of other apps in one transaction: first let them be pruned in batches.
+    counts["projects"] = 0 if any(others.values()) else _erase_projects()
+    return counts
+
+
+def _due_rows() -> dict[str, QuerySet[Any]]:
+    """What is deleted row by row. Contents of expired trash and of cleared epochs are deleted before their parents."""
+    at = now()
+    kept_since = at - RESTORABLE_FOR
+    cleared = Clearing.objects.alias(filed_as=_FILED).filter(
+        filed_as=OuterRef("epoch"), session=OuterRef("session"), cleared_at__lt=kept_since, purged_at=None, undone_at=None
+    )
+    return {
+        "cleared messages": Message.objects.filter(Exists(cleared)).exclude(epoch=F("session__epoch")),
+        "deleted messages": Message.objects.filter(session__in=_expired_sessions()),
+        "broken forks": Message.objects.filter(session__in=_broken_forks()),
+        "conflict copies": ConflictCopy.objects.filter(created_at__lt=kept_since),
+        "receipts": SaveReceipt.objects.filter(created_at__lt=at - RECEIPTS_FOR),
+        "events": Event.objects.filter(at__lt=at - EVENTS_KEPT_FOR),
+        "sign-in links": SignInLink.objects.filter(expires_at__lt=at),
+        "socket tickets": SocketTicket.objects.filter(expires_at__lt=at),
+        "flush tokens": FlushToken.objects.filter(expires_at__lt=at),
+        "logins": Login.objects.filter(expire_date__lt=at),
+        "imports": ImportJob.objects.filter(finished_at__lt=kept_since),
+    }
+
+
+def _erase(due: Due) -> int:
+    """Delete a batch. The delete checks the condition again: a row that was restored meanwhile stays."""
+    found = _some(due)
+    return _alone(lambda: due.rows.filter(pk__in=found).delete()[0]) if found else 0
+
+
+def _some(due: Due) -> list[Any]:
+    """Ids of a batch: at least one, if there is one."""
+    if not due.size:
+        return list(due.rows.values_list("pk", flat=True)[:AT_ONCE])
+    sizes = due.rows.values_list("pk", due.size)[:AT_ONCE]
+    return [
+        pk
+        for (pk, _), before in zip(sizes, accumulate((size for _, size in sizes), initial=0), strict=False)
+        if before < BYTES_AT_ONCE
+    ]
+
+
+def _empty_some() -> int:
+    """Erase the content of messages removed from the current epoch; the row stays as a tombstone."""
+    due = Message.objects.exclude(removed="").filter(updated_at__lt=now() - RESTORABLE_FOR).exclude(_EMPTY)
+    found = list(due.values_list("pk", flat=True)[:AT_ONCE])
+    nothing: dict[str, Any] = {"text": "", "parts": None, "metadata": None, "raw": None, "flagged": None, "size_bytes": 0}
+    return _alone(lambda: due.filter(pk__in=found).update(**nothing)) if found else 0
+
+
+def _end_clearings() -> int:
+    """Mark cleared epochs whose messages are all gone as purged: they can no longer be restored."""
+    left = Message.objects.filter(session=OuterRef("session"), epoch=OuterRef("filed_as"))
+    due = Clearing.objects.alias(filed_as=_FILED).filter(~Exists(left), cleared_at__lt=now() - RESTORABLE_FOR, purged_at=None)
+    found = list(due.values_list("pk", flat=True)[:AT_ONCE])
+    return _alone(lambda: due.filter(pk__in=found).update(purged_at=now())) if found else 0
+
+
+def _expired_sessions() -> QuerySet[ChatSession]:
+    kept_since = now() - RESTORABLE_FOR
+    expired = Q(deleted_at__lt=kept_since) | Q(project__deleted_at__lt=kept_since)
+    # The import itself erases what it has staged.
+    return ChatSession.objects.filter(expired, project__owner__isnull=False)
+
+
+def _broken_forks() -> QuerySet[ChatSession]:
+    """Forks that were staged and then abandoned."""
+    return ChatSession.objects.filter(project__owner=None, project__import_id=None, updated_at__lt=now() - FORKS_TAKE)
+
+
+def _erase_broken_forks() -> int:
+    """Erase abandoned forks whose messages are gone, each with the project that it was staged in."""
+    empty = _broken_forks().exclude(Exists(Message.objects.filter(session=OuterRef("pk"))))
+    found = list(empty.values_list("pk", "project_id")[:AT_ONCE])
+
+    def erase() -> int:
+        erase_sessions([pk for pk, _ in found])
+        drop_staged([project_id for _, project_id in found])
+        return len(found)
+
+    return _alone(erase) if found else 0
+
+
+def _erase_sessions() -> int:
+    """Erase expired sessions in the trash whose messages are gone."""
+    empty = _expired_sessions().exclude(Exists(Message.objects.filter(session=OuterRef("pk"))))
+    sessions = list(empty.values_list("pk", flat=True)[:AT_ONCE])
+
+    def erase() -> int:
+        erase_sessions(sessions)
+        return len(sessions)
+
+    return _alone(erase) if sessions else 0
+
+
+def expired_projects() -> list[uuid.UUID]:
+    """Some expired projects in the trash: other apps may prune their rows of these."""
+    return list(Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def _erase_projects() -> int:
+    projects = Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, sessions=None, owner__isnull=False)
+    found = list(projects.values_list("pk", flat=True)[:AT_ONCE])
+
+    def erase() -> int:
+        chosen = list(projects.filter(pk__in=found))
+        for project in chosen:
+            erase_project(project)
+        return len(chosen)
+
+    return _alone(erase) if found else 0
+
+
+def _alone(work: Any) -> int:
+    """Run in one transaction, and on PostgreSQL in one process at a time."""
+
+    def guarded() -> int:
+        if on_postgresql():
+            [locked] = fetch_row("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+            if not locked:
+                return 0
+        return int(work())
+
+    return write(guarded)
+
+
+def counted(counts: dict[str, int]) -> Iterator[str]:
+    """Text for display: `12 receipts`."""
+    return (f"{count} {kind}" for kind, count in counts.items() if count)

@@ -1,0 +1,89 @@
+"""Removed messages that can still be restored, and open conflict copies."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db.models import Q, QuerySet
+
+from sessions_app.core.storage.sql import rfc3339
+from sessions_app.models import Clearing, ConflictCopy, Message
+from sessions_app.models.times import now
+
+RESTORABLE_FOR = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedPage:
+    items: list[dict[str, Any]]
+    next: str | None
+
+
+def restorable(*, session_id: uuid.UUID, epoch: int) -> QuerySet[Message]:
+    """Removed messages with content; the tombstone of an unknown id has none."""
+    out = ~Q(removed="") | ~Q(epoch=epoch)
+    empty = Q(text="", parts=None, metadata=None, raw=None)
+    return Message.objects.filter(out, session_id=session_id).exclude(empty)
+
+
+def list_removed(*, session_id: uuid.UUID, epoch: int, before: int | None, limit: int) -> RemovedPage:
+    """Newest first, in the order in which they were written."""
+    rows = restorable(session_id=session_id, epoch=epoch).filter(updated_at__gte=now() - RESTORABLE_FOR)
+    clearings = Clearing.objects.filter(session_id=session_id, undone_at=None)
+    cleared = {clearing.messages_epoch: clearing.cleared_at for clearing in clearings}
+    rows = rows | restorable(session_id=session_id, epoch=epoch).filter(epoch__in=[e for e, at in cleared.items() if _recent(at)])
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.order_by("-pk")[: limit + 1])
+    following = str(found[limit - 1].pk) if len(found) > limit else None
+    return RemovedPage([_shape(message, cleared) for message in found[:limit]], following)
+
+
+def list_conflicts(*, session_id: uuid.UUID, after: tuple[datetime, uuid.UUID] | None, limit: int) -> list[ConflictCopy]:
+    """Up to `limit + 1` open copies, oldest first."""
+    copies = ConflictCopy.objects.filter(session_id=session_id, settled_at=None)
+    if after is not None:
+        at, copy_id = after
+        copies = copies.filter(Q(created_at__gt=at) | Q(created_at=at, id__gt=copy_id))
+    return list(copies.order_by("created_at", "id")[: limit + 1])
+
+
+def _recent(at: datetime) -> bool:
+    return at >= now() - RESTORABLE_FOR
+
+
+def _shape(message: Message, cleared: dict[int, datetime]) -> dict[str, Any]:
+    removed_at = cleared.get(message.epoch, message.updated_at) if not message.removed else message.updated_at
+    return {
+        **_content(message),
+        "epoch": message.epoch,
+        "position": message.position,
+        "reason": message.removed or "cleared",
+        "removed_at": rfc3339(removed_at),
+    }
+
+
+def conflict_json(copy: ConflictCopy) -> dict[str, Any]:
+    return {
+        "copy_id": str(copy.id),
+        **_content(copy),
+        "epoch": copy.epoch,
+        "reason": copy.reason,
+        "writer_id": copy.writer_id,
+        "created_at": rfc3339(copy.created_at),
+    }
+
+
+def _content(row: Message | ConflictCopy) -> dict[str, Any]:
+    """Content as shown for a message: absent fields stay absent."""
+    parts = [{"type": "text", "text": row.text}] if row.parts is None else orjson.Fragment(row.parts)
+    shape: dict[str, Any] = {"id": row.message_id, "role": row.role, "text": row.text, "parts": parts, "status": row.status}
+    for name in ("metadata", "raw", "flagged"):
+        if (stored := getattr(row, name)) is not None:
+            shape[name] = orjson.Fragment(stored)
+    for name in ("format", "parent_id"):
+        if (value := getattr(row, name)) is not None:
+            shape[name] = value
+    return shape

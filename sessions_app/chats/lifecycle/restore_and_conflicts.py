@@ -1,0 +1,127 @@
+"""Restoring one removed message, and settling conflict copies."""
+
+import uuid
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from sessions_app.chats.lifecycle.message_restore import free_id, restore_messages
+from sessions_app.chats.lifecycle.removed_queries import restorable
+from sessions_app.chats.locking import LockedSession, lock_session
+from sessions_app.chats.saving.conflict_copies import content_of
+from sessions_app.chats.saving.message_input import Content
+from sessions_app.chats.session_cap import drop_oldest, refuse_where_full
+from sessions_app.core.errors import NotFound
+from sessions_app.core.storage.transactions import write
+from sessions_app.events import event_log
+from sessions_app.models import Caller, ConflictCopy, Message
+from sessions_app.models.event import EventType
+from sessions_app.models.times import now
+
+
+class RemovedNotFound(NotFound):
+    kind = "message"
+    message = "No message with this id was removed from this session in the last 30 days. List the removed messages."
+
+
+class ConflictNotFound(NotFound):
+    kind = "conflict"
+    message = "This session has no open conflict with this id; it may be settled by now. List its conflicts."
+
+
+class Keep(StrEnum):
+    """Which side of a conflict to keep: the stored message, the copy, or both."""
+
+    THEIRS = "theirs"
+    OURS = "ours"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    epoch: int
+    prev_rev: int
+    rev: int
+    message_id: str
+    renamed: list[dict[str, str]]
+
+
+def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, epoch: int | None = None) -> Restored:
+    """Restore one message at its position. If several have this id: the newest, or the one of `epoch`.
+
+    Raises RemovedNotFound, and SessionFull at the hard cap.
+    """
+
+    def work() -> Restored:
+        session = lock_session(caller=caller, session_id=session_id)
+        found = restorable(session_id=session_id, epoch=session.live.epoch).filter(message_id=message_id)
+        message = (found if epoch is None else found.filter(epoch=epoch)).order_by("-pk").first()
+        if message is None:
+            raise RemovedNotFound
+        refuse_where_full(session)
+        prev_rev, session.rev = session.rev, session.rev + 1
+        revived = restore_messages(session, Message.objects.filter(pk=message.pk), now())
+        session.write()
+        _tell(caller, session)
+        id_now = revived.renamed[0]["to"] if revived.renamed else message_id
+        return Restored(session.epoch, prev_rev, session.rev, id_now, revived.renamed)
+
+    return write(work)
+
+
+def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID, keep: Keep) -> Restored:
+    """Settle a conflict. `ours` replaces the message by the copy, `both` adds the copy as a new message at the end."""
+
+    def work() -> Restored:
+        session = lock_session(caller=caller, session_id=session_id)
+        copy = ConflictCopy.objects.filter(id=copy_id, session_id=session_id, settled_at=None).first()
+        if copy is None:
+            raise ConflictNotFound
+        prev_rev, message_id = session.rev, copy.message_id
+        copy.settled_at = now()
+        copy.save(update_fields=["settled_at"])
+        if keep is not Keep.THEIRS:
+            session.rev += 1
+            message_id = _put(session, copy, replace=keep is Keep.OURS)
+            drop_oldest(session)
+        session.write()
+        _tell(caller, session)
+        return Restored(session.epoch, prev_rev, session.rev, message_id, [])
+
+    return write(work)
+
+
+def _put(session: LockedSession, copy: ConflictCopy, *, replace: bool) -> str:
+    content = content_of(copy)
+    standing = Message.objects.filter(
+        session_id=session.id, epoch=session.live.epoch, message_id=copy.message_id, removed=""
+    ).first()
+    if replace and standing is not None:
+        session.size_bytes += content.size_bytes - standing.size_bytes
+        _fill(standing, session, content)
+        standing.ver += 1
+        standing.save()
+        return standing.message_id
+    message_id = free_id(session, copy.message_id, session.live.epoch, session.epoch)
+    session.last_position += 1
+    session.message_count += 1
+    session.size_bytes += content.size_bytes
+    added = Message(session_id=session.id, epoch=session.live.epoch, message_id=message_id, position=session.last_position)
+    _fill(added, session, content)
+    added.created_at = added.updated_at
+    added.save(force_insert=True)
+    return message_id
+
+
+def _fill(message: Message, session: LockedSession, content: Content) -> None:
+    values: dict[str, Any] = {field.name: getattr(content, field.name) for field in fields(content)}
+    values |= {"rev": session.rev, "writer_id": None, "writer_seq": 0, "size_bytes": content.size_bytes, "updated_at": now()}
+    for name, value in values.items():
+        setattr(message, name, value)
+
+
+def _tell(caller: Caller, session: LockedSession) -> None:
+    kind = EventType.SESSION_UPDATED
+    event_log.publish(
+        project_id=session.project_id, type=kind, caller=caller, session_id=session.id, epoch=session.epoch, rev=session.rev
+    )

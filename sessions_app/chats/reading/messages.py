@@ -1,0 +1,209 @@
+"""Reading messages. Hand-written SQL and plain tuples on purpose: these reads are the product's hot path.
+
+A session's live window is its newest messages, at most `WINDOW_MESSAGES` of them and `WINDOW_BYTES` together (always
+at least the newest one). Every read is by index and bounded, so it costs the same in a long session as in a short one.
+"""
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import DatabaseError
+
+from sessions_app.core.serialization.stored_json import quick_json
+from sessions_app.core.storage.sql import (
+    as_rfc3339,
+    db_uuid,
+    fetch_row,
+    fetch_rows,
+    fresh_cursor,
+    on_postgresql,
+    raw_time_sql,
+    rfc3339,
+)
+from sessions_app.models.live import Live
+from sessions_app.models.message import STREAMING_SECONDS, Role, Status
+from sessions_app.models.times import now
+
+ROLES, STATUSES = frozenset(Role.values), frozenset(Status.values)
+STREAMING, INTERRUPTED = Status.STREAMING.value, Status.INTERRUPTED.value
+_REV = "CASE WHEN position <= %s AND rev < %s THEN %s ELSE rev END AS rev"
+_COLUMNS = "message_id, role, text, status, ver, rev, position"
+_EXTRAS = "parts, metadata, raw, format, parent_id, flagged, size_bytes"
+_EXTRA_NAMES = _EXTRAS.split(", ")[:-1]
+_ROW = f"{_COLUMNS}, created, updated, {_EXTRAS}"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages oldest first, as JSON ready to send, and the damaged rows that were skipped."""
+
+    items: list[dict[str, Any]]
+    skipped: list[dict[str, str]]
+    more: bool
+
+    @property
+    def streaming(self) -> bool:
+        """True if one of them is still streaming."""
+        return any(item["status"] == STREAMING for item in self.items)
+
+
+def _select(where: str, order: str) -> str:
+    # In a condition, `rev` is the stored one: a table's columns come before those of a SELECT.
+    columns = _COLUMNS.replace("rev", _REV)
+    created, updated = raw_time_sql("created_at"), raw_time_sql("updated_at")
+    return (
+        f"SELECT {columns}, {created} AS created, {updated} AS updated, {_EXTRAS} FROM sessions_app_message "  # noqa: S608 - constants only
+        f"WHERE session_id = %s AND epoch = %s AND {where} ORDER BY {order} LIMIT %s"
+    )
+
+
+def live_window(*, session_id: uuid.UUID, live: Live) -> Page:
+    """The newest messages, within the window's count and size."""
+    limit = settings.WINDOW_MESSAGES
+    rows = _rows(_select("removed = ''", "position DESC"), [*_of(session_id, live), limit + 1])
+    kept = _within_bytes(rows[:limit])
+    return _page(kept[::-1], more=len(rows) > len(kept))
+
+
+def page_before(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
+    """The `limit` messages before a position."""
+    sql = _select("removed = '' AND position < %s", "position DESC")
+    rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
+    return _page(rows[:limit][::-1], more=len(rows) > limit)
+
+
+def page_after(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
+    """The `limit` messages after a position (0: from the first one)."""
+    sql = _select("removed = '' AND position > %s", "position")
+    rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
+    return _page(rows[:limit], more=len(rows) > limit)
+
+
+def changed_since(*, session_id: uuid.UUID, live: Live, rev: int, limit: int) -> tuple[Page, list[str], int | None]:
+    """Changes after `rev`: live messages, removed ids, and the rev to continue from if there is more.
+
+    A page never ends inside one rev, so that continuing from its last rev misses nothing; one save changes at most a
+    few hundred messages, so a page may exceed `limit` by that.
+    """
+    last = _last_rev_of_page(session_id, live, rev, limit)
+    condition, bounds = ("rev > %s", [rev]) if last is None else ("rev > %s AND rev <= %s", [rev, last])
+    since = f"({condition} OR position <= %s)" if rev < live.revived_rev else condition
+    revived_to = [live.revived_to] if rev < live.revived_rev else []
+    rows = _rows(_select(f"removed = '' AND {since}", "position"), [*_of(session_id, live), *bounds, *revived_to, 1_000_000])
+    gone = f"SELECT message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND removed <> '' AND {condition}"  # noqa: S608
+    gone_rows = fetch_rows(f"{gone} ORDER BY position, message_id", [db_uuid(session_id), live.epoch, *bounds])
+    removed = [message_id for (message_id,) in gone_rows]
+    return _page(rows, more=last is not None), removed, last
+
+
+def position_of(*, session_id: uuid.UUID, live: Live, message_id: str) -> int | None:
+    """A message's position, removed or not; None if there is no such message."""
+    sql = "SELECT position FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND message_id = %s"
+    row = fetch_row(sql, [db_uuid(session_id), live.epoch, message_id])
+    return None if row is None else int(row[0])
+
+
+def _of(session_id: uuid.UUID, live: Live) -> list[Any]:
+    """The first parameters of a `_select`."""
+    return [live.revived_to, live.revived_rev, live.revived_rev, db_uuid(session_id), live.epoch]
+
+
+def _last_rev_of_page(session_id: uuid.UUID, live: Live, rev: int, limit: int) -> int | None:
+    """The rev of the `limit`th change after `rev`, or None if all fit (or all the rest has that one rev).
+
+    Also None if an undo is among the changes: all messages that it restored count as one rev.
+    """
+    if rev < live.revived_rev:
+        return None
+    sql = "SELECT rev FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND rev > %s ORDER BY rev LIMIT %s"
+    revs = [found for (found,) in fetch_rows(sql, [db_uuid(session_id), live.epoch, rev, limit + 1])]
+    return int(revs[limit - 1]) if len(revs) > limit else None
+
+
+def _rows(sql: str, parameters: list[Any]) -> list[Any]:
+    """Every row of `sql`. On SQLite as one value: its driver releases the GIL at every row, and a window has hundreds,
+    so eight concurrent readers would spend more time switching threads than reading."""
+    with fresh_cursor() as cursor:
+        if not on_postgresql():
+            try:
+                cursor.execute(f"SELECT json_group_array(json_array({_ROW})) FROM ({sql})", parameters)  # noqa: S608
+                rows: list[Any] = orjson.loads(cursor.fetchone()[0])
+                return rows
+            except (DatabaseError, ValueError):
+                pass  # A damaged value is not JSON; row by row, the other rows can still be read.
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
+
+
+def _within_bytes(rows: list[Any]) -> list[Any]:
+    """The newest rows that fit the window's bytes, at least one."""
+    room = settings.WINDOW_BYTES
+    for number, row in enumerate(rows):
+        room -= row[-1]
+        if room < 0 and number:
+            return rows[:number]
+    return rows
+
+
+def _page(rows: list[Any], *, more: bool) -> Page:
+    """Validate every row on every read (the database may be damaged) and format the valid ones."""
+    written_since = _streaming_since()
+    page = Page([], [], more)
+    for row in rows:
+        message_id, role, text, status, ver, rev, position, created, updated, *extras, _ = row
+        item = {
+            "id": message_id,
+            "role": role,
+            "text": text,
+            "parts": [{"type": "text", "text": text}],
+            "status": status,
+            "ver": ver,
+            "rev": rev,
+            "created_at": as_rfc3339(created),
+            "updated_at": as_rfc3339(updated),
+            "position": position,
+        }
+        sound = role in ROLES and status in STATUSES and message_id and isinstance(text, str)
+        if any(extra is not None for extra in extras):
+            sound = sound and _put_extras(item, extras)
+        if status == STREAMING and item["updated_at"] < written_since:
+            item["status"] = INTERRUPTED
+        if sound:
+            page.items.append(item)
+        else:
+            page.skipped.append({"id": str(message_id), "reason": "damaged"})
+    return page
+
+
+def shown_status(status: str, updated_at: str) -> str:
+    """A streaming message without a write for a minute reads as interrupted."""
+    return INTERRUPTED if status == STREAMING and updated_at < _streaming_since() else status
+
+
+def _streaming_since() -> str:
+    return rfc3339(now() - timedelta(seconds=STREAMING_SECONDS))
+
+
+def _put_extras(item: dict[str, Any], extras: list[str | None]) -> bool:
+    """Add the optional fields; False if one is damaged.
+
+    Stored JSON is returned as the exact text that was sent; it is parsed only to check that it still is JSON.
+    """
+    for name, stored in zip(_EXTRA_NAMES, extras, strict=True):
+        if stored is None:
+            continue
+        if name in {"format", "parent_id"}:
+            item[name] = stored
+            continue
+        try:
+            value = quick_json(stored)
+        except (ValueError, RecursionError):
+            return False
+        if name == "parts" and not (isinstance(value, list) and all(isinstance(part, dict) for part in value)):
+            return False
+        item[name] = orjson.Fragment(stored)
+    return True

@@ -1,0 +1,39 @@
+"""Previews for lists of sessions: the beginning of the last message; and the trash."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Substr
+
+from sessions_app.models import Caller, ChatSession, Message
+from sessions_app.models.message import STREAMING_SECONDS, Status
+from sessions_app.models.times import now
+
+LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """A session's newest live message: its first words, and whether it is streaming."""
+
+    words: str = ""
+    live: bool = False
+
+
+def last_words(*, session_ids: list[uuid.UUID]) -> dict[uuid.UUID, Last]:
+    """Last messages by session. The ids must be the caller's own."""
+    live = Message.objects.filter(session=OuterRef("pk"), epoch=OuterRef("epoch"), removed="")
+    newest = Subquery(live.order_by("-position").values("pk")[:1])
+    sessions = ChatSession.objects.filter(id__in=session_ids).annotate(newest=newest).order_by()
+    rows = Message.objects.filter(pk__in=[pk for pk in sessions.values_list("newest", flat=True) if pk is not None])
+    since = now() - timedelta(seconds=STREAMING_SECONDS)
+    values = rows.values_list("session_id", Substr("text", 1, LENGTH), "status", "updated_at")
+    return {row_id: Last(words, status == Status.STREAMING and at >= since) for row_id, words, status, at in values}
+
+
+def list_trash(*, caller: Caller, project_id: uuid.UUID, limit: int = 100) -> list[ChatSession]:
+    """The project's deleted sessions, most recently deleted first."""
+    rows = ChatSession.objects.visible_to(caller).filter(project_id=project_id, deleted_at__isnull=False)
+    return list(rows.order_by("-deleted_at", "id")[:limit])

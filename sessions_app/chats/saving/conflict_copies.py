@@ -1,0 +1,49 @@
+"""Conflict copies: text that could not be saved where it was sent, kept until a person settles it."""
+
+import uuid
+
+from sessions_app.chats.saving.message_input import Content
+from sessions_app.models import ConflictCopy, Message
+from sessions_app.models.times import now
+
+CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id", "flagged")
+
+
+class ConflictCopies:
+    """The copies of one session, for one writer."""
+
+    def __init__(self, *, session_id: uuid.UUID, epoch: int, writer_id: str | None) -> None:
+        self.session_id, self.epoch, self.writer_id = session_id, epoch, writer_id
+        self.kept = 0
+
+    def keep(self, message_id: str, sent: Content, reason: ConflictCopy.Reason) -> str:
+        """The id of the copy with this content: an existing one that contains it, this writer's extended one, or a new one."""
+        for copy in ConflictCopy.objects.filter(session_id=self.session_id, message_id=message_id, settled_at=None):
+            content = content_of(copy)
+            if content.holds(sent):
+                return str(copy.id)
+            if copy.writer_id == self.writer_id and sent.holds(content):
+                fill(copy, sent)
+                copy.save()
+                return str(copy.id)
+        copy = ConflictCopy(session_id=self.session_id, epoch=self.epoch, message_id=message_id, writer_id=self.writer_id)
+        copy.reason, copy.created_at = reason.value, now()
+        fill(copy, sent)
+        copy.save(force_insert=True)
+        self.kept += 1
+        return str(copy.id)
+
+    def keep_refused(self, message_id: str, sent: Content) -> None:
+        """For a save of an ended epoch: keep a copy unless a message of that id in any epoch already contains it."""
+        known = Message.objects.filter(session_id=self.session_id, message_id=message_id)
+        if not any(Content(*values).holds(sent) for values in known.values_list(*CONTENT)):
+            self.keep(message_id, sent, ConflictCopy.Reason.STALE_EPOCH)
+
+
+def content_of(row: ConflictCopy | Message) -> Content:
+    return Content(*(getattr(row, name) for name in CONTENT))
+
+
+def fill(row: ConflictCopy | Message, content: Content) -> None:
+    for name in CONTENT:
+        setattr(row, name, getattr(content, name))

@@ -1,0 +1,190 @@
+"""The messages that one save touches: read once, changed in memory op by op, written back together."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sessions_app.chats.reading.messages import shown_status
+from sessions_app.chats.saving.message_input import Content
+from sessions_app.core.storage.sql import db_time, db_uuid, fetch_rows, rfc3339, rfc3339_sql, table_of, write_later
+from sessions_app.core.storage.statement_batch import Batch, current_batch
+from sessions_app.models.live import Live
+from sessions_app.models.message import Removal
+
+_CONTENT = "role, text, status, parts, metadata, format, raw, parent_id, flagged"
+_INSERT = (
+    f"INSERT INTO sessions_app_message (message_id, {_CONTENT}, ver, rev, writer_id, writer_seq, removed, size_bytes, "  # noqa: S608
+    "updated_at, session_id, epoch, position, created_at) VALUES (" + ", ".join(["%s"] * 21) + ")"
+)
+_UPDATE = (
+    f"UPDATE sessions_app_message SET {', '.join(f'{name} = %s' for name in _CONTENT.split(', '))}, ver = %s, rev = %s, "  # noqa: S608
+    "writer_id = %s, writer_seq = %s, removed = %s, size_bytes = %s, updated_at = %s, position = %s WHERE id = %s"
+)
+
+
+@dataclass(slots=True)
+class StoredMessage:
+    """A row's state during the save. `pk` None = not in the database yet."""
+
+    pk: int | None
+    message_id: str
+    content: Content
+    ver: int
+    rev: int
+    writer_id: str | None
+    writer_seq: int
+    position: int
+    removed: str
+    created_at: str
+    updated_at: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The stored version, for a conflict or an ignored op."""
+        content = self.content
+        status = shown_status(content.status, self.updated_at)
+        shown = {"id": self.message_id, "role": content.role, "text": content.text, "status": status}
+        return {**shown, "ver": self.ver, "rev": self.rev, "removed": self.removed or None, "updated_at": self.updated_at}
+
+
+class MessageBatch:
+    """Messages of the current epoch by id, as far as the save has loaded them."""
+
+    def __init__(self, *, session_id: uuid.UUID, live: Live, last_position: int, at: datetime) -> None:
+        self.session_id, self.live, self.last_position, self.at = session_id, live, last_position, at
+        self.at_text = rfc3339(at)
+        self.messages: dict[str, StoredMessage] = {}
+        self._changed: dict[str, StoredMessage] = {}
+        self.added = self.added_bytes = 0
+
+    def load(self, message_ids: list[str]) -> None:
+        """Read the messages with these ids, if they exist."""
+        wanted = [message_id for message_id in dict.fromkeys(message_ids) if message_id not in self.messages]
+        wanted = [message_id for message_id in wanted if not self._take_ahead(message_id)]
+        for start in range(0, len(wanted), 500):
+            some = wanted[start : start + 500]
+            self._read(f"message_id IN ({', '.join(['%s'] * len(some))})", some)
+
+    def load_live_after(self, position: int) -> list[StoredMessage]:
+        """The live messages after a position, in order, including the save's own changes so far."""
+        self._read("removed = '' AND position > %s", [position])
+        found = (m for m in self.messages.values() if m.position > position and not m.removed)
+        return sorted(found, key=lambda message: message.position)
+
+    def add(self, *, message_id: str, content: Content, rev: int, writer_id: str, seq: int, removed: str = "") -> StoredMessage:
+        self.last_position += 1
+        message = StoredMessage(
+            None, message_id, content, 1, rev, writer_id, seq, self.last_position, removed, self.at_text, self.at_text
+        )
+        self.messages[message_id] = self._changed[message_id] = message
+        if not removed:
+            self.added += 1
+            self.added_bytes += content.size_bytes
+        return message
+
+    def change(
+        self,
+        message: StoredMessage,
+        *,
+        rev: int,
+        writer_id: str | None,
+        seq: int,
+        content: Content | None = None,
+        removed: str = "",
+    ) -> None:
+        """Overwrite or remove a message and update the counters."""
+        was_live, old_size = not message.removed, message.content.size_bytes
+        if content is not None:
+            message.content = content
+        message.ver += 1
+        message.rev, message.writer_id, message.writer_seq = rev, writer_id, seq
+        message.removed, message.updated_at = removed, self.at_text
+        is_live = not removed
+        self.added += is_live - was_live
+        self.added_bytes += is_live * message.content.size_bytes - was_live * old_size
+        self._changed[message.message_id] = message
+
+    def move_to_end(self, message: StoredMessage) -> None:
+        self.last_position += 1
+        message.position = self.last_position
+
+    def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int) -> None:
+        """A late save of a removed message extends the kept text; the message stays removed."""
+        same_writer = message.writer_id == writer_id
+        message.writer_id, message.writer_seq = writer_id, max(seq, message.writer_seq) if same_writer else seq
+        message.content = content
+        self._changed[message.message_id] = message
+
+    def write(self) -> None:
+        new = [m for m in self._changed.values() if m.pk is None]
+        old = [m for m in self._changed.values() if m.pk is not None]
+        session, at = db_uuid(self.session_id), db_time(self.at)
+        if new:
+            write_later(_INSERT, [[m.message_id, *_values(m, at), session, self.live.epoch, m.position, at] for m in new])
+        if old:
+            write_later(_UPDATE, [[*_values(m, at), m.position, m.pk] for m in old])
+
+    def _take_ahead(self, message_id: str) -> bool:
+        """True if the batch prefetched this id."""
+        batch = current_batch()
+        rows = batch and batch.rows(_AHEAD, [db_uuid(self.session_id), self.live.epoch, message_id])
+        self._put(rows or [])
+        return rows is not None
+
+    def _read(self, where: str, parameters: list[Any]) -> None:
+        sql = f"SELECT {_columns()} FROM sessions_app_message m WHERE session_id = %s AND epoch = %s AND {where}"  # noqa: S608
+        self._put(fetch_rows(sql, [db_uuid(self.session_id), self.live.epoch, *parameters]))
+
+    def _put(self, rows: list[Any]) -> None:
+        for pk, message_id, *rest in rows:
+            message = StoredMessage(pk, message_id, Content(*rest[:9]), *rest[9:])
+            if self.live.revived(message.rev, message.position):
+                message.rev, message.writer_id, message.writer_seq = self.live.revived_rev, None, 0
+            self.messages.setdefault(message_id, message)
+
+
+# Key of prefetched rows: the messages of an epoch by id.
+_AHEAD = "message"
+# A session, its epoch, and ids of messages.
+Named = tuple[uuid.UUID, int, list[str]]
+
+
+def many(named: list[Named]) -> tuple[str, list[Any]]:
+    """A query for these messages: rows for `put_ahead`."""
+    given, parameters = table_of(("uuid", "bigint", "text"), _keys(named) or [(db_uuid(uuid.UUID(int=0)), 0, "")])
+    sql = (
+        f"SELECT m.session_id, m.epoch, {_columns()} FROM {given} CROSS JOIN sessions_app_message m "  # noqa: S608
+        "WHERE m.session_id = given.c0 AND m.epoch = given.c1 AND m.message_id = given.c2"
+    )
+    return sql, parameters
+
+
+def put_ahead(batch: Batch, named: list[Named], rows: list[Any]) -> None:
+    """Prefetch rows for `load`."""
+    found = {(session, epoch, row[1]): row for session, epoch, *row in rows}
+    for key in _keys(named):
+        batch.put(key[0], _AHEAD, key, [found[key]] if key in found else [])
+
+
+def _keys(named: list[Named]) -> list[tuple[Any, int, str]]:
+    return [(db_uuid(session), epoch, message_id) for session, epoch, ids in named for message_id in ids]
+
+
+@cache
+def _columns() -> str:
+    contents = ", ".join(f"m.{name}" for name in _CONTENT.split(", "))
+    times = f"{rfc3339_sql('m.created_at')}, {rfc3339_sql('m.updated_at')}"
+    return f"m.id, m.message_id, {contents}, m.ver, m.rev, m.writer_id, m.writer_seq, m.position, m.removed, {times}"
+
+
+def _values(message: StoredMessage, at: Any) -> list[Any]:
+    content = message.content
+    return [
+        content.role, content.text, content.status, content.parts, content.metadata, content.format, content.raw,
+        content.parent_id, content.flagged, message.ver, message.rev, message.writer_id, message.writer_seq,
+        message.removed, content.size_bytes, at,
+    ]  # fmt: skip
+
+
+LIVE = Removal.NONE.value

@@ -1,0 +1,171 @@
+"""Validation of a save's ops: each message is checked on its own, so that an invalid one does not affect the rest."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.stored_json import quick_json
+from sessions_app.models.message import EXTRA_BYTES, FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, Role, Status
+
+ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
+
+
+# Fields that a read adds to a message. A client may send them back; they are ignored.
+AS_READ = {"ver", "rev", "created_at", "updated_at", "position", "flagged"}
+_UPSERT = {"op", "id", "role", "text", "parts", "metadata", "format", "raw", "parent_id", "status", "if_ver"}
+# The fields that each op has.
+FIELDS = {"upsert": _UPSERT | AS_READ, "delete": {"op", "id", "if_ver"}, "truncate": {"op", "after"}}
+# Sentences for rejected messages, by reason.
+REASONS = {
+    "not_an_object": "An operation is a JSON object.",
+    "unknown_op": "`op` is upsert, delete or truncate.",
+    "unknown_message": "There is no such message in this session.",
+    "bad_after": "`after` is a message id, or null for all.",
+    "bad_id": "`id` is a text of at least one character.",
+    "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
+    "bad_if_ver": "`if_ver` is a whole number.",
+    "bad_role": "`role` is user or assistant; instructions and tool results go into `parts`, `metadata` or `raw`.",
+    "bad_status": "`status` is streaming, complete or interrupted.",
+    "bad_parts": "`parts` is a list of JSON objects.",
+    "bad_text": "`text` is a text.",
+    "no_text": "The text of a message belongs in `text` or `parts`, not in `content`.",
+    "text_too_long": f"`text` has at most {TEXT_LENGTH:,} characters.",
+    "too_large": f"`parts`, `metadata` and `raw` have at most {EXTRA_BYTES:,} bytes together.",
+    "bad_format": f"`format` is a text of at most {FORMAT_LENGTH} characters.",
+    "unknown_field": "There is no such field. Put other data into `metadata` or, with its `format`, into `raw`.",
+    "bad_parent_id": f"`parent_id` is a text of at most {MESSAGE_ID_LENGTH} characters.",
+}
+
+
+class Rejected(Exception):
+    """This message is rejected; the others are saved."""
+
+    def __init__(self, reason: str, field: str | None = None) -> None:
+        self.reason, self.message, self.field = reason, REASONS[reason], field
+        super().__init__(reason)
+
+
+@dataclass(slots=True)
+class Content:
+    """A message's content as it is stored: JSON as text, None = was absent."""
+
+    role: str
+    text: str
+    status: str
+    parts: str | None = None
+    metadata: str | None = None
+    format: str | None = None
+    raw: str | None = None
+    parent_id: str | None = None
+    # Found by the project's redaction; not part of the sent content.
+    flagged: str | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """UTF-8 bytes of text and extras, as counted in the sizes of windows and sessions."""
+        extras = sum(len(extra.encode()) for extra in (self.parts, self.metadata, self.raw) if extra is not None)
+        return len(self.text.encode()) + extras
+
+    def same_beside_status(self, other: "Content") -> bool:
+        return self._beside_status() == other._beside_status()
+
+    def _beside_status(self) -> tuple[str | None, ...]:
+        return (self.role, self.text, self.parts, self.metadata, self.format, self.raw, self.parent_id)
+
+    def holds(self, sent: "Content") -> bool:
+        """True if this content already contains all that was sent.
+
+        Its text must be a prefix of ours. Parts that are more than text (tools, files) must equal ours; only for an
+        assistant's message with text, which several clients may save while it grows, the text alone decides.
+        """
+        if not self.text.startswith(sent.text):
+            return False
+        if sent.parts in {None, self.parts} or sent.parts_are_text:
+            return True
+        return self.role == Role.ASSISTANT and sent.text != ""
+
+    @property
+    def parts_are_text(self) -> bool:
+        """True if the parts contain nothing beyond the text."""
+        return self.parts is None or all(set(part) <= {"type", "text"} for part in quick_json(self.parts))
+
+
+@dataclass(slots=True)
+class Upsert:
+    message_id: str
+    content: Content
+    if_ver: int | None
+
+
+def read_upsert(op: dict[str, Any]) -> Upsert:
+    """Returns the validated op. Raises `Rejected` with the reason for the answer."""
+    message_id = read_id(op.get("id"))
+    role, status = op.get("role"), op.get("status", Status.COMPLETE.value)
+    if not isinstance(role, str) or role not in ROLES:
+        raise Rejected("bad_role")
+    if not isinstance(status, str) or status not in STATUSES:
+        raise Rejected("bad_status")
+    parts = op.get("parts")
+    if parts is not None and not (isinstance(parts, list) and all(isinstance(part, dict) for part in parts)):
+        raise Rejected("bad_parts")
+    text = op.get("text")
+    if text is None and parts is None and "content" in op:
+        raise Rejected("no_text")
+    if text is None:
+        text = "".join(_texts(parts))
+    if not isinstance(text, str):
+        raise Rejected("bad_text")
+    if len(text) > TEXT_LENGTH:
+        raise Rejected("text_too_long")
+    content = Content(
+        role, text, status, format=_short(op, "format", FORMAT_LENGTH), parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH)
+    )
+    _read_extras(op, content)
+    return Upsert(message_id, content, read_if_ver(op))
+
+
+def check_fields(op: dict[str, Any]) -> None:
+    """Reject unknown fields: they would be lost, or are misspelt."""
+    unknown = next((name for name in op if name not in FIELDS[op["op"]]), None)
+    if unknown is not None:
+        raise Rejected("unknown_field", field=unknown[:MESSAGE_ID_LENGTH])
+
+
+def read_id(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise Rejected("bad_id")
+    if len(value) > MESSAGE_ID_LENGTH:
+        raise Rejected("id_too_long")
+    return value
+
+
+def read_if_ver(op: dict[str, Any]) -> int | None:
+    value = op.get("if_ver")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise Rejected("bad_if_ver")
+    return value
+
+
+def _read_extras(op: dict[str, Any], content: Content) -> None:
+    total = 0
+    for name in ("parts", "metadata", "raw"):
+        # An explicit null is a value for `raw`, and means absent for the others.
+        if name in op and (op[name] is not None or name == "raw"):
+            stored = json_text(op[name])
+            total += len(stored.encode())
+            setattr(content, name, stored)
+    if total > EXTRA_BYTES:
+        raise Rejected("too_large")
+
+
+def _texts(parts: list[dict[str, Any]] | None) -> list[str]:
+    return [part["text"] for part in parts or [] if part.get("type") == "text" and isinstance(part.get("text"), str)]
+
+
+def _short(op: dict[str, Any], name: str, length: int) -> str | None:
+    value = op.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > length:
+        raise Rejected(f"bad_{name}")
+    return value

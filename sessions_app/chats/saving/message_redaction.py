@@ -1,0 +1,54 @@
+"""Secrets in messages, by the project's setting: ignored (`off`), reported (`flag`) or removed (`redact`)."""
+
+from collections import Counter
+from dataclasses import fields
+from typing import Any
+
+from sessions_app.chats.saving.message_input import Content
+from sessions_app.core.redaction import may_hold_secrets, redact, redact_text
+from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.stored_json import read_json
+from sessions_app.models.project import OFF, REDACT
+
+
+def redact_message(content: Content, mode: str) -> Counter[str]:
+    """Returns the secrets found, by kind. The content records them too and, in `redact`, no longer has them."""
+    if mode == OFF:
+        return Counter()
+    text, in_text = redact_text(content.text)
+    clean, found = {"text": text}, Counter(in_text)
+    for name in ("parts", "metadata", "raw"):
+        stored = getattr(content, name)
+        if stored is None or not may_hold_secrets(stored):
+            continue
+        value, in_extra = redact(read_json(stored))
+        clean[name] = json_text(value) if in_extra else stored
+        # Parts repeat the text.
+        found = found | Counter(in_extra) if name == "parts" else found + Counter(in_extra)
+    if found:
+        content.flagged = json_text(dict(found))
+        if mode == REDACT:
+            for name, value in clean.items():
+                setattr(content, name, value)
+    return found
+
+
+def redact_stored_message(values: dict[str, Any], mode: str) -> Counter[str]:
+    """As `redact_message`, for a stored row from an export. Secrets that its flag lists already are not reported again."""
+    content = Content("", "", "")
+    for field in fields(Content):
+        if values.get(field.name) is not None:
+            setattr(content, field.name, values[field.name])
+    known = content.flagged
+    try:
+        found = redact_message(content, mode)
+    except (ValueError, RecursionError):
+        return Counter()  # Damaged JSON is skipped when it is read.
+    if not found or (mode != REDACT and known is not None):
+        return Counter()
+    for field in fields(Content):
+        if field.name in values or getattr(content, field.name) is not None:
+            values[field.name] = getattr(content, field.name)
+    if "size_bytes" in values:
+        values["size_bytes"] = content.size_bytes  # Ignore the file's value.
+    return found

@@ -1,0 +1,221 @@
+"""The rules of a save for one op each (the contract's §2.1, step 4), on messages in memory.
+
+They come from a model that was run through tens of thousands of random histories: no acknowledged text is lost and
+nothing that was removed reappears. Change one only together with the histories in the tests.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from sessions_app.chats.saving.conflict_copies import ConflictCopies
+from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
+from sessions_app.chats.saving.message_input import Content, Rejected, Upsert, check_fields, read_id, read_if_ver, read_upsert
+from sessions_app.chats.saving.message_redaction import redact_message
+from sessions_app.models.message import ConflictCopy, Removal, Role, Status
+from sessions_app.models.project import OFF
+
+COMPLETE, STREAMING = Status.COMPLETE.value, Status.STREAMING.value
+Reason = ConflictCopy.Reason
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The result of each op; the lists of the answer."""
+
+    applied: list[dict[str, Any]] = field(default_factory=list)
+    ignored: list[dict[str, Any]] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    spared: list[str] = field(default_factory=list)
+    redacted: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class OpRules:
+    """The state of one save: the writer, what it has seen, and the messages that it changes."""
+
+    page: MessageBatch
+    copies: ConflictCopies
+    writer_id: str
+    seq: int
+    base_rev: int
+    next_rev: int
+    redaction: str = OFF
+    outcome: Outcome = field(default_factory=Outcome)
+    # Messages that this request truncated: the `ver` before, and the entry in `applied`.
+    truncated: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+
+    def apply(self, index: int, op: Any) -> None:
+        """Apply one op; an invalid one is listed in `rejected` with its index."""
+        try:
+            if not isinstance(op, dict):
+                raise Rejected("not_an_object")
+            self._dispatch(op)
+        except Rejected as refusal:
+            named = op.get("after" if op.get("op") == "truncate" else "id") if isinstance(op, dict) else None
+            message_id = named[:64] if isinstance(named, str) else None
+            told = {"reason": refusal.reason, "message": refusal.message}
+            if refusal.field is not None:
+                told["field"] = refusal.field
+            self.outcome.rejected.append({"id": message_id, "index": index, **told})
+
+    def _dispatch(self, op: dict[str, Any]) -> None:
+        match op.get("op"):
+            case "upsert":
+                sent = read_upsert(op)
+                check_fields(op)
+                self.upsert(sent)
+            case "delete":
+                message_id, if_ver = read_id(op.get("id")), read_if_ver(op)
+                check_fields(op)
+                self.delete(message_id, if_ver)
+            case "truncate":
+                after = _read_after(op)
+                check_fields(op)
+                self.truncate(after)
+            case _:
+                raise Rejected("unknown_op")
+
+    def upsert(self, sent: Upsert) -> None:
+        self.outcome.redacted.update(redact_message(sent.content, self.redaction))
+        stored = self.page.messages.get(sent.message_id)
+        if stored is None:
+            self._append(sent)
+        elif stored.removed:
+            if not self._brought_back(stored, sent):
+                self._after_removal(stored, sent.content)
+        elif _says_the_same(stored.content, sent.content):
+            self._ignore(stored, "same")
+        elif stored.writer_id == self.writer_id:
+            # Equal seq: an earlier op of the same request. Ops apply in order.
+            self._write(stored, sent.content) if self.seq >= stored.writer_seq else self._ignore(stored, "stale")
+        elif self._has_seen(stored, sent.if_ver):
+            self._write(stored, sent.content)
+        else:
+            self._settle(stored, sent.content)
+
+    def delete(self, message_id: str, if_ver: int | None) -> None:
+        stored = self.page.messages.get(message_id)
+        if stored is None:
+            # A tombstone, so that an upsert that arrives after its own delete does not create the message.
+            # It has no content yet, so its seq is 0.
+            nothing = Content(Role.ASSISTANT.value, "", COMPLETE)
+            self.page.add(
+                message_id=message_id, content=nothing, rev=self.next_rev, writer_id=self.writer_id, seq=0,
+                removed=Removal.DELETED.value,
+            )  # fmt: skip
+            self.outcome.ignored.append({"id": message_id, "reason": "unknown"})
+        elif stored.removed:
+            self._ignore(stored, "removed")
+        elif self._wrote_before(stored) or self._has_seen(stored, if_ver):
+            self._take_out(stored, Removal.DELETED.value)
+        else:
+            self.outcome.conflicts.append({"id": message_id, "server": stored.as_json(), "copy_id": None})
+
+    def truncate(self, after: str | None) -> None:
+        position = 0
+        if after is not None:
+            stored = self.page.messages.get(after)
+            if stored is None or stored.removed:
+                raise Rejected("unknown_message")
+            position = stored.position
+        self.take_out_all(self.page.load_live_after(position), Removal.TRUNCATED.value)
+
+    def take_out_all(self, messages: list[StoredMessage], removal: str) -> None:
+        """Remove all but messages changed after `base_rev` by other writers or by a later request of this one."""
+        for message in messages:
+            if message.rev > self.base_rev and not self._wrote_before(message):
+                self.outcome.spared.append(message.message_id)
+            else:
+                ver = message.ver
+                self._take_out(message, removal)
+                self.truncated[message.message_id] = (ver, self.outcome.applied[-1])
+
+    def _append(self, sent: Upsert) -> None:
+        added = self.page.add(
+            message_id=sent.message_id, content=sent.content, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq
+        )
+        self.outcome.applied.append({"id": added.message_id, "ver": added.ver})
+
+    def _brought_back(self, stored: StoredMessage, sent: Upsert) -> bool:
+        """After a truncate of the same request, an upsert restores the id: as a new message, or over the truncated version.
+
+        The message is appended, in the order of the ops, and its entry in `applied` no longer reports a removal.
+        """
+        ver, entry = self.truncated.get(sent.message_id, (None, {}))
+        if ver is None or sent.if_ver not in {None, 0, ver}:
+            return False
+        del self.truncated[sent.message_id]
+        self.page.move_to_end(stored)
+        self.page.change(stored, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq, content=sent.content)
+        del entry["removed"]
+        entry["ver"] = stored.ver
+        return True
+
+    def _after_removal(self, stored: StoredMessage, sent: Content) -> None:
+        """A save never restores a removed message, but its text is kept."""
+        if sent.holds(stored.content):
+            self.page.grow_removed(stored, sent, writer_id=self.writer_id, seq=self.seq)
+        elif not stored.content.holds(sent) and not self._superseded(stored):
+            self.copies.keep(stored.message_id, sent, Reason.REMOVED)
+        self._ignore(stored, "removed")
+
+    def _settle(self, stored: StoredMessage, sent: Content) -> None:
+        """Merge concurrent writes of two writers. If one text contains the other (clients of one stream), keep the longer."""
+        if stored.content.role == Role.ASSISTANT:
+            winner = _longer(stored.content, sent)
+            if winner is sent:
+                return self._write(stored, sent)
+            if winner is stored.content:
+                return self._ignore(stored, "stale")
+        copy_id = self.copies.keep(stored.message_id, sent, Reason.CONFLICT)
+        self.outcome.conflicts.append({"id": stored.message_id, "server": stored.as_json(), "copy_id": copy_id})
+        return None
+
+    def _write(self, stored: StoredMessage, content: Content) -> None:
+        self.page.change(stored, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq, content=content)
+        self.outcome.applied.append({"id": stored.message_id, "ver": stored.ver})
+
+    def _take_out(self, stored: StoredMessage, removal: str) -> None:
+        """Writer and seq stay those of the content, so a late upsert is compared with the content and not with the removal."""
+        writer_id, seq = stored.writer_id, stored.writer_seq
+        self.page.change(stored, rev=self.next_rev, writer_id=writer_id, seq=seq, removed=removal)
+        self.outcome.applied.append({"id": stored.message_id, "ver": stored.ver, "removed": removal})
+
+    def _ignore(self, stored: StoredMessage, reason: str) -> None:
+        self.outcome.ignored.append({"id": stored.message_id, "reason": reason, "server": stored.as_json()})
+
+    def _has_seen(self, stored: StoredMessage, if_ver: int | None) -> bool:
+        return stored.rev <= self.base_rev if if_ver is None else stored.ver == if_ver
+
+    def _wrote_before(self, stored: StoredMessage) -> bool:
+        return stored.writer_id == self.writer_id and self.seq >= stored.writer_seq
+
+    def _superseded(self, stored: StoredMessage) -> bool:
+        return stored.writer_id == self.writer_id and self.seq < stored.writer_seq
+
+
+def _read_after(op: dict[str, Any]) -> str | None:
+    """`null` removes everything, so it must be explicit: a field that a client forgot must not empty a chat."""
+    if "after" not in op:
+        raise Rejected("bad_after")
+    return None if op["after"] is None else read_id(op["after"])
+
+
+def _says_the_same(stored: Content, sent: Content) -> bool:
+    """Equal, or the streaming form of what is already stored as complete."""
+    if not stored.same_beside_status(sent):
+        return False
+    return stored.status == sent.status or (stored.status == COMPLETE and sent.status == STREAMING)
+
+
+def _longer(stored: Content, sent: Content) -> Content | None:
+    """The one that contains the other; None if neither does. If each contains the other, complete wins, then size."""
+    if not stored.holds(sent):
+        return sent if sent.holds(stored) else None
+    if not sent.holds(stored):
+        return stored
+    if (sent.status == COMPLETE) != (stored.status == COMPLETE):
+        return sent if sent.status == COMPLETE else stored
+    return sent if sent.size_bytes > stored.size_bytes else stored

@@ -1,0 +1,183 @@
+from typing import Annotated, Any
+
+from ninja import Query, Schema
+from pydantic import Field, WithJsonSchema
+
+from sessions_app.chats.saving.message_input import AS_READ
+from sessions_app.core.web.schemas import BIGGEST, In
+from sessions_app.models.message import FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, WRITER_ID_LENGTH, Role, Status
+
+
+class FlushTokenOut(Schema):
+    flush_token: str
+    expires_at: str
+
+
+SINCE_REV: int | None = Query(None, ge=0, le=BIGGEST)  # type: ignore[type-arg]
+Counter = Annotated[int, Field(ge=0, le=BIGGEST)]
+OpeningStepChange = Annotated[str, Field(max_length=64)]
+
+
+WriterId = Annotated[str, Field(min_length=1, max_length=WRITER_ID_LENGTH, description="UUID of the page load or agent run.")]
+Seq = Annotated[int, Field(ge=1, le=BIGGEST, description="Counts this writer's requests to this session, from 1.")]
+
+
+class WriterIn(In):
+    """The writer and the number of its request: all three, or the header `Idempotency-Key` instead of the last two."""
+
+    epoch: (
+        Annotated[int, Field(ge=1, le=BIGGEST, description="The session's. With `Idempotency-Key` it may be left out.")] | None
+    ) = None
+    writer_id: WriterId | None = None
+    seq: Seq | None = None
+
+
+def _object(required: list[str], **fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+
+
+def _op(name: str, required: list[str], **fields: dict[str, Any]) -> dict[str, Any]:
+    return _object(["op", *required], op={"const": name}, **fields)
+
+
+_ID = {"type": "string", "minLength": 1, "maxLength": MESSAGE_ID_LENGTH}
+_IF_VER = {"type": "integer", "description": "The `ver` that the writer knows; 0: the message must be new."}
+_MESSAGE: dict[str, dict[str, Any]] = {
+    "id": _ID,
+    "role": {"enum": Role.values},
+    "text": {"type": "string", "maxLength": TEXT_LENGTH, "description": "Left out: the text parts joined."},
+    "parts": {"type": "array", "items": {"type": "object"}, "description": "Kept as given."},
+    "metadata": {"description": "Any JSON, kept as given."},
+    "format": {"type": "string", "maxLength": FORMAT_LENGTH, "description": "Which framework's shape `raw` has."},
+    "raw": {"description": "Any JSON, kept as given."},
+    "parent_id": _ID,
+    "status": {"enum": Status.values, "default": Status.COMPLETE.value},
+    "if_ver": _IF_VER,
+    **{name: {"readOnly": True, "description": "As it was read; ignored."} for name in sorted(AS_READ)},
+}
+# Described here and validated in `chats/saving/message_input.py`: an invalid one must not refuse the others.
+Op = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "oneOf": [
+                _op("upsert", ["id", "role"], **_MESSAGE),
+                _op("delete", ["id"], id=_ID, if_ver=_IF_VER),
+                _op("truncate", ["after"], after={"anyOf": [_ID, {"type": "null"}], "description": "null: all."}),
+            ]
+        }
+    ),
+]
+Sent = Annotated[Any, WithJsonSchema(_object(["id", "role"], **_MESSAGE))]
+
+
+class ChangesIn(WriterIn):
+    """New optional fields here need `exclude=True`, so that a retry of a request sent before the field existed is still
+    recognised (see `identity_of`)."""
+
+    base_rev: Counter = Field(
+        0,
+        description=(
+            "The newest rev that this writer has seen completely. Later changes by others make an upsert without `if_ver` "
+            "a conflict, and a truncate spares them."
+        ),
+    )
+    ops: list[Op] = Field(
+        default_factory=list,
+        description="Applied in order. Invalid ops are listed in `rejected` with a reason; the others are saved.",
+    )
+    opening_step: OpeningStepChange | None = None
+    # Credentials of a beacon, whose request may be retried here unchanged.
+    csrf: str | None = Field(None, exclude=True, description="Used by `flush` only.")
+    flush_token: str | None = Field(None, exclude=True, description="Used by `flush` only.")
+
+
+class WholeSessionIn(WriterIn):
+    base_rev: Counter = 0
+    messages: list[Sent] = Field(description="Messages as in an upsert; omitted ones stay, or are removed with `?mode=replace`.")
+    opening_step: OpeningStepChange | None = None
+
+
+class MessageOut(Schema):
+    id: str
+    role: str
+    text: str
+    parts: list[dict[str, Any]]
+    metadata: Any = Field(None, description="Absent where none was saved.")
+    format: str | None = Field(None, description="Absent where none was saved.")
+    raw: Any = Field(None, description="Absent where none was saved.")
+    parent_id: str | None = Field(None, description="Absent where none was saved.")
+    flagged: dict[str, int] | None = Field(None, description="Secrets found in it, by kind; absent where none were.")
+    ver: int
+    rev: int
+    status: str = Field(description="streaming, complete or interrupted.")
+    created_at: str
+    updated_at: str
+    position: int
+
+
+class Skipped(Schema):
+    id: str
+    reason: str
+
+
+class MessageList(Schema):
+    items: list[MessageOut]
+    next: str | None = Field(description="The message id to continue from, in the same direction.")
+    skipped: list[Skipped]
+
+
+class ChangedMessages(Schema):
+    """Changes after `since_rev`. If `more`, request again with `since_rev` = this answer's `rev`."""
+
+    items: list[MessageOut]
+    removed: list[str]
+    epoch: int
+    rev: int
+    more: bool
+    next: str | None
+    skipped: list[Skipped]
+
+
+class Applied(Schema):
+    id: str
+    ver: int
+    removed: str | None = None
+
+
+class Ignored(Schema):
+    id: str
+    reason: str
+    server: dict[str, Any] | None = None
+
+
+class ConflictOut(Schema):
+    id: str
+    server: dict[str, Any]
+    copy_id: str | None
+
+
+class RejectedOut(Schema):
+    id: str | None
+    index: int
+    reason: str
+    message: str = Field(description="The reason as a sentence.")
+    field: str | None = Field(None, description="For `unknown_field`: its name.")
+
+
+class SaveOut(Schema):
+    session: str
+    epoch: int
+    prev_rev: int
+    rev: int
+    saved_at: str
+    applied: list[Applied]
+    ignored: list[Ignored]
+    conflicts: list[ConflictOut]
+    rejected: list[RejectedOut]
+    spared: list[str]
+    dropped: list[str] = Field(description="The oldest messages, removed because the session has reached its hard cap.")
+    normalized: list[str]
+    redacted: dict[str, int] = Field(
+        description="Number of secrets found, by kind: reported or, by the project's setting, removed."
+    )

@@ -1,0 +1,175 @@
+"""How messages are saved: the whole protocol of the contract's §2.1, alike on SQLite and PostgreSQL."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from sessions_app.chats.locking import LockedSession
+from sessions_app.chats.reading.live_windows import marked
+from sessions_app.chats.reading.messages import live_window
+from sessions_app.chats.saving.conflict_copies import ConflictCopies
+from sessions_app.chats.saving.idempotency import Step, answer, etag, once
+from sessions_app.chats.saving.message_batch import MessageBatch
+from sessions_app.chats.saving.message_input import Rejected, read_upsert
+from sessions_app.chats.saving.message_redaction import redact_message
+from sessions_app.chats.saving.receipts import Answer
+from sessions_app.chats.saving.save_rules import OpRules
+from sessions_app.chats.session_cap import drop_oldest
+from sessions_app.core.errors import PreconditionFailed, PreconditionRequired
+from sessions_app.core.storage.sql import rfc3339
+from sessions_app.core.web.preconditions import named
+from sessions_app.events import event_log
+from sessions_app.models import Caller
+from sessions_app.models.event import EventType
+from sessions_app.models.message import Removal
+from sessions_app.models.times import now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes(Step):
+    """One request of one writer."""
+
+    base_rev: int = 0
+    ops: list[Any] = field(default_factory=list)
+    opening_step: str | None = None
+    normalized: list[str] = field(default_factory=list)
+    # Whole-session save: live messages that the request omits are removed, if the window still has this version.
+    replace: bool = False
+    if_match: str | None = None
+
+
+class WindowChanged(PreconditionFailed):
+    """Includes the current window, so that the client need not read it."""
+
+    code = "window_changed"
+
+
+class IfMatchNeeded(PreconditionRequired):
+    message = "`mode=replace` removes messages: send `If-Match` with the version that you have seen."
+
+
+def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> Answer:
+    """Save one writer's changes. Repeatable: the same request gets the same answer, once applied.
+
+    Returns 200 or, for a save from before a clear, 409. Raises NotFound, Gone, SeqReused, IfMatchNeeded,
+    WindowChanged.
+    """
+
+    def act(session: LockedSession) -> Answer:
+        seen = _seen_by_match(session, changes.if_match) if changes.replace else 0
+        return _save(caller, session, changes, base_rev=max(changes.base_rev, seen))
+
+    return once(
+        caller=caller,
+        session_id=session_id,
+        step=changes,
+        act=act,
+        refuse_stale=lambda session: _keep_words(session, changes),
+    )
+
+
+def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev: int) -> Answer:
+    at = now()
+    page = MessageBatch(session_id=session.id, live=session.live, last_position=session.last_position, at=at)
+    rules = OpRules(
+        page=page,
+        copies=ConflictCopies(session_id=session.id, epoch=session.epoch, writer_id=changes.writer_id),
+        writer_id=changes.writer_id,
+        seq=changes.seq,
+        base_rev=base_rev,
+        next_rev=session.rev + 1,
+        redaction=session.redaction,
+    )
+    page.load(named_ids(changes.ops))
+    for index, op in enumerate(changes.ops):
+        rules.apply(index, op)
+    if changes.replace:
+        _take_out_what_is_left_out(rules, changes.ops)
+    page.write()
+    prev_rev = session.rev
+    dropped = _bump(caller, session, changes, rules)
+    outcome = rules.outcome
+    return answer(
+        session,
+        prev_rev=prev_rev,
+        saved_at=rfc3339(at),
+        applied=outcome.applied,
+        ignored=outcome.ignored,
+        conflicts=outcome.conflicts,
+        rejected=outcome.rejected,
+        spared=outcome.spared,
+        dropped=dropped,
+        normalized=changes.normalized,
+        redacted=outcome.redacted,
+    )
+
+
+def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules) -> list[str]:
+    """If something was applied: next rev, counters, event. A tombstone alone takes only its position.
+
+    Returns the ids that the hard cap dropped.
+    """
+    page, dropped = rules.page, list[str]()
+    step_changed = changes.opening_step is not None and changes.opening_step != session.opening_step
+    if rules.outcome.applied or step_changed:
+        session.rev = rules.next_rev
+        session.opening_step = changes.opening_step if changes.opening_step is not None else session.opening_step
+        session.message_count += page.added
+        session.size_bytes += page.added_bytes
+        dropped = drop_oldest(session)
+    elif page.last_position == session.last_position:
+        return dropped
+    session.last_position = page.last_position
+    session.write()
+    if session.rev == rules.next_rev:
+        event_log.publish(
+            project_id=session.project_id,
+            type=EventType.SESSION_SAVED,
+            caller=caller,
+            session_id=session.id,
+            epoch=session.epoch,
+            rev=session.rev,
+            writer_id=changes.writer_id,
+        )
+    return dropped
+
+
+def _keep_words(session: LockedSession, changes: Changes) -> int:
+    """The chat was cleared since: nothing is applied, but the text is kept as copies. Returns their number."""
+    copies = ConflictCopies(session_id=session.id, epoch=changes.epoch or session.epoch, writer_id=changes.writer_id)
+    for op in changes.ops:
+        if isinstance(op, dict) and op.get("op") == "upsert":
+            try:
+                sent = read_upsert(op)
+            except Rejected:
+                continue
+            redact_message(sent.content, session.redaction)
+            copies.keep_refused(sent.message_id, sent.content)
+    return copies.kept
+
+
+def _seen_by_match(session: LockedSession, if_match: str | None) -> int:
+    """The newest rev that the writer has seen completely: the current one if `If-Match` names it, 0 if it is `*`."""
+    if not if_match:
+        raise IfMatchNeeded
+    if if_match.strip() == "*":
+        return 0
+    present = etag(session)
+    page = live_window(session_id=session.id, live=session.live)
+    if not named(if_match, present, marked(present, streaming=page.streaming)):
+        raise WindowChanged(details={"etag": marked(present, streaming=page.streaming), "messages": page.items})
+    return session.rev
+
+
+def _take_out_what_is_left_out(rules: OpRules, ops: list[Any]) -> None:
+    page = rules.page
+    window = live_window(session_id=page.session_id, live=page.live)
+    sent = set(named_ids(ops))
+    left_out = [item["id"] for item in window.items if item["id"] not in sent]
+    page.load(left_out)
+    rules.take_out_all([page.messages[message_id] for message_id in left_out], Removal.REPLACED.value)
+
+
+def named_ids(ops: list[Any]) -> list[str]:
+    named = (op.get("after") if op.get("op") == "truncate" else op.get("id") for op in ops if isinstance(op, dict))
+    return list(dict.fromkeys(message_id for message_id in named if isinstance(message_id, str)))

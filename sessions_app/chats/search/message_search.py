@@ -1,0 +1,197 @@
+"""Search: case-insensitive substrings of titles and texts.
+
+An index of trigrams (SQLite: FTS5, PostgreSQL: pg_trgm) finds candidates; the text itself is compared to confirm them.
+Fewer than three characters make no trigram: then titles and the newest texts are scanned one by one. Most Chinese words
+have two.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Max, Q, QuerySet
+from django.db.models.expressions import RawSQL
+
+from sessions_app.chats.search.text_matching import Found, newest_messages
+from sessions_app.core.storage.sql import fetch_rows, on_postgresql, rfc3339
+from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
+from sessions_app.models import Caller, ChatSession, Message
+from sessions_app.models.message import Removal
+
+TRIGRAM = 3
+BEFORE, AFTER = 60, 120
+TITLES = 20
+MOST_TRIGRAMS = 6
+BIGGEST = 2**63 - 1
+# Number of newest messages, of all users, scanned for text without a trigram: the cost does not grow with the store.
+RECENT = 10_000
+# Time limit for showing hits in a list of sessions.
+HITS_SECONDS = 0.05
+_TEXTS = (
+    "SELECT m.id FROM sessions_app_textindex i CROSS JOIN sessions_app_message m ON m.id = i.rowid "
+    "CROSS JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch AND m.removed = '' "
+    "CROSS JOIN sessions_app_project p ON p.id = s.project_id "
+    "WHERE i.sessions_app_textindex MATCH %s AND i.rowid < %s AND m.text REGEXP %s"
+)
+_RECENT_TEXTS = (
+    "SELECT m.id FROM sessions_app_message m "
+    "CROSS JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch AND m.removed = '' "
+    "CROSS JOIN sessions_app_project p ON p.id = s.project_id "
+    "WHERE m.id > %s AND m.id < %s AND m.text REGEXP %s"
+)
+_TITLES = (
+    "SELECT s.id FROM sessions_app_titleindex i CROSS JOIN sessions_app_titlenumber n ON n.id = i.rowid "
+    "CROSS JOIN sessions_app_chatsession s ON s.id = n.session_id CROSS JOIN sessions_app_project p ON p.id = s.project_id "
+    "WHERE i.sessions_app_titleindex MATCH %s AND i.rowid < %s AND s.title REGEXP %s"
+)
+_OWN = "AND s.deleted_at IS NULL AND p.deleted_at IS NULL AND p.owner_id = %s AND (%s IS NULL OR p.id = %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A match: `before`, `hit` and `after` are unescaped pieces of the text."""
+
+    session: ChatSession
+    message: Message | None
+    before: str
+    hit: str
+    after: str
+
+    @property
+    def cut(self) -> bool:
+        """True if there is more text before `before`."""
+        return len(self.before) == BEFORE
+
+    def as_json(self) -> dict[str, Any]:
+        session, message = self.session, self.message
+        found: dict[str, Any] = {
+            "project": session.project.path,
+            "project_id": str(session.project_id),
+            "session": str(session.id),
+            "title": session.title,
+            "message": None if message is None else message.message_id,
+            "role": None if message is None else message.role,
+            "at": rfc3339(session.updated_at if message is None else message.updated_at),
+        }
+        return {**found, "before": self.before, "hit": self.hit, "after": self.after}
+
+
+def search_titles(*, caller: Caller, text: str, limit: int = TITLES) -> list[Hit]:
+    """Own sessions whose titles match, newest first."""
+    sessions: list[ChatSession]
+    if not on_postgresql() and len(text) >= TRIGRAM:
+        ids = [uuid.UUID(found) for found in _newest(_TITLES, caller, text, None, limit)]
+        found = ChatSession.objects.select_related("project").in_bulk(ids)
+        # Rows erased between the two statements are no hits.
+        sessions = [found[session_id] for session_id in ids if session_id in found]
+    else:
+        own = ChatSession.objects.visible_to(caller).alive().select_related("project")
+        sessions = list(own.filter(title_matches(text)).order_by("-created_at", "id")[:limit])
+    return [_mark(session, None, session.title, text) for session in sessions]
+
+
+def search_messages(*, caller: Caller, text: str, before: int | None = None, limit: int = 50) -> tuple[list[Hit], int | None]:
+    """Matching live messages of own sessions, newest first, and where the next page begins.
+
+    A page may have fewer than `limit` hits, or none, and still a next page, because the search time is limited.
+
+    Text of fewer than three characters is searched in the newest messages only.
+    """
+    found = _messages_with(caller, text, before, limit + 1)
+    own = Message.objects.select_related("session__project").defer("parts", "metadata", "raw")
+    rows = own.filter(pk__in=found.ids[:limit]).order_by("-pk")
+    hits = [_mark(message.session, message, message.text, text) for message in rows]
+    return hits, found.ids[limit - 1] if len(found.ids) > limit else found.ended_at
+
+
+def _messages_with(caller: Caller, text: str, before: int | None, limit: int) -> Found:
+    short = len(text) < TRIGRAM
+    if on_postgresql():
+        after = _newest_message() - RECENT if short else 0
+        return newest_messages(caller, text, after=after, before=BIGGEST if before is None else before, limit=limit)
+    return Found(_recent(caller, text, before, limit) if short else _newest(_TEXTS, caller, text, before, limit))
+
+
+def newest_hits(*, session_ids: list[uuid.UUID], text: str) -> dict[uuid.UUID, Hit]:
+    """The newest matching live message of each session; none if that takes too long. The ids must be the caller's own."""
+    if len(text) < TRIGRAM:
+        return {}
+    matching = matching_messages(text).filter(session_id__in=session_ids).order_by().values("session_id")
+    try:
+        with time_limit(HITS_SECONDS):
+            newest = [row["newest"] for row in matching.annotate(newest=Max("pk"))]
+    except TimeIsUp:
+        return {}
+    messages = Message.objects.filter(pk__in=newest).select_related("session").defer("parts", "metadata", "raw")
+    return {message.session_id: _mark(message.session, message, message.text, text) for message in messages}
+
+
+def matching_messages(text: str, messages: QuerySet[Message] | None = None) -> QuerySet[Message]:
+    """The live ones of these messages (None: of all users' messages) that match."""
+    live = (Message.objects.all() if messages is None else messages).filter(removed=Removal.NONE, epoch=F("session__epoch"))
+    if on_postgresql():
+        return live.filter(text__has_words=text, words_due=None)
+    return live.filter(pk__in=RawSQL(*_rowids("text", text)), text__iregex=re.escape(text))  # noqa: S611 - the text is a parameter
+
+
+def title_matches(text: str) -> Q:
+    if on_postgresql():
+        return Q(title__has_words=text)
+    if len(text) < TRIGRAM:
+        return Q(title__icontains=text)
+    numbers, parameters = _rowids("title", text)
+    ids = f"SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers})"  # noqa: S608 - our own SQL
+    return Q(pk__in=RawSQL(ids, parameters), title__iregex=re.escape(text))  # noqa: S611
+
+
+def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
+    """Read the index newest first, only as far as needed: frequent words cost no more than rare ones."""
+    return _run(f"{found} {_OWN} ORDER BY i.rowid DESC LIMIT %s", " AND ".join(_trigrams(text)), caller, text, before, limit)
+
+
+def _recent(caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
+    return _run(f"{_RECENT_TEXTS} {_OWN} ORDER BY m.id DESC LIMIT %s", _newest_message() - RECENT, caller, text, before, limit)
+
+
+def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
+    project = caller.project_id and caller.project_id.hex
+    parameters = [first, BIGGEST if before is None else before, _regular(text), caller.user_id, project, project, limit]
+    return [found_id for (found_id,) in fetch_rows(sql, parameters)]
+
+
+def match_expression(text: str) -> tuple[str, str]:
+    """SQLite's index query, and the regular expression that the text itself is compared with."""
+    return " AND ".join(_trigrams(text)), _regular(text)
+
+
+def _regular(text: str) -> str:
+    return f"(?i){re.escape(text)}"
+
+
+def _newest_message() -> int:
+    """The highest message number in the store; 0: no messages."""
+    return Message.objects.aggregate(newest=Max("pk"))["newest"] or 0
+
+
+def _rowids(kind: str, text: str) -> tuple[str, list[str]]:
+    """The rows that have all trigrams of the text."""
+    table = f"sessions_app_{kind}index"
+    return f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [" AND ".join(_trigrams(text))]  # noqa: S608
+
+
+def _trigrams(text: str) -> Iterator[str]:
+    """A few trigrams, spread over the text: each one costs reading a list, and the text is compared anyway. Quoted, so that
+    only a quote is special."""
+    starts = range(0, len(text) - TRIGRAM + 1, max(1, (len(text) - TRIGRAM) // (MOST_TRIGRAMS - 1)))
+    seen = dict.fromkeys(text[at : at + TRIGRAM] for at in [*starts, len(text) - TRIGRAM])
+    return ('"' + trigram.replace('"', '""') + '"' for trigram in seen)
+
+
+def _mark(session: ChatSession, message: Message | None, text: str, words: str) -> Hit:
+    found = re.search(re.escape(words), text, re.IGNORECASE)
+    if found is None:  # The database folds a letter that Python does not fold.
+        return Hit(session, message, "", "", text[: BEFORE + AFTER])
+    start, end = found.span()
+    return Hit(session, message, text[max(0, start - BEFORE) : start], text[start:end], text[end : end + AFTER])

@@ -1,0 +1,144 @@
+"""A project's sessions with a match in the title or in a live message, most recently changed first.
+
+The same three steps as for messages (`text_matching.py`): the newest sessions are read, then the index is queried, and if it
+leaves too many texts to compare, reading continues to older sessions for a limited time.
+"""
+
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from sessions_app.chats.search.message_search import BIGGEST, TRIGRAM, match_expression, matching_messages, title_matches
+from sessions_app.chats.search.text_matching import LIVE, READ_BYTES, fold, in_pieces, like, matching_texts
+from sessions_app.core.storage.sql import db_uuid, fetch_rows, on_postgresql
+from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
+from sessions_app.models import ChatSession
+
+# Seconds: of all steps, and of the index.
+SEARCH_SECONDS, INDEX_SECONDS, READ_SECONDS = 0.08, 0.05, 2.0
+FIRST_SESSIONS, SESSIONS, MESSAGES = 100, 500, 2_000
+# Text in more sessions than this is found faster by reading the newest ones.
+MOST_INDEXED = 2_000
+_BY_TRIGRAMS = (
+    "SELECT DISTINCT s.id FROM sessions_app_textindex i CROSS JOIN sessions_app_message m ON m.id = i.rowid AND m.removed = '' "
+    "CROSS JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch "
+    "WHERE i.sessions_app_textindex MATCH %s AND s.project_id = %s AND m.text REGEXP %s LIMIT %s"
+)
+type Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """`ended_at`: the last session that was searched before time ran out; None: all were searched."""
+
+    rows: list[Row]
+    ended_at: Row | None = None
+
+
+def find_sessions(rows: QuerySet[ChatSession], fields: Sequence[str], text: str, project_id: uuid.UUID, limit: int) -> FoundRows:
+    """Of `rows`, ordered, values of `fields` (`id`, `title`, `epoch` and `size_bytes` among them)."""
+    if len(text) < TRIGRAM:
+        return FoundRows(list(rows.filter(title_matches(text)).values_list(*fields)[:limit]))
+    walk = _Walk(rows, fields, text, limit)
+    walk.read(FIRST_SESSIONS, only_small=True)
+    if walk.ended:
+        return FoundRows(walk.found)
+    if (ids := _by_index(text, project_id)) is not None:
+        return FoundRows(list(rows.filter(pk__in=ids).values_list(*fields)[:limit]))
+    while not walk.ended and time.monotonic() < walk.until:
+        walk.read(SESSIONS)
+    return FoundRows(walk.found, None if walk.exhausted or len(walk.found) >= limit else walk.last)
+
+
+class _Walk:
+    """Reads sessions from the most recently changed to older ones."""
+
+    def __init__(self, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int) -> None:
+        self._rows, self._text, self._folded, self._limit = rows.values_list(*fields), text, fold(text), limit
+        self._id, self._title, self._epoch, self._size = (fields.index(name) for name in ("id", "title", "epoch", "size_bytes"))
+        self._at, self.found, self.exhausted = 0, list[Row](), False
+        self.last: Row | None = None
+        self.until = time.monotonic() + SEARCH_SECONDS
+
+    @property
+    def ended(self) -> bool:
+        return self.exhausted or len(self.found) >= self._limit
+
+    def read(self, count: int, *, only_small: bool = False) -> None:
+        """`only_small`: stop where the sessions no longer fit into one read."""
+        rows = list(self._rows[self._at : self._at + count])
+        by_id = {row[self._id]: row for row in rows}
+        for some in in_pieces((row[self._id], row[self._size]) for row in rows):
+            if only_small and (some[0] != rows[0][self._id] or by_id[some[0]][self._size] > READ_BYTES):
+                return
+            self._look_at([by_id[session_id] for session_id in some])
+            if self.ended or time.monotonic() > self.until:
+                return
+        self.exhausted = len(rows) < count
+
+    def _look_at(self, rows: list[Row]) -> None:
+        others = [row for row in rows if self._folded not in fold(row[self._title])]
+        having = {row[self._id] for row in rows} - {row[self._id] for row in others}
+        having |= self._with_texts(others)
+        self.found += [row for row in rows if row[self._id] in having]
+        self._at += len(rows)
+        self.last = rows[-1]
+
+    def _with_texts(self, rows: list[Row]) -> set[Any]:
+        """Ids of sessions with a match in a live message. Messages are read until each session has a match; the index is queried
+        for the rest of a big session after its newest messages."""
+        wanted, having = {row[self._id] for row in rows}, set[Any]()
+        before, asked = BIGGEST, False
+        while wanted and (messages := _messages_of(wanted, before)):
+            for some in in_pieces((message_id, size) for message_id, (size, _) in messages.items()):
+                having |= self._having([message_id for message_id in some if messages[message_id][1] in wanted], messages)
+                wanted -= having
+                if wanted and len(rows) == 1 and not asked:
+                    asked = True
+                    with suppress(TimeIsUp), time_limit(INDEX_SECONDS, by_index=True):
+                        return wanted if matching_messages(self._text).filter(session_id__in=wanted).exists() else set()
+            before = min(messages) if len(messages) == MESSAGES else 0
+        return having
+
+    def _having(self, ids: list[int], messages: dict[int, tuple[int, uuid.UUID]]) -> set[Any]:
+        return {messages[message_id][1] for message_id in matching_texts(ids, self._folded)} if ids else set()
+
+
+def _messages_of(session_ids: set[uuid.UUID], before: int) -> dict[int, tuple[int, uuid.UUID]]:
+    """Sizes and sessions of live messages, newest first, one batch at a time."""
+    marks = ", ".join(["%s"] * len(session_ids))
+    sql = (
+        f"SELECT m.id, m.size_bytes, m.session_id {LIVE} AND m.session_id IN ({marks}) AND m.id < %s ORDER BY m.id DESC LIMIT %s"
+    )
+    with time_limit(READ_SECONDS):
+        found = fetch_rows(sql, [*map(db_uuid, session_ids), before, MESSAGES])
+    return {
+        message_id: (size, session_id if isinstance(session_id, uuid.UUID) else uuid.UUID(session_id))
+        for message_id, size, session_id in found
+    }
+
+
+def _by_index(text: str, project_id: uuid.UUID) -> set[Any] | None:
+    """Ids of all matching sessions; None: too many, or too many texts to compare."""
+    titles = ChatSession.objects.filter(title_matches(text), project_id=project_id).order_by()
+    try:
+        with time_limit(INDEX_SECONDS, by_index=True):
+            found = {row[0] for row in fetch_rows(*_texts_sql(text, project_id))}
+            found |= set(titles.values_list("id", flat=True)[: MOST_INDEXED + 1])
+    except TimeIsUp:
+        return None
+    return found if len(found) <= MOST_INDEXED else None
+
+
+def _texts_sql(text: str, project_id: uuid.UUID) -> tuple[str, list[Any]]:
+    if not on_postgresql():
+        trigrams, pattern = match_expression(text)
+        return _BY_TRIGRAMS, [trigrams, project_id.hex, pattern, MOST_INDEXED + 1]
+    matches, patterns = like("m.text", text)
+    sql = f"SELECT DISTINCT m.session_id {LIVE} AND m.words_due IS NULL AND s.project_id = %s AND {matches} LIMIT %s"
+    return sql, [project_id, *patterns, MOST_INDEXED + 1]

@@ -1,0 +1,141 @@
+"""Creating sessions, choosing the current one, naming and archiving them."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce
+
+from sessions_app.chats.locking import lock_project_and_current, lock_session
+from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.core.errors import Conflict, PreconditionFailed
+from sessions_app.core.limits import quotas
+from sessions_app.core.storage.transactions import write
+from sessions_app.events import event_log
+from sessions_app.models import Caller, ChatSession, Project
+from sessions_app.models.event import EventType
+from sessions_app.models.times import now
+from sessions_app.projects.services import ensure_project
+
+
+class SessionExists(PreconditionFailed):
+    code, message = "session_exists", "A session with this id exists. Save to it, or take another id."
+
+
+class ExternalIdTaken(Conflict):
+    code, message = "external_id_taken", "This project has a session with this external_id: see details."
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    title: str = ""
+    opening_step: str = ""
+    external_id: str | None = None
+
+
+def create_session(*, caller: Caller, project_id: uuid.UUID, new: NewSession) -> SessionRow:
+    """A new session in one of the caller's projects; it becomes the current one and the previous one is archived."""
+
+    return write(lambda: create_in(caller=caller, project_id=project_id, session_id=uuid.uuid4(), new=new))
+
+
+def create_in(*, caller: Caller, project_id: uuid.UUID, session_id: uuid.UUID, new: NewSession) -> SessionRow:
+    """As `create_session`, inside the caller's transaction and with a given id."""
+    project = lock_project_and_current(caller=caller, project_id=project_id)
+    return _create(caller, project, session_id, new)
+
+
+def create_session_under_id(*, caller: Caller, session_id: uuid.UUID, path: str, new: NewSession) -> SessionRow:
+    """As `create_session`, under the client's own id, in the project at `path`, which is created if needed."""
+
+    def work() -> SessionRow:
+        project, _ = ensure_project(caller=caller, path=path)
+        project = lock_project_and_current(caller=caller, project_id=project.id)
+        if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
+            raise SessionExists
+        return _create(caller, project, session_id, new)
+
+    return write(work)
+
+
+def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> SessionRow:
+    """Title, opening step, `archived`, `current: true`; fields not in `fields` stay. An archived session is not current."""
+
+    def work() -> SessionRow:
+        row = get_session(caller=caller, session_id=session_id)
+        project = lock_project_and_current(caller=caller, project_id=row.project_id, also=session_id)
+        session = lock_session(caller=caller, session_id=session_id)
+        at = now()
+        changed: dict[str, Any] = {name: fields[name] for name in ("title", "opening_step") if name in fields}
+        if "archived" in fields:
+            changed |= dict.fromkeys(("archived_at", "archive_requested_at"), at if fields["archived"] else None)
+        if fields.get("archived") and not fields.get("current") and project.current_session_id == session_id:
+            # An archived session is not resumed.
+            project.current_session_id = None
+            project.save(update_fields=["current_session"])
+        if fields.get("current"):
+            changed |= {"archived_at": None, "archive_requested_at": None}
+            _make_current(caller, project, session_id, at)
+        ChatSession.objects.filter(id=session_id).update(**changed, rev=F("rev") + 1, updated_at=at)
+        _tell(caller, EventType.SESSION_UPDATED, project.id, session_id, session.epoch, session.rev + 1)
+        return get_session(caller=caller, session_id=session_id)
+
+    return write(work)
+
+
+def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: NewSession) -> SessionRow:
+    quotas.check_sessions(caller.user_id)
+    at = now()
+    refuse_taken(project, new.external_id)
+    try:
+        with transaction.atomic():
+            ChatSession.objects.create(
+                id=session_id,
+                project=project,
+                external_id=new.external_id,
+                title=new.title,
+                opening_step=new.opening_step,
+                created_at=at,
+                updated_at=at,
+            )
+    except IntegrityError:
+        # The id is another user's: random ids never collide, and the error does not reveal the owner.
+        raise SessionExists from None
+    welcome(caller=caller, project=project, session_id=session_id, at=at)
+    return get_session(caller=caller, session_id=session_id)
+
+
+def welcome(*, caller: Caller, project: Project, session_id: uuid.UUID, at: datetime, rev: int = 0) -> None:
+    """Announce a new session in its first epoch and make it current, inside the caller's transaction."""
+    _make_current(caller, project, session_id, at)
+    _tell(caller, EventType.SESSION_CREATED, project.id, session_id, 1, rev)
+
+
+def refuse_taken(project: Project, external_id: str | None) -> None:
+    if external_id is None:
+        return
+    taken = ChatSession.objects.filter(project=project, external_id=external_id).values_list("id", flat=True).first()
+    if taken is not None:
+        raise ExternalIdTaken(details={"session": str(taken)})
+
+
+def _make_current(caller: Caller, project: Project, session_id: uuid.UUID, at: datetime) -> None:
+    """Make it the session that is resumed; the previous one is archived, and its listeners are notified."""
+    former = project.current_session_id
+    if former == session_id:
+        return
+    if former is not None:
+        archived = ChatSession.objects.filter(id=former, archived_at=None, deleted_at=None)
+        if archived.update(archived_at=at, rev=F("rev") + 1, updated_at=at):
+            epoch, rev = ChatSession.objects.values_list(F("epoch") + Coalesce("epochs_ahead", 0), "rev").get(id=former)
+            _tell(caller, EventType.SESSION_UPDATED, project.id, former, epoch, rev)
+    project.current_session_id = session_id
+    project.updated_at = at
+    project.save(update_fields=["current_session", "updated_at"])
+
+
+def _tell(caller: Caller, kind: EventType, project_id: uuid.UUID, session_id: uuid.UUID, epoch: int, rev: int) -> None:
+    event_log.publish(project_id=project_id, type=kind, caller=caller, session_id=session_id, epoch=epoch, rev=rev)

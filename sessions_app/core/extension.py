@@ -1,0 +1,53 @@
+"""What another app of the project adds to this one, in one place: rows that belong to projects, and what is shown of them.
+
+An app makes one `Extension` and calls `register` when it is ready (`AppConfig.ready`); nothing else here changes for it.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest
+
+if TYPE_CHECKING:  # Extensions depend on the code that they extend.
+    from sessions_app.chats.lifecycle.pruning import Due
+    from sessions_app.portability.content_kinds import Kind
+
+
+def _nothing_due() -> Mapping[str, "Due"]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """Every part is optional.
+
+    `project_counts`: numbers for the list of projects, by name; each takes project ids and returns their counts.
+    `account_bytes`: takes an account's id and returns the bytes stored for it.
+    `export_kinds`: rows that are exported and imported with an account, parents first.
+    `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
+    `due_rows`: expired rows, by the name under which their number is reported.
+    `settings_part`: the context of a part of a project's settings page; `template` in it is the part's template.
+    """
+
+    name: str
+    project_counts: Mapping[str, Callable[[list[uuid.UUID]], dict[uuid.UUID, int]]] = field(default_factory=dict)
+    account_bytes: Callable[[int], int] = lambda user_id: 0
+    export_kinds: Sequence["Kind"] = ()
+    settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
+    due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
+    settings_part: Callable[[HttpRequest, uuid.UUID], dict[str, Any]] | None = None
+
+
+_registered: dict[str, Extension] = {}
+
+
+def register(extension: Extension) -> None:
+    """Called once by each app when it is ready. A second extension of the same name replaces the first."""
+    _registered[extension.name] = extension
+
+
+def extensions() -> tuple[Extension, ...]:
+    """The registered extensions, in order of registration."""
+    return tuple(_registered.values())

@@ -1,0 +1,36 @@
+"""Limits for every authenticated request: its key's rate limits and its account's quota of bytes."""
+
+import re
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from sessions_app.core.limits import quotas, rate_limits
+from sessions_app.models import Caller
+
+READS = {"GET", "HEAD", "OPTIONS"}
+# These store almost nothing, free space, or keep an agent alive: a full account must still be able to call them.
+ALWAYS_ALLOWED = re.compile(
+    r"/(?:clear|undo-clear|undelete|settle|resolve|restore|heartbeat|takeover|end|ws-tickets|flush-tokens|keys)$"
+)
+
+
+# Key in `request.META` of a request that was counted before it reached Django.
+COUNTED = "stillhere.counted"
+
+
+def check_request(request: HttpRequest, caller: Caller) -> None:
+    """Raises RateExceeded (429) or QuotaExceeded (507), before anything is read from the body or the store."""
+    if COUNTED not in request.META:
+        size = int(request.META.get("CONTENT_LENGTH") or 0)
+        check(caller, method=str(request.method), path=request.path_info, size=size)
+
+
+def check(caller: Caller, *, method: str, path: str, size: int) -> None:
+    """As `check_request`; `size`: bytes of the body."""
+    rate_limits.spend(caller=caller, what="requests", limit=settings.RATE_REQUESTS)
+    if method in READS:
+        return
+    rate_limits.spend(caller=caller, what="bytes written", limit=settings.RATE_WRITE_BYTES, cost=size)
+    if method != "DELETE" and not ALWAYS_ALLOWED.search(path):
+        quotas.check_bytes(caller.user_id, size)

@@ -1,0 +1,9 @@
+"""Names that other packages may use: the caller, kinds of events, times as the API writes them,
+helpers for hand-written SQL."""
+
+from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, rfc3339
+from sessions_app.models import Caller
+from sessions_app.models.event import EventType
+from sessions_app.models.times import now
+
+__all__ = ["Caller", "EventType", "db_time", "db_uuid", "fetch_row", "now", "rfc3339"]

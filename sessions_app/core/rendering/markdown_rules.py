@@ -1,0 +1,186 @@
+"""What a message's Markdown has beyond CommonMark: mathematics as written, footnotes, task lists, bare addresses, no dead links.
+
+Each rule takes linear time on any text: the texts are untrusted.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from linkify_it import LinkifyIt
+from linkify_it.main import Match
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.footnote.index import footnote_ref
+
+from sessions_app.core.rendering.link_targets import ELSEWHERE
+
+LONGEST_URL, LONGEST_FOOTNOTE_LABEL = 2_000, 100
+MATH_BLOCK = re.compile(r"\$\$|\\\[|\\begin\{([A-Za-z]{1,30}\*?)\}")
+BLANK_LINE = re.compile(r"\n[ \t]*\n")
+URL_LIKE = re.compile(r"\S*(?:https?|mailto):\S+", re.IGNORECASE)
+TASK = re.compile(r"\[([ xX])\](?=[ \t])")
+INTERRUPTS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "footnote_def"]}
+
+
+class UrlsOnly(LinkifyIt):  # type: ignore[misc]  # It has no types.
+    """Finds full addresses in one word at a time: its patterns are quadratic in the length of their input."""
+
+    def __init__(self) -> None:
+        super().__init__(options={"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+        self.add("ftp:", None).add("//", None)
+
+    def test(self, text: str) -> bool:
+        return bool(self.match(text))
+
+    def match(self, text: str) -> list[Match] | None:
+        found: list[Match] = []
+        for word in URL_LIKE.finditer(text):
+            if len(word[0]) > LONGEST_URL:
+                continue
+            for match in super().match(word[0]) or []:
+                match.index += word.start()
+                match.last_index += word.start()
+                found.append(match)
+        return found or None
+
+
+def add_rules(reader: MarkdownIt) -> None:
+    reader.linkify = UrlsOnly()
+    reader.options["linkify"] = True
+    reader.core.ruler.enable("linkify")
+    dollarmath_plugin(reader, allow_space=False, allow_digits=False, double_inline=True)
+    reader.inline.ruler.before("escape", "math_bracket", _math_bracket)
+    reader.block.ruler.at("math_block", _math_block, INTERRUPTS)
+    footnote_plugin(reader, inline=False, move_to_end=False)
+    reader.inline.ruler.at("footnote_ref", _footnote_ref)
+    reader.core.ruler.after("inline", "tasks", _tasks)
+    reader.core.ruler.push("dead_links", _dead_links)
+    for name in ("math_inline", "math_inline_double", "math_block"):
+        reader.add_render_rule(name, _as_written)
+    for name, html in RENDERED.items():
+        reader.add_render_rule(name, html)
+
+
+def _math_bracket(state: StateInline, silent: bool) -> bool:
+    r"""`\( … \)` and `\[ … \]` within a line of text."""
+    opening = state.src[state.pos : state.pos + 2]
+    if opening not in {r"\(", r"\["}:
+        return False
+    end = state.src.find(r"\)" if opening == r"\(" else r"\]", state.pos + 2)
+    if end < 0:
+        return False
+    if not silent:
+        token = state.push("math_inline", "", 0)
+        token.content, token.markup = state.src[state.pos + 2 : end], opening
+    state.pos = end + 2
+    return True
+
+
+def _math_block(state: StateBlock, start: int, last: int, silent: bool) -> bool:
+    r"""`$$`, `\[` or `\begin{…}` that opens a line, up to what closes a line, with no blank line between."""
+    begin = state.bMarks[start] + state.tShift[start]
+    opening = MATH_BLOCK.match(state.src, begin)
+    if opening is None or state.is_code_block(start):
+        return False
+    closing = rf"\end{{{opening[1]}}}" if opening[1] else {"$$": "$$"}.get(opening[0], r"\]")
+    end = state.src.find(closing, opening.end())
+    if end < 0 or BLANK_LINE.search(state.src, begin, end):
+        return False
+    line = bisect_right(state.bMarks, end, hi=last) - 1
+    if line >= last or state.src[end + len(closing) : state.eMarks[line]].strip():
+        return False
+    if not silent:
+        token = state.push("math_block", "", 0)
+        token.content, token.map = state.getLines(start, line + 1, state.sCount[start], False).strip(), [start, line + 1]
+        state.line = line + 1
+    return True
+
+
+def _footnote_ref(state: StateInline, silent: bool) -> bool:
+    """The plugin's rule, limited: on its own it scans until it finds the end of a label."""
+    if not state.src.startswith("[^", state.pos) or state.src.find("]", state.pos, state.pos + LONGEST_FOOTNOTE_LABEL) < 0:
+        return False
+    return footnote_ref(state, silent)
+
+
+def _tasks(state: StateCore) -> None:
+    tokens = state.tokens
+    for at, token in enumerate(tokens):
+        if at < 2 or not token.children or tokens[at - 2].type != "list_item_open":
+            continue
+        first = token.children[0]
+        if first.type == "text" and (box := TASK.match(first.content)):
+            first.content = first.content[box.end() :].lstrip()
+            token.children = [Token("task_box", "", 0, meta={"done": box[1] != " "}), *token.children]
+            tokens[at - 2].attrSet("class", "task")
+
+
+def _dead_links(state: StateCore) -> None:
+    """A relative address means nothing on this page: it is shown beside the link text."""
+    for token in state.tokens:
+        if token.children and any(child.type == "link_open" for child in token.children):
+            token.children = _without_dead_links(token.children)
+
+
+def _without_dead_links(children: list[Token]) -> list[Token]:
+    kept: list[Token] = []
+    address = ""
+    for child in children:
+        if child.type == "link_open" and not ELSEWHERE.match(str(child.attrGet("href"))):
+            address = unquote(str(child.attrGet("href")))
+        elif child.type == "link_close" and address:
+            if kept and kept[-1].content != address:
+                kept.append(Token("dead_link", "", 0, content=address))
+            address = ""
+        else:
+            kept.append(child)
+    return kept
+
+
+def _as_written(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+    token = tokens[at]
+    closing = {r"\(": r"\)", r"\[": r"\]"}.get(token.markup, token.markup)
+    if token.block:
+        return f'<pre class="math">{escapeHtml(token.content)}</pre>\n'
+    return f'<span class="math">{escapeHtml(token.markup + token.content + closing)}</span>'
+
+
+def _task_box(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+    done = tokens[at].meta["done"]
+    return f'<input type="checkbox" disabled aria-label="{"done" if done else "to do"}"{" checked" if done else ""}> '
+
+
+def _dead_link(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+    return f" (<code>{escapeHtml(tokens[at].content)}</code>)"
+
+
+def _label(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+    return f"<sup>[{escapeHtml(tokens[at].meta['label'])}]</sup>"
+
+
+def _footnote(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+    return f'<section class="footnote"><sup>[{escapeHtml(tokens[at].meta["label"])}]</sup>\n'
+
+
+def _footnote_end(*_unused: Any) -> str:
+    return "</section>\n"
+
+
+RENDERED = {
+    "task_box": _task_box,
+    "dead_link": _dead_link,
+    "footnote_ref": _label,
+    "footnote_reference_open": _footnote,
+    "footnote_reference_close": _footnote_end,
+}

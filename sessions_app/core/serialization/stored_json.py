@@ -1,0 +1,45 @@
+"""Reads JSON that is stored as text. A damaged value is None or empty."""
+
+import json
+from typing import Any
+
+import orjson
+
+
+def quick_json(stored: str) -> Any:
+    """For display, not for writing the value again: integers beyond 64 bits are rounded.
+
+    The fast reader rejects numbers beyond a float; the slow one accepts them.
+    """
+    try:
+        return orjson.loads(stored)
+    except ValueError:
+        return json.loads(stored)
+
+
+def read_json(stored: str) -> Any:
+    """Integers of any size are exact; the faster reader would turn them into floats (`queries.messages.quick_json`)."""
+    return json.loads(stored)
+
+
+def stored_object(stored: str | None) -> dict[str, Any]:
+    """A state's fields; empty if there is none, or if the stored value is damaged."""
+    return (None if stored is None else exact_object(stored)) or {}
+
+
+def exact_object(stored: str) -> dict[str, Any] | None:
+    """As `read_object`, for values that are exported or written again: integers of any size are exact."""
+    try:
+        value = read_json(stored)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def read_object(content: str) -> dict[str, Any] | None:
+    """None if it is not a JSON object: a damaged row must not break a page or a bundle."""
+    try:
+        value = quick_json(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,59 @@
+"""Time limits for reads."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import OperationalError, connection, transaction
+
+from sessions_app.core.errors import Unavailable
+from sessions_app.core.storage.sql import execute, on_postgresql
+
+QUERY_CANCELED = "57014"
+# SQLite calls the check after this many of its steps.
+STEPS = 1_000
+
+
+class TimeIsUp(Unavailable):
+    """A statement ran into its time limit."""
+
+    code, message = "search_too_slow", "The search took too long and was stopped. Search for longer or rarer text."
+
+
+@contextmanager
+def time_limit(seconds: float, *, by_index: bool = False) -> Iterator[None]:
+    """Limit each statement in the block to `seconds`, else raise `TimeIsUp`. For reads only: PostgreSQL rolls back writes.
+
+    `by_index`: PostgreSQL does no sequential scan, however common it estimates the text to be.
+    """
+    limited = _postgresql(seconds, by_index=by_index) if on_postgresql() else _sqlite(seconds)
+    try:
+        with limited:
+            yield
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") == QUERY_CANCELED or str(error) == "interrupted":
+            raise TimeIsUp from None
+        raise
+
+
+@contextmanager
+def _postgresql(seconds: float, *, by_index: bool) -> Iterator[None]:
+    with transaction.atomic():
+        execute("SELECT set_config('statement_timeout', %s, true)", [f"{max(1, round(seconds * 1000))}ms"])
+        if by_index:
+            execute("SELECT set_config('enable_seqscan', 'off', true)")
+        yield
+        # Inside another transaction the settings would last as long as that one.
+        transaction.set_rollback(True)
+
+
+@contextmanager
+def _sqlite(seconds: float) -> Iterator[None]:
+    until = time.monotonic() + seconds
+    connection.ensure_connection()
+    raw = connection.connection
+    raw.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    try:
+        yield
+    finally:
+        raw.set_progress_handler(None, STEPS)

@@ -1,0 +1,98 @@
+"""Numbers and times as people read them."""
+
+import re
+from datetime import UTC, datetime
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+# Markdown markup, and white space of any length.
+MARKS = re.compile(r"```[\w-]*|[*`]+|^#{1,6} |^> ?", re.MULTILINE)
+SPACES = re.compile(r"\s+")
+NOW_SECONDS = 45
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+# Unit, its length in seconds, and the limit in seconds up to which it is used.
+AGES = (
+    ("minute", MINUTE, HOUR),
+    ("hour", HOUR, DAY),
+    ("day", DAY, 14 * DAY),
+    ("week", 7 * DAY, 60 * DAY),
+    ("month", 30 * DAY, 730 * DAY),
+    ("year", 365 * DAY, float("inf")),
+)
+UNITS = ("KB", "MB", "GB", "TB")
+
+
+# Browser and system names in user agents, the more specific one first: Edge also claims to be Chrome, and Chrome to be Safari.
+BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
+SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+@register.filter
+def browser(user_agent: str) -> str:
+    """Browser and system in two words, as far as the user agent names them."""
+    name = next((name for sign, name in BROWSERS if sign in user_agent), user_agent.partition("/")[0][:40] or "A browser")
+    system = next((system for sign, system in SYSTEMS if sign in user_agent), "")
+    return f"{name} on {system}" if system else name
+
+
+@register.filter
+def plain(text: str) -> str:
+    """Markdown as one line of plain text."""
+    return SPACES.sub(" ", MARKS.sub("", text))
+
+
+@register.filter
+def count(number: int) -> str:
+    """With thin spaces between the thousands, where no line breaks."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+@register.filter
+def size(number: int) -> str:
+    """Bytes in thousands, as the limits count them."""
+    if number < 1_000:
+        return f"{number} B"
+    value, step = number / 1_000, 0
+    while value >= 999.5 and step < len(UNITS) - 1:
+        value, step = value / 1_000, step + 1
+    unit = UNITS[step]
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+
+
+@register.filter
+def duration(milliseconds: float) -> str:
+    """Three figures, as milliseconds or seconds."""
+    if milliseconds < 999.5:
+        return f"{milliseconds:.1f} ms" if milliseconds < 10 else f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1_000
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
+def ago(moment: datetime) -> str:
+    """In one unit, as `static/js/pages/relative-times.js` updates it while the page is open."""
+    seconds = (moment - datetime.now(UTC)).total_seconds()
+    past = abs(seconds)
+    if past < NOW_SECONDS:
+        return "now"
+    unit, length = next((unit, length) for unit, length, most in AGES if past < most)
+    number = max(1, int(past // length))
+    words = f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"in {words}" if seconds > 0 else f"{words} ago"
+
+
+@register.filter
+def when(at: datetime | str) -> SafeString:
+    """How long ago, with the exact time in the title."""
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    exact = moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, ago(moment))

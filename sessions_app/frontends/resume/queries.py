@@ -1,0 +1,89 @@
+"""The resume bundle: everything a frontend needs to repaint, in six statements."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from sessions_app.agents.handoff.queries import handoff_of
+from sessions_app.agents.states.queries import states_of
+from sessions_app.chats.reading.live_windows import window_of
+from sessions_app.chats.reading.sessions import SessionRow, as_uuid, session_columns, session_row
+from sessions_app.core.errors import NotFound
+from sessions_app.core.storage.sql import fetch_row, json_value, rfc3339_sql
+from sessions_app.frontends.app_state.queries import AppStateRow, get_app_state
+from sessions_app.models import Caller
+
+
+class NothingSaved(NotFound):
+    code = "nothing_saved"
+    message = "This project has no current session. Create one, then save to it, or PATCH an earlier one with `current: true`."
+
+
+class Body(NamedTuple):
+    """The bundle as JSON, its ETag, and whether there is a plan to repaint."""
+
+    content: bytes
+    etag: str
+    has_plan: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The bundle's head: enough for HEAD and 304. The messages are read only for the body."""
+
+    project: dict[str, Any]
+    project_id: uuid.UUID
+    session: SessionRow
+    app_state: AppStateRow
+    event_cursor: int
+
+    @property
+    def etag(self) -> str:
+        """Includes the session's id: a path may now belong to another project whose numbers are the same."""
+        return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}.{self.session.id.hex[:8]}"'
+
+    def body(self) -> "Body":
+        window = window_of(self.session)
+        states = states_of(self.session.id)
+        bundle = {
+            "project": self.project,
+            "session": self.session.as_json(),
+            **window.as_json(),
+            "agent_state": states.agent,
+            "ai_states": states.ais,
+            "handoff": handoff_of(self.project_id),
+            "app_state": self.app_state.as_json(),
+            "event_cursor": self.event_cursor,
+        }
+        return Body(orjson.dumps(bundle), window.mark(self.etag), states.has_plan)
+
+
+def find_resume(*, caller: Caller, path: str, client: str) -> Resume:
+    """The project's current session; 404 `nothing_saved` if there is none."""
+    created, last = rfc3339_sql("p.created_at"), rfc3339_sql("p.last_session_at")
+    sql = (
+        f"SELECT p.event_seq, p.name, {created}, p.session_count, {last}, p.settings, {rfc3339_sql('p.updated_at')}, "  # noqa: S608
+        f"{session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON s.id = p.current_session_id "
+        "WHERE p.owner_id = %s AND p.path = %s AND p.deleted_at IS NULL AND s.deleted_at IS NULL"
+    )
+    values = fetch_row(sql, [caller.user_id, path])
+    if values is None:
+        raise NothingSaved
+    event_seq, name, created_at, count, last_at, settings, updated_at, *session = values
+    row = session_row(tuple(session))
+    if caller.project_id not in {None, row.project_id}:
+        raise NothingSaved
+    project = {
+        "id": str(row.project_id),
+        "path": row.project_path,
+        "name": name,
+        "created_at": created_at,
+        "updated_at": updated_at,
+        "current_session": str(as_uuid(row.id)),
+        "session_count": max(1, count),
+        "last_session_at": last_at,
+        "settings": json_value(settings),
+    }
+    return Resume(project, row.project_id, row, get_app_state(caller=caller, client=client), event_seq)

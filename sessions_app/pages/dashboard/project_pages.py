@@ -1,0 +1,134 @@
+"""One project's pages: its sessions and its settings."""
+
+import uuid
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
+from sessions_app.chats.reading.session_previews import Last, last_words, list_trash
+from sessions_app.chats.reading.sessions import list_sessions
+from sessions_app.chats.search.message_search import newest_hits
+from sessions_app.chats.search.services import catch_up
+from sessions_app.chats.sessions.services import NewSession, create_session
+from sessions_app.core.extension import extensions
+from sessions_app.core.web.page_context import project_page, signed_in_caller
+from sessions_app.core.web.schemas import make_cursor, read_cursor
+from sessions_app.models.project import NAME_LENGTH
+from sessions_app.models.session import SessionState
+from sessions_app.projects.queries import get_project, get_trashed
+from sessions_app.projects.services import update_project
+
+A_PAGE = 30
+STATES = {state.value: state for state in (SessionState.EARLIER, SessionState.ARCHIVED)}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """GET: the list. POST: creates a session, which becomes the current one."""
+    caller = signed_in_caller(request)
+    project = get_project(caller=caller, project_id=project_id)
+    if request.method == "POST":
+        made = create_session(caller=caller, project_id=project_id, new=NewSession())
+        messages.success(request, "New session created. It is now the current one.")
+        return redirect("session", made.id)
+    if request.GET.get("state") == "deleted":
+        trash = list_trash(caller=caller, project_id=project_id)
+        return project_page(
+            request, project, "pages/dashboard/project_sessions.html", tab="sessions", state="deleted", trash=trash
+        )
+    text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
+    if text:
+        catch_up()
+    after = read_cursor(request.GET.get("cursor"))
+    found = list_sessions(caller=caller, project_id=project_id, text=text, state=STATES.get(state), after=after, limit=A_PAGE)
+    ids = [row.id for row in found.rows]
+    last, hits = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text)
+    following = make_cursor(found.last.updated_at, found.last.id) if found.last else None
+    shown = [{"session": row, "last": last.get(row.id, Last()), "hit": hits.get(row.id)} for row in found.rows]
+    return project_page(
+        request,
+        project,
+        "pages/dashboard/project_sessions.html",
+        tab="sessions",
+        rows=shown,
+        next=following,
+        text=text,
+        state=state,
+    )
+
+
+class SettingsForm(forms.Form):
+    name = forms.CharField(max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.")
+    redaction = forms.ChoiceField(
+        label="Secrets in messages",
+        choices=[("flag", "Flag them"), ("redact", "Replace them before they are stored"), ("off", "Do nothing")],
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def project_settings(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    caller = signed_in_caller(request)
+    project = get_project(caller=caller, project_id=project_id)
+    stored = {"name": project.name, "redaction": project.settings.get("redaction", "flag")}
+    form = SettingsForm(request.POST or None, initial=stored)
+    if request.method == "POST" and form.is_valid():
+        chosen = {**project.settings, "redaction": form.cleaned_data["redaction"]}
+        fields = {"name": form.cleaned_data["name"], "settings": chosen}
+        update_project(caller=caller, project_id=project_id, fields=fields)
+        messages.success(request, "Saved.")
+        return redirect("project_settings", project_id)
+    parts = [extension.settings_part(request, project_id) for extension in extensions() if extension.settings_part]
+    return project_page(
+        request,
+        project,
+        "pages/dashboard/project_settings.html",
+        tab="settings",
+        form=form,
+        parts=parts,
+        status=422 if form.errors else 200,
+    )
+
+
+@login_required
+@require_POST
+def remove_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """Moves the project to the trash; the user must type its name."""
+    caller = signed_in_caller(request)
+    project = get_project(caller=caller, project_id=project_id)
+    if request.POST.get("typed", "").strip() != str(project).strip():
+        messages.error(request, f"Nothing is deleted: type “{project}” to delete it.")
+        return redirect("project_settings", project_id)
+    delete_project(caller=caller, project_id=project_id)
+    undo = reverse("restore_project", args=[project_id])
+    messages.success(request, f"{project} is in the trash for 30 days.", extra_tags=undo)
+    return redirect("home")
+
+
+@login_required
+@require_POST
+def erase_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """Erases a project in the trash permanently; the user must type its path."""
+    caller = signed_in_caller(request)
+    path = get_trashed(caller=caller, project_id=project_id).path
+    if request.POST.get("typed", "").strip() == path.strip():
+        purge_project(caller=caller, project_id=project_id)
+        messages.success(request, f"{path} is erased.")
+    else:
+        messages.error(request, f"Nothing is erased: type “{path}” to erase it.")
+    return redirect(f"{reverse('home')}?state=deleted")
+
+
+@login_required
+@require_POST
+def restore_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    project = undelete_project(caller=signed_in_caller(request), project_id=project_id)
+    messages.success(request, f"{project} is back.")
+    return redirect("project", project_id)

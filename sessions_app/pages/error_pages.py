@@ -1,0 +1,67 @@
+"""Error pages: for expected errors of services, and for unexpected ones."""
+
+import logging
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
+
+from sessions_app.chats.reading.sessions import SessionDeleted
+from sessions_app.core.errors import AppError, BadRequest, Forbidden, NotFound
+from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
+from sessions_app.projects.queries import ProjectDeleted
+
+logger = logging.getLogger(__name__)
+STALE_FORM = "This form has expired, or was sent from another site. Reload the page and send it again."
+
+
+class PageErrors(MiddlewareMixin):
+    """Turns a service's error into a page for users."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        error = exception if isinstance(exception, AppError) else as_app_error(exception)
+        if error is None:
+            return None
+        leave_read_only(error)
+        return error_page(request, error)
+
+
+def error_page(request: HttpRequest, error: AppError) -> HttpResponse:
+    reply = render(request, "pages/error.html", {"error": error, "restore": _restore(request, error)}, status=error.status)
+    if error.retry_after is not None:
+        reply["Retry-After"] = str(error.retry_after)
+    # The message that a script shows as a toast after sending a form.
+    reply["Stillhere-Message"] = quote(error.message)
+    return reply
+
+
+def _restore(request: HttpRequest, error: AppError) -> str:
+    """The URL that restores the object of this page, if it is in the trash."""
+    named = {} if request.resolver_match is None else request.resolver_match.kwargs
+    if isinstance(error, SessionDeleted) and "session_id" in named:
+        return reverse("session_act", args=[named["session_id"], "undelete"])
+    if isinstance(error, ProjectDeleted) and (project := named.get("project_id") or error.details.get("project_id")):
+        return reverse("restore_project", args=[project])
+    return ""
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, NotFound())
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, Forbidden())
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, BadRequest("This request could not be read."))
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return error_page(request, Forbidden(STALE_FORM))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return render(request, "500.html", {"request_id": request.META.get("stillhere.request_id", "")}, status=500)

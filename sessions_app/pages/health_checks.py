@@ -1,0 +1,67 @@
+"""Health checks for monitoring; they never report an address or a password."""
+
+import tomllib
+from functools import lru_cache
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from sessions_app.core.errors import Unavailable
+from sessions_app.core.storage.database_errors import StoreNotReady
+from sessions_app.core.storage.sql import on_postgresql
+
+REDIS_SECONDS = 1
+_SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
+
+
+class ChannelLayerUnreachable(Unavailable):
+    code = "channel_layer_unreachable"
+    message = "Redis does not answer. Saves still work; events reach other processes again when it does."
+
+
+@lru_cache
+def version() -> str:
+    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
+
+
+def durability() -> dict[str, str] | None:
+    """The durability settings that the database reports; None while it does not answer."""
+    sqlite = not on_postgresql()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA synchronous" if sqlite else "SHOW synchronous_commit")
+            level = cursor.fetchone()[0]
+            if not sqlite:
+                return {"synchronous_commit": level}
+            cursor.execute("SELECT sqlite_version()")
+            return {"synchronous": _SYNCHRONOUS[level], "sqlite_version": cursor.fetchone()[0]}
+    except DatabaseError:
+        return None
+
+
+def check_ready() -> None:
+    """Raises the database's error, StoreNotReady or ChannelLayerUnreachable."""
+    if _migrations() - set(MigrationRecorder(connection).applied_migrations()):
+        raise StoreNotReady(retry_after=2)
+    if settings.REDIS_URL:
+        _ping_redis()
+
+
+@lru_cache
+def _migrations() -> set[tuple[str, str]]:
+    return set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
+
+
+def _ping_redis() -> None:
+    import redis  # Costs 24 MB: imported only where Redis is configured.
+
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS)
+    try:
+        client.ping()
+    except redis.RedisError:
+        raise ChannelLayerUnreachable(retry_after=2) from None
+    finally:
+        client.close()

@@ -1,0 +1,156 @@
+"""A message's parts on pages: text rendered, reasoning and tools collapsed, files and sources by name and type."""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from django.utils.safestring import SafeString
+
+from sessions_app.core.rendering.link_targets import ELSEWHERE
+from sessions_app.core.rendering.page_renderer import PageRenderer
+
+LONGEST_FOLD = 20_000
+# Larger data: URLs are named but not put into the page.
+LARGEST_INLINE = 300_000
+FIRST_WORDS = {"input": "Input", "output": "Output", "errorText": "Error"}
+# A tool call's state: the label and the colour that the page shows.
+TOOL_STATES = {
+    "input-streaming": ("being called", ""),
+    "input-available": ("no result yet", ""),
+    "approval-requested": ("asks for approval", "warn"),
+    "approval-responded": ("answered", ""),
+    "output-available": ("done", "good"),
+    "output-error": ("failed", "bad"),
+    "output-denied": ("denied", "bad"),
+}
+FAILED = TOOL_STATES["output-error"]
+PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+READABLE = {"application/json", "application/xml", "application/yaml", "application/javascript"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A collapsed part: its kind, state and content. `html` if it is rendered text."""
+
+    label: str
+    state: str = ""
+    colour: str = ""
+    content: str = ""
+    html: SafeString | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file or a source. `link`: external, opened only by a click. `saved`: a data: URL to download. `picture`: one to show."""
+
+    name: str
+    kind: str
+    media_type: str = ""
+    size_bytes: int | None = None
+    link: str = ""
+    saved: str = ""
+    picture: str = ""
+    content: str = ""
+
+
+type Block = SafeString | Fold | Attachment
+
+
+def blocks_of(parts: list[Any], renderer: PageRenderer) -> list[Block]:
+    return [block for part in parts if isinstance(part, dict) and (block := _block(part, renderer)) is not None]
+
+
+def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
+    """Kind and text of the parts that are rendered as Markdown."""
+    prose = [part for part in parts if isinstance(part, dict) and part.get("type") in {"text", "reasoning"}]
+    return [(part["type"], text) for part in prose if isinstance(text := part.get("text"), str) and text]
+
+
+def _block(part: dict[str, Any], renderer: PageRenderer) -> Block | None:
+    kind, text = str(part.get("type", "")), part.get("text")
+    if kind == "step-start":
+        return None
+    if kind == "text" and isinstance(text, str):
+        return renderer.render(text) if text else None
+    if kind == "reasoning" and isinstance(text, str):
+        return Fold("Reasoning", html=renderer.render(text))
+    if kind.startswith("tool-") or kind == "dynamic-tool":
+        return _tool(kind, part)
+    if kind in {"file", "reasoning-file", "image", "image_url", "source-document"}:
+        return _file(kind, part)
+    if kind == "source-url":
+        return _source(part)
+    if kind.startswith("data-"):
+        return Fold(kind.removeprefix("data-"), "data", content=_pretty(part.get("data", part)))
+    return Fold(kind.replace("-", " ") or "part", content=_pretty(part))
+
+
+def _tool(kind: str, part: dict[str, Any]) -> Fold:
+    name, state = str(part.get("toolName") or kind.removeprefix("tool-")), str(part.get("state", ""))
+    output = part.get("output")
+    refused = isinstance(output, dict) and (output.get("isError") is True or output.get("is_error") is True)
+    failed = refused or bool(part.get("errorText"))
+    word, colour = FAILED if failed and state != "output-denied" else TOOL_STATES.get(state, (state.replace("-", " "), ""))
+    named = [f"{label}\n{_pretty(part[name])}" for name, label in FIRST_WORDS.items() if name in part]
+    return Fold(name, word, colour, _cut("\n\n".join(named) or _pretty(part)))
+
+
+def _file(kind: str, part: dict[str, Any]) -> Attachment:
+    url = _url(part)
+    given = _first(part, "mediaType", "mimeType", "media_type")
+    head = url.removeprefix("data:").partition(",")[0] if url.startswith("data:") else ""
+    media_type = given or head.partition(";")[0] or ("image" if kind.startswith("image") else "")
+    name = _first(part, "filename", "name", "title") or _last_of(url) or "without a name"
+    told = "Source" if kind == "source-document" else "Image" if media_type.startswith("image") else "File"
+    if not head:
+        return Attachment(name, told, media_type, link=url if ELSEWHERE.match(url) else "")
+    content = _content(url)
+    if len(url) > LARGEST_INLINE:
+        return Attachment(name, told, media_type, len(content))
+    picture = url if media_type in PICTURES and head.startswith("image/") else ""
+    return Attachment(name, told, media_type, len(content), saved=url, picture=picture, content=_words(media_type, content))
+
+
+def _source(part: dict[str, Any]) -> Attachment:
+    url = _first(part, "url")
+    return Attachment(_first(part, "title") or url or "without a name", "Source", link=url if ELSEWHERE.match(url) else "")
+
+
+def _url(part: dict[str, Any]) -> str:
+    value = part.get("url") or part.get("image_url") or part.get("image") or ""
+    value = value.get("url", "") if isinstance(value, dict) else value
+    return value if isinstance(value, str) else ""
+
+
+def _first(part: dict[str, Any], *names: str) -> str:
+    return next((value for name in names if isinstance(value := part.get(name), str) and value), "")
+
+
+def _last_of(url: str) -> str:
+    """The file name at the end of a URL, if there is one."""
+    return url.partition("?")[0].rstrip("/").rpartition("/")[2] if ELSEWHERE.match(url) else ""
+
+
+def _content(url: str) -> bytes:
+    head, _, data = url.partition(",")
+    try:
+        return base64.b64decode(data) if head.endswith(";base64") else unquote_to_bytes(data)
+    except (binascii.Error, ValueError):
+        return data.encode()
+
+
+def _words(media_type: str, content: bytes) -> str:
+    if media_type.startswith("text/") or media_type in READABLE or media_type.endswith(("+json", "+xml")):
+        return _cut(content.decode(errors="replace"))
+    return ""
+
+
+def _pretty(value: Any) -> str:
+    return _cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_FOLD else f"{text[:LONGEST_FOLD]}\n… {len(text) - LONGEST_FOLD:,} more characters"

@@ -1,0 +1,63 @@
+"""Moving a session to another project: a page, or the same form in a dialog."""
+
+import uuid
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from sessions_app.agents.states.queries import states_in_session
+from sessions_app.agents.transfer.transfer_targets import ai_names
+from sessions_app.chats.lifecycle.session_move import move_session
+from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.core.errors import AppError, Conflict, Invalid
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.models import Caller
+from sessions_app.projects.queries import get_project, list_projects, project_uuid
+
+PROJECTS = 200
+
+
+class NoPlace(Invalid):
+    code, message = "no_project", "Choose the project to move this session to."
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_http_methods(["GET", "HEAD", "POST"])
+def move_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    caller = signed_in_caller(request)
+    session = get_session(caller=caller, session_id=session_id)
+    problem: AppError | None = None
+    if request.method == "POST":
+        try:
+            return _move(request, caller, session)
+        except (NoPlace, Conflict) as error:
+            problem = error
+    context = {
+        "session": session,
+        "project": get_project(caller=caller, project_id=session.project_id),
+        "here": session.project_id,
+        "places": [row for row in list_projects(caller=caller, limit=PROJECTS)[:PROJECTS] if row.id != session.project_id],
+        "ais": ai_names(session_id=session.id),
+        "has_agent_state": states_in_session(session.id, limit=0)[0] is not None,
+        "problem": problem,
+    }
+    name = "move.html#form" if request.htmx else "move.html"  # type: ignore[attr-defined]
+    return render(request, f"pages/session/{name}", context, status=problem.status if problem else 200)
+
+
+def _move(request: HttpRequest, caller: Caller, session: SessionRow) -> HttpResponse:
+    if not request.POST.get("project"):
+        raise NoPlace
+    project = get_project(caller=caller, project_id=project_uuid(request.POST["project"]))
+    move_session(caller=caller, session_id=session.id, project_id=project.id)
+    undo = f"{reverse('session_act', args=[session.id, 'move-back'])}?project={session.project_id}"
+    messages.success(request, f"Moved to {project}, with everything in it.", extra_tags=undo)
+    return redirect("session", session.id)

@@ -1,0 +1,187 @@
+"""Actions of a session's buttons: one form, one action, one message, with Undo if it can be undone."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, resolve_action
+from sessions_app.agents.transfer import forking
+from sessions_app.chats.lifecycle import deletion, session_move
+from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
+from sessions_app.chats.lifecycle.restore_and_conflicts import Keep, settle_conflict
+from sessions_app.chats.reading.sessions import get_session
+from sessions_app.chats.saving.idempotency import Step
+from sessions_app.chats.saving.receipts import Answer
+from sessions_app.chats.sessions import services as session_services
+from sessions_app.core.errors import Conflict, Invalid, NotFound
+from sessions_app.core.serialization.json_text import fingerprint
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.toasts import toast_response
+from sessions_app.models import Caller
+from sessions_app.models.session import TITLE_LENGTH
+from sessions_app.projects.queries import project_uuid
+
+DECIDED = {"approve": "Approved", "reject": "Rejected"}
+NOTE_LENGTH = 2_000
+# The name that lists show for a session without a title.
+UNTITLED = "Untitled session"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """`undo`: the reverse action. `page`: the page to go to; default: stay. `failed`: the action was refused."""
+
+    message: str
+    undo: str = ""
+    page: str = ""
+    failed: bool = False
+
+
+def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    title = form.get("title", "").replace("\0", "\ufffd").strip()
+    if len(title) > TITLE_LENGTH:
+        raise Invalid(f"A title has at most {TITLE_LENGTH} characters.", details={"field": "title"})
+    session_services.update_session(caller=caller, session_id=session_id, fields={"title": title})
+    return Done("Renamed.")
+
+
+def _archive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    was_current = get_session(caller=caller, session_id=session_id).is_current
+    session_services.update_session(caller=caller, session_id=session_id, fields={"archived": True})
+    return Done("Archived. It no longer resumes.", undo="current" if was_current else "unarchive")
+
+
+def _unarchive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    session_services.update_session(caller=caller, session_id=session_id, fields={"archived": False})
+    return Done("Removed from the archive.")
+
+
+def _current(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    session_services.update_session(caller=caller, session_id=session_id, fields={"current": True})
+    return Done("This is the current session now.")
+
+
+def _clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """Clears the epoch that the page shows: a second or late click clears nothing else."""
+    answer = orjson.loads(_done(clear_session(caller=caller, session_id=session_id, step=_step(form))).body)
+    return Done(f"Cleared: {answer['cleared']:,} messages are removed.", undo=f"undo-clear?epoch={answer['epoch']}")
+
+
+def _undo_clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    answer = orjson.loads(_done(undo_clear(caller=caller, session_id=session_id, undo=_undo(form))).body)
+    return Done(f"{answer['restored']:,} messages are restored.")
+
+
+def _delete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    row = get_session(caller=caller, session_id=session_id)
+    deletion.delete_session(caller=caller, session_id=session_id)
+    page = reverse("project", args=[row.project_id])
+    return Done("In the trash for 30 days. Saves to it are refused.", undo="undelete", page=page)
+
+
+def _undelete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    deletion.undelete_session(caller=caller, session_id=session_id)
+    return Done("The session is restored.", page=reverse("session", args=[session_id]))
+
+
+def _purge(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    title = deletion.title_of(caller=caller, session_id=session_id) or UNTITLED
+    if form.get("typed", "").strip() != title.strip():
+        return Done(f"Nothing is erased: type “{title}” to erase it.", failed=True)
+    deletion.purge_session(caller=caller, session_id=session_id)
+    return Done("Erased permanently.")
+
+
+def _fork(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    made = forking.fork_session(caller=caller, session_id=session_id, fork=forking.Fork(form.get("up_to") or None))
+    page = reverse("session", args=[orjson.loads(made.body)["id"]])
+    return Done("Forked: this copy is now the current session.", page=page)
+
+
+def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    try:
+        copy_id, keep = uuid.UUID(form.get("copy", "")), Keep(form.get("keep", ""))
+    except ValueError:
+        raise NotFound from None
+    settle_conflict(caller=caller, session_id=session_id, copy_id=copy_id, keep=keep)
+    return Done("Settled.")
+
+
+def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    decision, note = form.get("decision", ""), form.get("note", "").replace("\0", "\ufffd").strip()
+    if decision not in DECIDED or len(note) > NOTE_LENGTH:
+        raise Invalid(f"Approve or reject, with a note of at most {NOTE_LENGTH:,} characters.", details={"field": "decision"})
+    action_id = form.get("action", "")
+    try:
+        resolve_action(caller=caller, session_id=session_id, action_id=action_id, decision=decision, note=note)
+    except AlreadyResolved as error:
+        first = error.details["resolution"]
+        return Done(f"{first['by']} already answered: {DECIDED[first['decision']].lower()}. That answer counts.", failed=True)
+    except Expired as error:
+        return Done(error.message, failed=True)
+    return Done(f"{DECIDED[decision]}. The agent can read your answer.")
+
+
+def _move_back(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """Undoes a move; `move_page.py` has the dialog for moving."""
+    project_id = project_uuid(form.get("project", ""))
+    session_move.move_session(caller=caller, session_id=session_id, project_id=project_id)
+    return Done("Moved back.")
+
+
+ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
+    "rename": _rename,
+    "archive": _archive,
+    "unarchive": _unarchive,
+    "current": _current,
+    "clear": _clear,
+    "undo-clear": _undo_clear,
+    "delete": _delete,
+    "undelete": _undelete,
+    "purge": _purge,
+    "fork": _fork,
+    "settle": _settle,
+    "move-back": _move_back,
+    "resolve": _resolve,
+}
+
+
+@login_required
+@require_POST
+def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
+    if name not in ACTS:
+        raise NotFound
+    form = request.GET.copy()
+    form.update(request.POST)
+    done = ACTS[name](signed_in_caller(request), session_id, form)
+    undo, _, query = done.undo.partition("?")
+    address = reverse("session_act", args=[session_id, undo]) + (f"?{query}" if query else "") if undo else ""
+    back = request.POST.get("back", "")
+    known = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/")
+    page = done.page or (back if known else reverse("session", args=[session_id]))
+    return toast_response(request, done.message, page=page, undo=address, failed=done.failed)
+
+
+def _step(form: QueryDict) -> Step:
+    epoch = form.get("epoch", "")
+    if not epoch.isdecimal() or len(epoch) > 18:
+        raise Invalid("This form was incomplete. Reload the page.", details={"field": "epoch"})
+    return Step(epoch=int(epoch), writer_id=str(uuid.uuid4()), seq=1, body_sha256=fingerprint({"epoch": epoch}))
+
+
+def _undo(form: QueryDict) -> Undo:
+    step = _step(form)
+    return Undo(epoch=step.epoch, writer_id=step.writer_id, seq=step.seq, body_sha256=step.body_sha256)
+
+
+def _done(answer: Answer) -> Answer:
+    if answer.status == Conflict.status:
+        raise Conflict("The session was cleared since this page was loaded. Reload the page.", code="stale_epoch")
+    return answer

@@ -1,0 +1,122 @@
+"""One session's page: its transcript, older messages by page, and the changes since a rev."""
+
+import uuid
+from typing import Any
+
+import orjson
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from sessions_app.chats.lifecycle.removed_queries import list_conflicts
+from sessions_app.chats.reading.messages import Page, changed_since, page_before, position_of
+from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.core.errors import Invalid, NotFound
+from sessions_app.core.rendering.page_renderer import PageRenderer
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.models import Caller
+from sessions_app.pages.session.agent_panel import agent_panel
+from sessions_app.pages.session.transcript import shown
+from sessions_app.projects.queries import get_project
+
+A_PAGE = 40
+CHANGES_A_PAGE = 100
+CONFLICTS_SHOWN = 20
+# Positions count from 1.
+AFTER_ALL = 2**62
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    """The newest messages, or with `?before=` the ones before a message, or with `?at=` the ones around it."""
+    caller = signed_in_caller(request)
+    session = get_session(caller=caller, session_id=session_id)
+    before, at = request.GET.get("before"), request.GET.get("at")
+    position = AFTER_ALL if before is None else _position(session, before)
+    page = page_before(session_id=session.id, live=session.live, position=position, limit=A_PAGE)
+    if at is not None and (older := _page_around(session, at, page)) is not None:
+        page, before = older, at
+    renderer = PageRenderer(caller.user_id)
+    messages = shown(page, renderer)
+    context: dict[str, Any] = {"session": session, "messages_shown": messages, "more": page.more, "before": before}
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "pages/session/session.html#messages", context)
+    context |= _rail(caller, session, renderer) | {"here": session.project_id, "skipped": page.skipped}
+    return render(request, "pages/session/session.html", context)
+
+
+@login_required
+@never_cache
+@require_safe
+def session_rail(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    """The current sidebar of the transcript."""
+    caller = signed_in_caller(request)
+    session = get_session(caller=caller, session_id=session_id)
+    return render(
+        request, "pages/session/_agent_panel.html", {"session": session, **_rail(caller, session, PageRenderer(caller.user_id))}
+    )
+
+
+@login_required
+@never_cache
+@require_safe
+def session_changes(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Changes after rev `?since=`: new or changed articles; headers list removed messages and the next `since`."""
+    caller = signed_in_caller(request)
+    session = get_session(caller=caller, session_id=session_id)
+    since = request.GET.get("since", "")
+    if not since.isdecimal() or len(since) > 18:
+        raise Invalid("`since` is the rev that the page shows.", details={"field": "since"})
+    page, removed, last = changed_since(session_id=session.id, live=session.live, rev=int(since), limit=CHANGES_A_PAGE)
+    messages = shown(page, PageRenderer(caller.user_id))
+    reply = render(request, "pages/session/session.html#articles", {"session": session, "messages_shown": messages})
+    reply["Stillhere-Epoch"] = str(session.epoch)
+    reply["Stillhere-Rev"] = str(session.rev if last is None else last)
+    reply["Stillhere-More"] = "1" if last is not None else ""
+    reply["Stillhere-Removed"] = orjson.dumps(removed).decode().encode("ascii", "backslashreplace").decode()
+    return reply
+
+
+@login_required
+@never_cache
+@require_safe
+def message_source(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    """A message's source text, for *Copy message*."""
+    session = get_session(caller=signed_in_caller(request), session_id=session_id)
+    position = _position(session, request.GET.get("id", ""))
+    found = page_before(session_id=session.id, live=session.live, position=position + 1, limit=1).items
+    if not found or found[0]["position"] != position:
+        raise NotFound
+    return HttpResponse(found[0]["text"], content_type="text/plain; charset=utf-8")
+
+
+def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[str, Any]:
+    copies = list_conflicts(session_id=session.id, after=None, limit=CONFLICTS_SHOWN)
+    renderer.prepare(copy.text for copy in copies[:CONFLICTS_SHOWN])
+    return {
+        "project": get_project(caller=caller, project_id=session.project_id),
+        "conflicts": [{"copy": copy, "html": renderer.render(copy.text)} for copy in copies[:CONFLICTS_SHOWN]],
+        "more_conflicts": len(copies) > CONFLICTS_SHOWN,
+        "held": agent_panel(caller=caller, session_id=session.id, renderer=renderer),
+    }
+
+
+def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | None:
+    """None if the message is among the newest ones, or no longer exists."""
+    position = position_of(session_id=session.id, live=session.live, message_id=message_id)
+    if position is None or not newest.items or position >= newest.items[0]["position"]:
+        return None
+    return page_before(session_id=session.id, live=session.live, position=position + A_PAGE // 2, limit=A_PAGE)
+
+
+def _position(session: SessionRow, message_id: str) -> int:
+    found = position_of(session_id=session.id, live=session.live, message_id=message_id)
+    if found is None:
+        raise NotFound
+    return found

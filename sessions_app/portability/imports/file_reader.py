@@ -1,0 +1,158 @@
+"""Reads an export file and checks that it is complete before any of it is used."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Never
+
+from sessions_app.core.errors import Invalid
+from sessions_app.portability.content_kinds import USER, Kind, export_kinds
+from sessions_app.portability.exports.export_file import FORMAT, VERSION
+from sessions_app.portability.row_format import values_of
+from sessions_app.portability.secret_removal import WrongValue
+
+LINE_BYTES = 16_000_000
+SKIPPED_AT_ONCE = 1_000_000
+ROWS_A_STEP = 16
+_CUT_OFF = "it is truncated, or lost its line breaks in transfer (with curl, use --data-binary)"
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class BadFile(Invalid):
+    """Names the line; does not quote the file's content."""
+
+    def __init__(self, line: int, why: str) -> None:
+        message = f"Line {line} of the file: {why}. Nothing was imported."
+        super().__init__(message, code="bad_export", details={"line": line})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    kind: Kind
+    values: dict[str, Any]
+
+
+class Reader:
+    """Reads row by row from the beginning; checks the last line against the rows before it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._digest, self.counts = hashlib.sha256(), Counter[str]()
+        self._known = {kind.name: kind for kind in export_kinds()}
+        self.line = self.offset = 0
+        self._ended = False
+        file.seek(0)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of everything read so far."""
+        return self._digest.hexdigest()
+
+    def skip(self, *, offset: int, line: int, counts: dict[str, int]) -> None:
+        """Continue after a row that was read earlier; the rows before it are not parsed again."""
+        while self.offset < offset:
+            piece = self._file.read(min(SKIPPED_AT_ONCE, offset - self.offset))
+            if not piece:
+                raise BadFile(line, "the file ends before that line, which was read earlier")
+            self._digest.update(piece)
+            self.offset += len(piece)
+        self.line, self.counts = line, Counter(counts)
+
+    def rows(self) -> Iterator[Row]:
+        """Raises BadFile if a line cannot be read, and at the end if counts or checksum do not match."""
+        while line := self._file.readline(LINE_BYTES):
+            self.line += 1
+            if self._ended:
+                raise BadFile(self.line, "something follows the end")
+            if not line.endswith(b"\n"):
+                raise BadFile(self.line, _CUT_OFF if len(line) < LINE_BYTES else f"it has more than {LINE_BYTES} bytes")
+            row = self._row(_read(self.line, line))
+            self._digest.update(line)
+            self.offset += len(line)
+            if row is not None:
+                self.counts[row.kind.name] += 1
+                yield row
+        if not self._ended:
+            raise BadFile(self.line + 1, "the file ends here, before its last line")
+
+    def _row(self, value: dict[str, Any]) -> Row | None:
+        if self.line == 1:
+            _check_first(value)
+        elif "end" in value:
+            _check_last(self.line, value, self.sha256, self.counts)
+            self._ended = True
+        else:
+            return _row(self.line, self._known, value)
+        return None
+
+
+def check_file(reader: Reader) -> Iterator[None]:
+    """Read the whole file, a few rows per step; then the reader has its counts and hash.
+
+    Raises BadFile unless every line can be read and counts and checksum match.
+    """
+    seen = {USER}
+    for row in reader.rows():
+        if row.kind.under not in seen:
+            raise BadFile(row.line, f"a {row.kind.name} without the {row.kind.under} that it belongs to")
+        seen.add(row.kind.name)
+        if row.line % ROWS_A_STEP == 0:
+            yield
+
+
+def _read(number: int, line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode(), parse_constant=_refuse_constant)
+        if b"\\u" in line:
+            _check_strings(value)
+    except (ValueError, RecursionError):
+        raise BadFile(number, "it is not valid JSON of this format") from None
+    if not isinstance(value, dict):
+        raise BadFile(number, "it is not a JSON object")
+    return value
+
+
+def _check_strings(value: Any) -> None:
+    """Refuses NUL, which databases cannot store, and lone surrogates, which UTF-8 cannot encode."""
+    if isinstance(value, str) and _UNSTORABLE.search(value):
+        raise ValueError
+    if isinstance(value, dict):
+        for name, child in value.items():
+            _check_strings(name)
+            _check_strings(child)
+    elif isinstance(value, list):
+        for child in value:
+            _check_strings(child)
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(name)
+
+
+def _row(number: int, known: dict[str, Kind], value: dict[str, Any]) -> Row:
+    kind = known.get(next(iter(value), "")) if len(value) == 1 else None
+    if kind is None:
+        raise BadFile(number, "its kind is unknown here (a newer version may have written it)")
+    try:
+        return Row(number, kind, values_of(kind, value[kind.name]))
+    except WrongValue as error:
+        raise BadFile(number, str(error)) from None
+
+
+def _check_first(value: dict[str, Any]) -> None:
+    if value.get("format") != FORMAT:
+        raise BadFile(1, "this is not an export of Stillhere")
+    if value.get("version") != VERSION:
+        raise BadFile(1, f"this server reads version {VERSION} of the format")
+
+
+def _check_last(number: int, value: dict[str, Any], digest: str, counts: Counter[str]) -> None:
+    if value.get("sha256") != digest:
+        raise BadFile(number, "the checksum does not match: something before this line was changed or lost")
+    told = value.get("counts")
+    if not isinstance(told, dict) or {name: told[name] for name in told if told[name]} != dict(counts):
+        raise BadFile(number, "the counts do not match")

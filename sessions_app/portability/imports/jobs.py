@@ -1,0 +1,237 @@
+"""The life cycle of an import, step by step: check the whole file, stage it hidden, then publish it.
+
+An unfinished job with an old heartbeat was left by a process that ended: the process that takes it over continues after
+its last committed batch, or removes what was staged.
+"""
+
+import shutil
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from django.conf import settings
+from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, Q
+
+from sessions_app.core.errors import AppError, Conflict, NotFound
+from sessions_app.core.id_parsing import parse_id
+from sessions_app.core.limits import quotas
+from sessions_app.core.storage.transactions import write
+from sessions_app.models import Caller, ImportJob
+from sessions_app.models.import_job import ACTIVE, UNDOABLE_FOR, ImportState
+from sessions_app.models.times import now
+from sessions_app.portability.imports.file_reader import Reader, check_file
+from sessions_app.portability.imports.publishing import decide, join, settle
+from sessions_app.portability.imports.removal import end_removal, erase_staged, hide_untouched
+from sessions_app.portability.imports.staged_rows import Stopped
+from sessions_app.portability.imports.staging import Staging
+
+# Without a heartbeat for this long, its process has ended.
+STALE_AFTER = timedelta(seconds=10)
+BEAT_EVERY = timedelta(seconds=2)
+# Only the client that has the file can continue it: the server waits this long for it, unless another import waits.
+RESUMABLE_FOR = timedelta(hours=1)
+State = ImportState
+
+
+class ImportRunning(Conflict):
+    code, message = "import_running", "Another import of yours is running. Wait until it is done, or stop it."
+
+
+class ImportNotFound(NotFound):
+    kind = "import"
+    message = "You have no import with this id."
+
+
+class NothingToStop(Conflict):
+    code, message = "import_finished", "This import is finished or almost finished. Undo it instead."
+
+
+class NothingToUndo(Conflict):
+    code = "nothing_to_undo"
+    message = f"Only an import that is done can be undone, for {UNDOABLE_FOR.days} days, and not while another one runs."
+
+
+class Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
+def start_import(*, caller: Caller, file: Readable, dry_run: bool = False) -> ImportJob:
+    """Store the file and queue the job, which runs in the background. `dry_run`: only report what would happen."""
+    job = ImportJob(user_id=caller.user_id, only_project=caller.project_id, dry_run=dry_run, has_file=True)
+    path = file_of(job.pk)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        with path.open("wb") as kept:
+            path.chmod(0o600)
+            shutil.copyfileobj(file, kept, 1_000_000)
+            job.size_bytes = kept.tell()
+        write(lambda: ImportJob.objects.bulk_create([job]))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return job
+
+
+def import_status(*, caller: Caller, job_id: str) -> ImportJob:
+    """One of the caller's imports. Raises ImportNotFound."""
+    job: ImportJob | None = _visible(caller).filter(pk=parse_id(job_id, ImportNotFound)).first()
+    if job is None:
+        raise ImportNotFound
+    return job
+
+
+def list_imports(*, caller: Caller, limit: int = 50) -> list[ImportJob]:
+    """The caller's imports, newest first."""
+    return list(_visible(caller)[:limit])
+
+
+def stop_import(*, caller: Caller, job_id: str) -> ImportJob:
+    """Cancels the import; nothing is added. Raises NothingToStop if it is already being published."""
+    job = import_status(caller=caller, job_id=job_id)
+
+    def work() -> None:
+        rows = ImportJob.objects.filter(pk=job.pk)
+        taken_back = {"state": State.REMOVING, "then": State.STOPPED, "heartbeat_at": None}
+        if not rows.filter(state__in=(State.QUEUED, State.RUNNING)).update(**taken_back):
+            raise NothingToStop
+
+    try:
+        write(work)
+    except IntegrityError:  # It waits behind another one: nothing is staged yet.
+        write(lambda: ImportJob.objects.filter(pk=job.pk).update(state=State.STOPPED, finished_at=now()))
+        file_of(job.pk).unlink(missing_ok=True)
+    return import_status(caller=caller, job_id=job_id)
+
+
+def undo_import(*, caller: Caller, job_id: str) -> ImportJob:
+    """Remove what the import added, except content changed since then. Raises NothingToUndo."""
+    job = import_status(caller=caller, job_id=job_id)
+
+    due = ImportJob.objects.filter(pk=job.pk, state=State.DONE, dry_run=False, published_at__gte=now() - UNDOABLE_FOR)
+    try:
+        undone = write(lambda: due.update(state=State.REMOVING, then=State.UNDONE, heartbeat_at=None))
+    except IntegrityError:
+        raise NothingToUndo from None
+    if not undone:
+        raise NothingToUndo
+    return import_status(caller=caller, job_id=job_id)
+
+
+def file_of(job_id: uuid.UUID) -> Path:
+    """The path of the file of a queued import, kept until it is done."""
+    return Path(settings.DATA_DIR) / "imports" / f"{job_id.hex}.ndjson"
+
+
+def take_over(job: ImportJob) -> bool:
+    """Make this process the job's worker. False: another process has it, or another import of the same user runs."""
+    at = now()
+    state = State.RUNNING if job.state == State.QUEUED else job.state
+    due = ImportJob.objects.filter(pk=job.pk, state=job.state, heartbeat_at=job.heartbeat_at)
+    try:
+        taken = write(lambda: due.update(state=state, heartbeat_at=at))
+    except IntegrityError:
+        return False
+    job.state, job.heartbeat_at = state, at
+    return bool(taken)
+
+
+def due_jobs() -> list[ImportJob]:
+    """Jobs that wait for a worker, oldest first."""
+    at = now()
+    left = Q(state__in=ACTIVE) & (Q(heartbeat_at=None) | Q(heartbeat_at__lt=at - STALE_AFTER))
+    waiting = ImportJob.objects.filter(user_id=OuterRef("user_id"), state=State.QUEUED)
+    resumable = Q(state=State.RUNNING, has_file=False, heartbeat_at__gte=at - RESUMABLE_FOR) & ~Exists(waiting)
+    return list(ImportJob.objects.filter(left & ~resumable | Q(state=State.QUEUED)).order_by("created_at"))
+
+
+def steps(caller: Caller, job: ImportJob, file: BinaryIO | None) -> Iterator[bool]:
+    """The remaining steps of a job that this process has taken over. An error of the file is raised after everything
+    staged is removed; Stopped if another process took the job."""
+    if job.state == State.RUNNING:
+        try:
+            if file is None:
+                raise AppError("The import was interrupted, and its file is gone. Nothing was imported. Import it again.")
+            yield from _stage(caller, job, file)
+        except AppError as error:
+            yield from _fail(job, error)
+            raise
+    if job.state == State.PUBLISHING:
+        yield from join(caller, job)
+        job.state = State.DONE
+    if job.state == State.REMOVING:
+        if job.then == State.UNDONE:
+            yield from hide_untouched(caller, job)
+        yield from erase_staged(job)
+        end_removal(job)
+    file_of(job.pk).unlink(missing_ok=True)
+
+
+def _stage(caller: Caller, job: ImportJob, file: BinaryIO) -> Iterator[bool]:
+    reader = Reader(file)
+    for _ in check_file(reader):
+        if _is_due(job):
+            _beat(job)
+        yield False
+    job.sha256, job.counts["read"] = reader.sha256, dict(reader.counts)
+    _beat(job)
+    staging, reader = Staging(job), Reader(file)
+    if job.place:
+        reader.skip(offset=job.place["offset"], line=job.place["line"], counts=job.place["read"])
+    for row in reader.rows():
+        staging.take(row)
+        if staging.full:
+            staging.flush(reader)
+            yield True
+    staging.flush(reader)
+    yield True
+    if job.dry_run:
+        _finish(job)
+        return
+    for kind, check in (("project", quotas.check_projects), ("session", quotas.check_sessions)):
+        check(job.user_id, staging.counts["added"][kind])
+    yield from settle(job)
+    decide(caller, job)
+    yield True
+
+
+def _is_due(job: ImportJob) -> bool:
+    return job.heartbeat_at is None or now() - job.heartbeat_at > BEAT_EVERY
+
+
+def _beat(job: ImportJob) -> None:
+    at = now()
+    mine = ImportJob.objects.filter(pk=job.pk, state=State.RUNNING, heartbeat_at=job.heartbeat_at)
+    if not write(lambda: mine.update(heartbeat_at=at, sha256=job.sha256, counts=job.counts)):
+        raise Stopped
+    job.heartbeat_at = at
+
+
+def _finish(job: ImportJob) -> None:
+    write(lambda: ImportJob.objects.filter(pk=job.pk).update(state=State.DONE, finished_at=now()))
+    job.state = State.DONE
+
+
+def _fail(job: ImportJob, error: AppError) -> Iterator[bool]:
+    told: Any = error.as_json()["error"]
+    mine = ImportJob.objects.filter(pk=job.pk, state=State.RUNNING)
+    if not write(lambda: mine.update(state=State.REMOVING, then=State.FAILED, error=told)):
+        raise Stopped
+    yield from erase_staged(job)
+    job.then = State.FAILED
+    end_removal(job)
+    file_of(job.pk).unlink(missing_ok=True)
+
+
+def _visible(caller: Caller) -> Any:
+    own = ImportJob.objects.filter(user_id=caller.user_id)
+    return own if caller.project_id is None else own.filter(only_project=caller.project_id)
+
+
+def open_file(job: ImportJob) -> BinaryIO | None:
+    try:
+        return file_of(job.pk).open("rb")
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,41 @@
+"""Redacts secrets in an imported file's states and handoffs. Content without secrets stays byte for byte."""
+
+import hashlib
+import json
+from typing import Any
+
+from sessions_app.core.redaction import may_hold_secrets, redact
+from sessions_app.core.serialization.stored_json import read_json
+
+
+class WrongValue(Exception):
+    """A value that this column does not accept."""
+
+
+def clean_state(values: dict[str, Any]) -> None:
+    """Redacts agent and AI states, their versions, and actions."""
+    for field in ("content", "resolution"):
+        if field in values:
+            values[field] = _without_secrets(values[field])
+
+
+def clean_snapshot(values: dict[str, Any]) -> None:
+    """Refuses a payload that does not match its hash. After a redaction the payload differs, so it gets
+    a new hash."""
+    payload = values.get("payload")
+    if not isinstance(payload, str) or hashlib.sha256(payload.encode()).hexdigest() != values.get("sha256"):
+        raise WrongValue(f"the payload of handoff_snapshot {values.get('number')} does not have its sha256")
+    values["payload"] = _without_secrets(payload)
+    if values["payload"] != payload:
+        values["sha256"] = hashlib.sha256(values["payload"].encode()).hexdigest()
+
+
+def _without_secrets(text: Any) -> Any:
+    """The text without secrets. Invalid JSON stays as it is and is reported when it is read."""
+    if not isinstance(text, str) or not may_hold_secrets(text):
+        return text
+    try:
+        value, found = redact(read_json(text))
+    except (ValueError, RecursionError):
+        return text
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if found else text

@@ -1,1 +1,0 @@
-"""Plays recorded chats through the public HTTP API, as a streaming frontend would, and checks what comes back."""

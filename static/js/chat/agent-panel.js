@@ -1,0 +1,135 @@
+/** The agent's state beside the chat: its plan and its question. Text is inserted as text, never as markup. */
+
+import { byId, messageOf, one } from "../pages/elements.js";
+
+/**
+ * @import { AgentState, AgentStateFields, Connection, PendingAction, Plan, PlanStep } from "../stillhere.js"
+ * @import { ServerConnection } from "./server-connection.js"
+ * @import { View } from "./view.js"
+ *
+ * @typedef {{marked: (step: string, done: boolean) => void, dismissed: () => void,
+ *   answered: (decision: "approve" | "reject") => void}} Acts
+ * @typedef {{panel: AgentPanel, chat: Connection, view: View, connection: ServerConnection,
+ *   saveState: (fields: AgentStateFields) => void}} Page
+ */
+
+const NARROW = "(max-width: 72rem)";
+
+export class AgentPanel {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    /** @type {AgentState | null} */
+    this.state = null;
+    this.parts = {
+      fold: byId("panel-fold", HTMLDetailsElement),
+      progress: byId("panel-progress", HTMLProgressElement),
+      ...named(["question", "kind", "payload", "answer", "acts", "approve", "reject", "count", "title", "steps", "dismiss"]),
+    };
+    this.parts.fold.open = !matchMedia(NARROW).matches;
+  }
+
+  /** @param {Acts} acts */
+  on({ marked, dismissed, answered }) {
+    const { steps, dismiss, approve, reject } = this.parts;
+    steps.addEventListener("change", ({ target }) => target instanceof HTMLInputElement && marked(target.value, target.checked));
+    dismiss.addEventListener("click", dismissed);
+    approve.addEventListener("click", () => answered("approve"));
+    reject.addEventListener("click", () => answered("reject"));
+  }
+
+  /** @param {AgentState | null} state */
+  show(state) {
+    this.state = state;
+    const plan = state?.plan;
+    const question = state?.pending_action;
+    this.root.hidden = !plan && !question;
+    this.parts.fold.hidden = !plan;
+    this.parts.question.hidden = !question;
+    if (plan) this._plan(plan);
+    if (question) this._question(question);
+  }
+
+  /** @param {Plan} plan */
+  _plan({ title = "", steps = [] }) {
+    const { count, title: heading, progress, steps: list } = this.parts;
+    const done = steps.filter(({ status }) => status === "completed" || status === "skipped").length;
+    heading.textContent = title;
+    count.textContent = `${done} of ${steps.length}`;
+    progress.max = Math.max(1, steps.length);
+    progress.value = done;
+    // Unchanged steps keep their elements, and so the focus.
+    while (list.children.length > steps.length) list.lastElementChild?.remove();
+    while (list.children.length < steps.length) list.append(this._step());
+    for (const [index, step] of steps.entries()) this._fill(list.children[index], step);
+  }
+
+  _step() {
+    const item = document.createElement("li");
+    const label = document.createElement("label");
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    label.append(box, document.createElement("span"));
+    item.append(label);
+    return item;
+  }
+
+  /** @param {Element} item @param {PlanStep} step */
+  _fill(item, { id, title, status }) {
+    const box = one(item, "input", HTMLInputElement);
+    item.setAttribute("data-status", status);
+    box.value = id;
+    box.checked = status === "completed";
+    one(item, "span", HTMLElement).textContent = title;
+  }
+
+  /** @param {PendingAction} question */
+  _question({ kind, payload, resolution, expires_at: expires = "" }) {
+    const { kind: chip, payload: words, acts, answer, question } = this.parts;
+    const over = Boolean(expires) && new Date(expires) <= new Date();
+    chip.textContent = kind;
+    words.textContent = payload === undefined ? "" : typeof payload === "string" ? payload : JSON.stringify(payload, null, 2);
+    acts.hidden = Boolean(resolution) || over;
+    words.hidden = payload === undefined || acts.hidden;
+    question.toggleAttribute("data-open", !acts.hidden);
+    answer.textContent = resolution ? `${resolution.by}: ${resolution.decision}` : over ? "It has expired." : "";
+  }
+}
+
+/** @template {string} Name @param {Name[]} names @returns {Record<Name, HTMLElement>} */
+function named(names) {
+  const found = names.map((name) => [name, byId(`panel-${name}`, HTMLElement)]);
+  return /** @type {Record<Name, HTMLElement>} */ (Object.fromEntries(found));
+}
+
+/** What a person can do in the panel. @param {Page} page @returns {Acts} */
+export function actsOf({ panel, chat, view, connection, saveState }) {
+  return {
+    marked(step, done) {
+      const plan = panel.state?.plan ?? {};
+      /** @type {PlanStep["status"]} */
+      const status = done ? "completed" : "pending";
+      const steps = plan.steps?.map((one) => (one.id === step ? { ...one, status } : one));
+      saveState({ plan: { ...plan, steps } });
+    },
+    dismissed() {
+      const plan = panel.state?.plan;
+      saveState({ plan: null });
+      view.toast("Plan dismissed.", () => {
+        view.toast("");
+        saveState({ plan });
+      });
+      view.focus();
+    },
+    async answered(decision) {
+      try {
+        const answer = await chat.resolveAction(decision, { action: panel.state?.pending_action?.id });
+        if (answer.late) view.toast(answer.resolution ? `${answer.resolution.by} answered before.` : "It has expired.");
+        panel.show(await chat.state());
+        view.focus();
+      } catch (error) {
+        if (!connection.failed(error)) view.alert(messageOf(error));
+      }
+    },
+  };
+}

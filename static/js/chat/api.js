@@ -1,0 +1,30 @@
+/** Calls to the public API that the browser module does not make, with the page's login. */
+
+export class Api {
+  /** @param {{csrf: string}} auth as it is when something is called */
+  constructor(auth) {
+    this.auth = auth;
+  }
+
+  /**
+   * Rejects if there is no response, or a refusal.
+   * @template T @param {string} method @param {string} path @param {object} [content] @returns {Promise<T>}
+   */
+  async call(method, path, content) {
+    const headers = { "Content-Type": "application/json", "X-CSRFToken": this.auth.csrf };
+    const answer = await fetch(`/api/v1${path}`, { method, headers, body: content && JSON.stringify(content) });
+    const body = await answer.json().catch(() => null);
+    if (!answer.ok) throw new Error(body?.error?.message ?? `The server answered ${answer.status}.`);
+    return body;
+  }
+
+  /** @template T @param {string} path @returns {Promise<T>} */
+  get(path) {
+    return this.call("GET", path);
+  }
+
+  /** For optional saves: a failure is ignored. @param {string} method @param {string} path @param {object} content */
+  try(method, path, content) {
+    this.call(method, path, content).catch(() => {});
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * The messages. A growing one is rendered by `streaming-markup.js`, a finished one by the server. The text that somebody reads
+ * stays in place on the screen, whatever grows or is inserted above it.
+ */
+
+import { copyWords } from "../../pages/clipboard.js";
+import { addCopyButtons } from "../../pages/code-blocks.js";
+import { one } from "../../pages/elements.js";
+import { describe, textFiles, textOfFile } from "./message-parts.js";
+import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
+import { show as showText } from "./streaming-markup.js";
+
+/**
+ * @import { PageMessage, Part } from "./message-parts.js"
+ *
+ * @typedef {object} Shown a message as it is shown
+ * @property {HTMLElement} article
+ * @property {HTMLElement} words
+ * @property {HTMLElement} note
+ * @property {HTMLElement} copy
+ * @property {PageMessage} message
+ * @property {string} print the content that is shown; "" while there is none
+ * @property {boolean} lightly rendered in the browser, not by the server
+ * @property {boolean} near the view
+ */
+
+const SPEAKERS = { user: "You", assistant: "Answer" };
+/** @type {Partial<Record<PageMessage["status"], string>>} */
+const NOTES = { streaming: "still coming in", interrupted: "cut off" };
+const NEAR_END = 80;
+const NEAR_VIEW = "800px";
+
+export class Transcript {
+  /** @param {HTMLElement} log @param {() => string} csrf */
+  constructor(log, csrf) {
+    this.log = log;
+    this.head = one(log, ".older", HTMLElement);
+    this.count = one(this.head, "span", HTMLElement);
+    /** @type {Map<string, Shown>} */
+    this.entries = new Map();
+    this.following = true;
+    this.reading = false;
+    /** Rendered, but not inserted yet. @type {Map<Shown, {print: string, words: Element}>} */
+    this.waiting = new Map();
+    /** @type {() => Promise<unknown>} */
+    this.older = async () => {};
+    this.rendering = new ServerRendering(csrf, (message, article) => this._rendered(message, article));
+    this.near = new IntersectionObserver((seen) => this._seen(seen), { root: log, rootMargin: NEAR_VIEW });
+    new ResizeObserver(() => this._steady(() => {})).observe(log);
+    log.addEventListener("scroll", () => {
+      this.following = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_END;
+    });
+    log.addEventListener("click", ({ target }) => target instanceof Element && this._clicked(target));
+    for (const type of ["selectionchange", "focusout"]) document.addEventListener(type, () => this._placeWaiting());
+  }
+
+  /** @param {() => Promise<unknown>} older reads what is before the first message */
+  onOlder(older) {
+    this.older = older;
+    one(this.head, "button", HTMLElement).addEventListener("click", () => this._older());
+    this.near.observe(this.head);
+  }
+
+  /** @param {PageMessage[]} messages @param {number} total how many there are, loaded or not */
+  show(messages, total) {
+    if (messages.length === 0) this.following = true;
+    this._steady(() => {
+      this.head.hidden = total <= messages.length;
+      this.count.textContent = `${count(messages.length)} of ${count(total)} messages`;
+      this._place(messages);
+    });
+  }
+
+  toEnd() {
+    this.following = true;
+    this._steady(() => {});
+  }
+
+  /** Retries what could not be read or rendered while the server was unreachable. */
+  readAgain() {
+    this.rendering.again();
+    this._lookAgain();
+  }
+
+  /** Only changed elements are touched, so that a selection is kept while a message streams. */
+  /** @param {PageMessage[]} messages */
+  _place(messages) {
+    const present = new Set(messages.map(({ id }) => id));
+    for (const [id, { article }] of this.entries) {
+      if (present.has(id)) continue;
+      this.near.unobserve(article);
+      article.remove();
+      this.entries.delete(id);
+    }
+    let at = this.head.nextSibling;
+    for (const message of messages) {
+      const known = this.entries.get(message.id);
+      const entry = known ?? this._made(message);
+      if (!known || entry.message !== message) this._fill(entry, message, known?.message.status);
+      if (entry.article === at) at = at.nextSibling;
+      else this.log.insertBefore(entry.article, at);
+    }
+  }
+
+  /** @param {Shown} entry @param {PageMessage} message @param {string | undefined} former its status as it was shown */
+  _fill(entry, message, former) {
+    entry.message = message;
+    entry.note.textContent = NOTES[message.status] ?? "";
+    const print = printOf(message);
+    if (entry.print === print && former === message.status) return;
+    entry.copy.hidden = !message.text;
+    if (entry.print !== print || entry.lightly) {
+      entry.lightly = true;
+      showText(entry.words, message.text || describe(message));
+    }
+    entry.print = print;
+    this._render(entry);
+  }
+
+  /** @param {Shown} entry */
+  _render({ near, lightly, message }) {
+    if (near && lightly && message.status !== "streaming" && !looksPlain(message)) this.rendering.want(message);
+  }
+
+  /** @param {PageMessage} message @param {DocumentFragment} content */
+  _rendered(message, content) {
+    const entry = this.entries.get(message.id);
+    const words = content.querySelector(".words");
+    if (!entry || !words || entry.print !== printOf(message) || entry.message.status === "streaming") return;
+    addCopyButtons(content);
+    // Line breaks of the source are kept by the style sheet: a break must not count twice.
+    for (const { nextSibling } of words.querySelectorAll("br")) {
+      if (nextSibling instanceof Text && nextSibling.data.startsWith("\n")) nextSibling.deleteData(0, 1);
+    }
+    words.append(...textFiles(message).map(download));
+    this.waiting.set(entry, { print: entry.print, words });
+    this._placeWaiting();
+  }
+
+  /** A message with a selection or the focus in it is updated later. */
+  _placeWaiting() {
+    for (const [entry, { print, words }] of this.waiting) {
+      if (entry.print === print && busy(entry.words)) continue;
+      this.waiting.delete(entry);
+      if (entry.print !== print) continue;
+      const open = [...entry.words.querySelectorAll("details")].map((fold) => fold.open);
+      for (const [at, fold] of words.querySelectorAll("details").entries()) fold.open = open[at] ?? false;
+      this._steady(() => entry.words.replaceChildren(...words.childNodes));
+      entry.lightly = false;
+    }
+  }
+
+  /** @param {IntersectionObserverEntry[]} seen */
+  _seen(seen) {
+    for (const { target, isIntersecting } of seen) {
+      if (target === this.head) {
+        if (isIntersecting) this._older();
+        continue;
+      }
+      const entry = this.entries.get(target.getAttribute("data-id") ?? "");
+      if (!entry) continue;
+      entry.near = isIntersecting;
+      this._render(entry);
+    }
+  }
+
+  async _older() {
+    if (this.reading || this.head.hidden) return;
+    this.reading = true;
+    try {
+      await this.older();
+    } catch {
+      this.count.textContent = "Older messages could not be loaded now.";
+      return;
+    } finally {
+      this.reading = false;
+    }
+    this._lookAgain();
+  }
+
+  /** Older messages are read if their place is in view. */
+  _lookAgain() {
+    this.near.unobserve(this.head);
+    this.near.observe(this.head);
+  }
+
+  /** Run it and keep the scroll position: the end if the end was shown, else the first message in view. @param {() => void} act */
+  _steady(act) {
+    const { log, following } = this;
+    const anchor = following ? null : this._firstInView();
+    const top = anchor?.getBoundingClientRect().top ?? 0;
+    act();
+    if (following) log.scrollTop = log.scrollHeight;
+    else if (anchor?.isConnected) log.scrollTop += anchor.getBoundingClientRect().top - top;
+  }
+
+  _firstInView() {
+    const { children } = this.log;
+    const { top } = this.log.getBoundingClientRect();
+    let [low, high] = [1, children.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (children[middle].getBoundingClientRect().bottom > top) high = middle;
+      else low = middle + 1;
+    }
+    return children[low] ?? null;
+  }
+
+  /** @param {PageMessage} message @returns {Shown} */
+  _made(message) {
+    const { id, role } = message;
+    const article = document.createElement("article");
+    const header = document.createElement("header");
+    const [speaker, copy, words, note] = ["h2", "button", "div", "small"].map((name) => document.createElement(name));
+    Object.assign(article.dataset, { id, role });
+    article.className = "message";
+    speaker.textContent = SPEAKERS[role] ?? role;
+    article.ariaLabel = speaker.textContent;
+    Object.assign(copy, {
+      type: "button",
+      className: "button small quiet message-acts",
+      textContent: "Copy",
+      ariaLabel: "Copy message",
+    });
+    words.className = "words";
+    header.append(speaker, copy);
+    article.append(header, words, note);
+    const entry = { article, words, note, copy, message, print: "", lightly: true, near: false };
+    this.entries.set(id, entry);
+    this.near.observe(article);
+    return entry;
+  }
+
+  /** @param {Element} target */
+  _clicked(target) {
+    const entry = this.entries.get(target.closest("article")?.dataset.id ?? "");
+    if (!entry) return;
+    if (target.closest("button") === entry.copy) copyWords(entry.message.text);
+    const file = target.closest("[data-file]")?.getAttribute("data-file");
+    if (file) save(textFiles(entry.message)[Number(file)]);
+  }
+}
+
+/** @param {number} number */
+const count = (number) => number.toLocaleString("en");
+
+/** @param {Element} box */
+function busy(box) {
+  const selection = getSelection();
+  if (box.contains(document.activeElement)) return true;
+  return selection !== null && !selection.isCollapsed && selection.containsNode(box, true);
+}
+
+/** @param {Part} part @param {number} at */
+function download(part, at) {
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "button small", textContent: `Download ${part.filename ?? "file"}` });
+  button.dataset.file = String(at);
+  return button;
+}
+
+/** @param {Part} part */
+function save(part) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([textOfFile(part) ?? ""], { type: part.mediaType }));
+  link.download = part.filename ?? "file.txt";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,81 @@
+/**
+ * Does the server respond, and is the same user still signed in? There are no requests while everything works. After a request
+ * without a response, or one that was refused, it asks until that is over, and reads the CSRF token of a new login.
+ */
+
+const SOONEST_MS = 1000;
+const LATEST_MS = 10_000;
+const TIMEOUT_MS = 8000;
+// A refusal so soon after a successful check has another reason.
+const FRESH_MS = 3000;
+
+/** @typedef {"here" | "away" | "signed-out" | "somebody-else"} Standing */
+
+export class SignInCheck {
+  /** @param {string} user @param {(standing: Standing, csrf?: string) => void} changed */
+  constructor(user, changed) {
+    this.user = user;
+    this.changed = changed;
+    /** @type {Standing} */
+    this.standing = "here";
+    this.watching = false;
+    this.looking = false;
+    this.wait = SOONEST_MS;
+    this.timer = 0;
+    /** Time of the last successful check. */
+    this.since = -Infinity;
+    const look = () => this.watching && !document.hidden && this._look();
+    for (const type of ["online", "focus"]) addEventListener(type, look);
+    document.addEventListener("visibilitychange", look);
+  }
+
+  /** A request got no response. */
+  unanswered() {
+    this._watch();
+  }
+
+  /** A request was refused as if nobody were signed in. False: somebody is, so there is another reason. */
+  refused() {
+    if (!this.watching && Date.now() - this.since < FRESH_MS) return false;
+    this._watch();
+    return true;
+  }
+
+  _watch() {
+    if (this.watching) return;
+    this.watching = true;
+    this.wait = SOONEST_MS;
+    this._look();
+  }
+
+  async _look() {
+    if (this.looking) return;
+    this.looking = true;
+    clearTimeout(this.timer);
+    const { standing, csrf } = await ask(this.user);
+    this.looking = false;
+    if (standing === "here") {
+      this.watching = false;
+      this.since = Date.now();
+    } else {
+      // A hidden page makes no requests; it checks again when it is visible.
+      this.timer = setTimeout(() => document.hidden || this._look(), this.wait);
+      this.wait = Math.min(LATEST_MS, this.wait * 2);
+    }
+    this.standing = standing;
+    this.changed(standing, csrf);
+  }
+}
+
+/** @param {string} user @returns {Promise<{standing: Standing, csrf?: string}>} */
+async function ask(user) {
+  try {
+    const answer = await fetch("/chat/sign-in-state", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (answer.status === 401) return { standing: "signed-out" };
+    if (!answer.ok) return { standing: "away" };
+    const login = await answer.json();
+    return login.user === user ? { standing: "here", csrf: login.csrf } : { standing: "somebody-else" };
+  } catch {
+    return { standing: "away" };
+  }
+}

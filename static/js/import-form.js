@@ -1,0 +1,93 @@
+/** The import page: a file is sent to the API unchanged, and the list of imports shows its progress. */
+
+import { byId, one } from "./pages/elements.js";
+
+const LOOK_MS = 1_000;
+const GONE = "The upload failed: the server does not answer, or the file changed meanwhile. Send it again.";
+const form = byId("import", HTMLFormElement);
+const input = one(form, "input[type=file]", HTMLInputElement);
+const token = one(form, "[name=csrfmiddlewaretoken]", HTMLInputElement);
+const sending = byId("sending", HTMLElement);
+const problem = byId("problem", HTMLElement);
+/** @type {XMLHttpRequest | null} */
+let request = null;
+
+input.addEventListener("change", () => {
+  const file = input.files?.[0];
+  const large = file !== undefined && file.size > Number(form.dataset.most);
+  input.setCustomValidity(large ? "This file is too large for this server." : "");
+  if (large) input.reportValidity();
+});
+
+/** @param {number} sent the share, from 0 to 1 */
+function show(sent) {
+  byId("sent", HTMLProgressElement).value = sent;
+  byId("sent-words", HTMLElement).textContent = sent < 1 ? `${Math.floor(sent * 100)} % sent` : "Sent";
+}
+
+/** @param {boolean} disabled */
+function setDisabled(disabled) {
+  for (const button of form.querySelectorAll("button")) if (button.type === "submit") button.disabled = disabled;
+}
+
+function end(said = "") {
+  request = null;
+  sending.hidden = true;
+  setDisabled(false);
+  problem.textContent = said;
+  look();
+}
+
+/** @param {XMLHttpRequest} xhr */
+function refusal(xhr) {
+  try {
+    return String(JSON.parse(xhr.responseText).error.message);
+  } catch {
+    return `The server answered ${xhr.status}.`;
+  }
+}
+
+/**
+ * Not fetch, which does not report upload progress.
+ * @param {File} file
+ * @param {boolean} dryRun
+ */
+function send(file, dryRun) {
+  const xhr = new XMLHttpRequest();
+  request = xhr;
+  xhr.open("POST", dryRun ? `${form.dataset.to}?dry_run=true` : `${form.dataset.to}`);
+  xhr.setRequestHeader("Content-Type", "application/x-ndjson");
+  xhr.setRequestHeader("X-CSRFToken", token.value);
+  xhr.upload.addEventListener("progress", ({ loaded, total }) => show(total ? loaded / total : 1));
+  xhr.addEventListener("load", () => end(xhr.status === 202 ? "" : refusal(xhr)));
+  xhr.addEventListener("error", () => end(GONE));
+  xhr.addEventListener("abort", () => end());
+  xhr.send(file);
+  show(0);
+  problem.textContent = "";
+  sending.hidden = false;
+  setDisabled(true);
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const file = input.files?.[0];
+  if (file && !request) send(file, event.submitter instanceof HTMLButtonElement && event.submitter.value === "look");
+});
+byId("cancel", HTMLElement).addEventListener("click", () => request?.abort());
+window.addEventListener("beforeunload", (event) => {
+  if (request) event.preventDefault();
+});
+
+/** The present list: htmx replaces it. */
+const imports = () => byId("imports", HTMLElement);
+
+/** htmx updates the list. */
+function look() {
+  imports().dispatchEvent(new Event("look"));
+}
+
+setInterval(() => {
+  if (!document.hidden && "active" in imports().dataset) look();
+}, LOOK_MS);
+document.body.addEventListener("changed", look);

@@ -1,0 +1,94 @@
+/** For every page: the theme switch, the menu on small screens, toasts, copying, keyboard shortcuts. */
+
+import { copyFrom, copyText } from "./clipboard.js";
+import { all, around, byId, offerCopies, one } from "./elements.js";
+import { store } from "./stored.js";
+import { toast } from "./toasts.js";
+import "./dialog.js";
+import "./keyboard.js";
+import "./relative-times.js";
+
+const THEMES = ["system", "light", "dark"];
+
+/** @param {HTMLElement} button */
+function setUpTheme(button) {
+  const root = document.documentElement;
+  const show = () => {
+    const chosen = root.dataset.theme ?? "system";
+    one(button, "span", HTMLElement).textContent = `Theme: ${chosen}`;
+  };
+  button.hidden = false;
+  show();
+  button.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "system") + 1) % THEMES.length];
+    if (next === "system") delete root.dataset.theme;
+    else root.dataset.theme = next;
+    store("stillhere.theme", next === "system" ? null : next);
+    show();
+  });
+}
+
+/** @param {HTMLElement} button */
+function setUpMenu(button) {
+  const more = one(document, `#${button.getAttribute("aria-controls")}`, HTMLElement);
+  button.addEventListener("click", () => {
+    const open = more.classList.toggle("open");
+    button.setAttribute("aria-expanded", String(open));
+  });
+}
+
+/** A message is copied as it was written, everything else as it is shown. @param {HTMLElement} button */
+function copy(button) {
+  const transcript = button.closest("[data-source]");
+  const message = button.closest("[data-source] article");
+  if (transcript instanceof HTMLElement && message instanceof HTMLElement) {
+    const { source } = transcript.dataset;
+    return copyFrom(
+      `${source}?id=${encodeURIComponent(message.dataset.id ?? "")}`,
+      "It could not be copied: the server does not answer.",
+    );
+  }
+  if (button.dataset.copy) return copyText(byId(button.dataset.copy, HTMLElement));
+  return copyFrom(button.dataset.copyFrom ?? "", "It could not be copied. Download it instead.");
+}
+
+/** A menu closes with Escape, by a click elsewhere, or when another one opens. @param {Event} event */
+function closeMenus({ target }) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!(target instanceof Node && menu.contains(target))) menu.removeAttribute("open");
+  }
+}
+
+document.addEventListener("click", closeMenus);
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" ? around(event, "details.menu[open]") : null;
+  if (!menu) return;
+  menu.removeAttribute("open");
+  one(menu, "summary", HTMLElement).focus();
+});
+/* If the tabs do not fit, scroll to the open one. */
+for (const tab of all(document, ".tabs [aria-current]")) {
+  const bar = tab.parentElement;
+  if (bar) bar.scrollLeft = tab.offsetLeft - (bar.clientWidth - tab.offsetWidth) / 2;
+}
+for (const button of all(document, "[data-theme-switch]")) setUpTheme(button);
+for (const button of all(document, ".menu-button")) setUpMenu(button);
+document.addEventListener("click", (event) => {
+  const button = around(event, "[data-copy], [data-copy-from]");
+  if (button) copy(button);
+});
+offerCopies(document);
+document.body.addEventListener("htmx:load", (event) => offerCopies(event.detail.elt));
+document.body.addEventListener("htmx:afterRequest", (event) => {
+  const { xhr } = event.detail;
+  if (xhr.status < 400) return;
+  const told = xhr.getResponseHeader("Stillhere-Message");
+  toast(told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.", { error: true });
+});
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  if (!event.detail.xhr.responseURL.includes("/login/?next=")) return;
+  event.detail.shouldSwap = false;
+  toast("You are signed out. Sign in in another tab, then try again: nothing here is lost.", { error: true });
+});
+document.body.addEventListener("htmx:sendError", () => toast("The server does not answer. Is it running?", { error: true }));
+document.body.addEventListener("toast", (event) => toast(event.detail.message, event.detail));

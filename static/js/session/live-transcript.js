@@ -1,0 +1,171 @@
+/** A session's page follows its project's events: it inserts only what changed, so scroll, selection and open folds stay. */
+
+import { addCopyButtons } from "../pages/code-blocks.js";
+import { all, around, byId, focusedAt, focusOn, fragment, offerCopies, one } from "../pages/elements.js";
+import { followEvents, reload } from "../pages/event-stream.js";
+import { toast } from "../pages/toasts.js";
+import { sidebar } from "./sidebar.js";
+
+/** @import { PageEvent } from "../pages/event-stream.js" */
+
+const log = byId("transcript", HTMLElement);
+const state = byId("live-state", HTMLElement);
+const NEAR_THE_END = 160;
+const STATES = new Set([
+  "AGENT_STATE_SAVED",
+  "PENDING_ACTION_RESOLVED",
+  "PLAN_RESTORED",
+  "AI_STATE_SAVED",
+  "AI_STATE_TRANSFERRED",
+]);
+let rev = Number(log.dataset.rev);
+/** @type {Promise<unknown> | null} */
+let working = null;
+let again = false;
+
+/** @param {string} words */
+const say = (words) => {
+  state.textContent = words;
+};
+const atTheEnd = () => document.documentElement.scrollHeight - scrollY - innerHeight < NEAR_THE_END;
+const toTheEnd = () => scrollTo(0, document.documentElement.scrollHeight);
+
+/** @param {string} html */
+function parse(html) {
+  const content = fragment(html);
+  offerCopies(content);
+  addCopyButtons(content);
+  return content;
+}
+
+/* A message with a selection is updated when the selection is gone. */
+/** @type {Map<string, HTMLElement>} */
+const waiting = new Map();
+
+/** @param {Node} article */
+function selecting(article) {
+  const selection = getSelection();
+  return selection !== null && !selection.isCollapsed && selection.containsNode(article, true);
+}
+
+document.addEventListener("selectionchange", () => {
+  if (!waiting.size || !getSelection()?.isCollapsed) return;
+  const articles = [...waiting.values()];
+  waiting.clear();
+  articles.filter((article) => document.getElementById(article.id)).forEach(place);
+});
+
+/** @param {Element} article */
+const focusable = (article) => [...article.querySelectorAll("summary, a, button, pre")];
+
+/** @param {Element} standing @param {Element} fresh */
+function replace(standing, fresh) {
+  const open = [...standing.querySelectorAll("details")].map((fold) => fold.open);
+  for (const [at, fold] of fresh.querySelectorAll("details").entries()) fold.open = open[at] ?? false;
+  const focused = focusedAt(focusable(standing));
+  standing.replaceWith(fresh);
+  if (focused >= 0) focusOn(focusable(fresh)[focused]);
+}
+
+/** @param {HTMLElement} fresh */
+function place(fresh) {
+  const standing = document.getElementById(fresh.id);
+  if (!standing) {
+    const position = Number(fresh.dataset.position);
+    const articles = all(log, "article");
+    if (articles.length && position < Number(articles[0].dataset.position) && log.querySelector("[data-older]")) return;
+    const following = articles.find((article) => Number(article.dataset.position) > position);
+    if (following) following.before(fresh);
+    else log.append(fresh);
+    return;
+  }
+  if (selecting(standing)) waiting.set(fresh.id, fresh);
+  else replace(standing, fresh);
+}
+
+async function fetchChanges() {
+  const reply = await fetch(`${log.dataset.changes}?since=${rev}`, { headers: { "HX-Request": "true" } });
+  if (reply.redirected || reply.status === 404 || reply.status === 410) return reload();
+  if (!reply.ok) throw new Error(String(reply.status));
+  const html = await reply.text();
+  // Cleared, here or elsewhere: a different transcript.
+  if (reply.headers.get("Stillhere-Epoch") !== log.dataset.epoch) return reload();
+  const follow = atTheEnd();
+  for (const id of JSON.parse(reply.headers.get("Stillhere-Removed") ?? "[]")) {
+    log.querySelector(`article[data-id="${CSS.escape(id)}"]`)?.remove();
+  }
+  for (const article of all(parse(html), "article")) place(article);
+  if (log.querySelector("article")) document.getElementById("nothing")?.remove();
+  rev = Number(reply.headers.get("Stillhere-Rev"));
+  if (follow) toTheEnd();
+  if (reply.headers.get("Stillhere-More")) await fetchChanges();
+}
+
+/* One read at a time; an event meanwhile causes another read after it. */
+async function refresh() {
+  if (working) {
+    again = true;
+    return;
+  }
+  working = fetchChanges().catch(() => say("Not up to date: the server does not answer."));
+  await working;
+  working = null;
+  if (again) {
+    again = false;
+    refresh();
+  }
+}
+
+/** @param {PageEvent} event */
+function heard(event) {
+  const ours = event.session === log.dataset.session;
+  if (event.type === "SESSION_DELETED" && ours) return toast("This session was deleted elsewhere.", { error: true });
+  // It was moved to another project, whose events are followed from now on.
+  if (ours && event.data?.moved) return reload();
+  if (event.type === "RESYNC" || (ours && !((event.rev ?? Infinity) <= rev))) refresh();
+  if (event.type === "RESYNC" || (ours && STATES.has(event.type))) sidebar.refresh();
+  else if (ours) sidebar.refreshSoon();
+}
+
+/** @param {HTMLAnchorElement} link */
+async function older(link) {
+  if (link.ariaBusy) return;
+  link.ariaBusy = "true";
+  try {
+    const reply = await fetch(link.href, { headers: { "HX-Request": "true" } });
+    if (!reply.ok) throw new Error(String(reply.status));
+    const first = one(log, "article", HTMLElement);
+    const content = parse(await reply.text());
+    const before = first.getBoundingClientRect().top;
+    link.closest(".older")?.replaceWith(content);
+    scrollBy(0, first.getBoundingClientRect().top - before);
+    watch();
+  } catch {
+    link.ariaBusy = null;
+    toast("Older messages could not be loaded. Try again.", { error: true });
+  }
+}
+
+const near = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) if (isIntersecting && target instanceof HTMLAnchorElement) older(target);
+});
+
+function watch() {
+  const link = log.querySelector("[data-older]");
+  if (link) near.observe(link);
+}
+
+log.addEventListener("click", (event) => {
+  const link = around(event, "[data-older]");
+  if (!(link instanceof HTMLAnchorElement)) return;
+  event.preventDefault();
+  older(link);
+});
+
+addCopyButtons(log);
+if (log.dataset.follow) {
+  if (!log.querySelector(":target")) toTheEnd();
+  const opened = () => [refresh(), sidebar.refresh()];
+  followEvents({ project: log.dataset.project ?? "", since: Number(log.dataset.events), say, heard, opened });
+}
+requestAnimationFrame(() => requestAnimationFrame(watch));

@@ -1,0 +1,57 @@
+/** Highlights the search text in the message that the address names, and scrolls to it. */
+
+const MOST = 200;
+const words = new URLSearchParams(location.search).get("q")?.trim();
+const message = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+
+/** @typedef {{node: Text, from: number}} Piece */
+
+/** @param {Node} root */
+function piecesOf(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  /** @type {Piece[]} */
+  const pieces = [];
+  for (let from = 0; walker.nextNode(); ) {
+    const node = /** @type {Text} */ (walker.currentNode);
+    pieces.push({ node, from });
+    from += node.data.length;
+  }
+  return pieces;
+}
+
+/**
+ * From the end, so that splitting a node does not move the remaining matches.
+ * @param {Piece[]} pieces @param {number} start @param {number} end
+ */
+function mark(pieces, start, end) {
+  for (const { node, from } of pieces.toReversed()) {
+    const first = Math.max(start - from, 0);
+    const last = Math.min(end - from, node.data.length);
+    if (first >= last) continue;
+    node.splitText(last);
+    const hit = document.createElement("mark");
+    const part = node.splitText(first);
+    part.replaceWith(hit);
+    hit.append(part);
+  }
+}
+
+/** @param {Node} root @param {string} words */
+function markAll(root, words) {
+  const pieces = piecesOf(root);
+  const text = pieces.map(({ node }) => node.data).join("");
+  const wanted = words.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const found = [...text.matchAll(new RegExp(wanted.join("\\s+"), "giu"))].slice(0, MOST);
+  for (const { index, 0: hit } of found.reverse()) mark(pieces, index, index + hit.length);
+}
+
+const body = message?.querySelector(".words");
+if (message && body && words) {
+  markAll(body, words);
+  const first = message.querySelector("mark");
+  for (let fold = first?.closest("details"); fold; fold = fold.parentElement?.closest("details")) fold.open = true;
+  const show = () => (first ?? message).scrollIntoView({ block: "center" });
+  // After the browser's own scrolling to the message, which it does until the page is loaded.
+  if (document.readyState === "complete") show();
+  else addEventListener("load", () => requestAnimationFrame(show));
+}

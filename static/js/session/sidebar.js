@@ -1,0 +1,39 @@
+/** The panel beside a transcript: updated live, and a drawer on narrow screens. */
+
+import { byId, one } from "../pages/elements.js";
+import { LiveParts } from "../pages/live-parts.js";
+import { toast } from "../pages/toasts.js";
+
+const root = byId("rail", HTMLElement);
+const opener = one(document, "[popovertarget=rail]", HTMLElement);
+const narrow = matchMedia("(max-width: 60rem)");
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+let expiry = 0;
+
+/** Updates the title; marks the drawer's button when an agent waits, and checks again when its question expires. */
+function placed() {
+  const title = byId("title", HTMLInputElement).defaultValue || "Untitled session";
+  one(document, "h1", HTMLElement).textContent = title;
+  /** @type {HTMLElement | null} */
+  const question = document.querySelector("#rail-question[data-open]");
+  opener.classList.toggle("waiting", Boolean(question));
+  one(opener, "span", HTMLElement).textContent = question ? "an agent waits for you" : "";
+  document.title = `${question ? "● " : ""}${title} · Stillhere`;
+  clearTimeout(expiry);
+  if (!question?.dataset.until) return;
+  const left = Date.parse(question.dataset.until) - Date.now();
+  if (left < LONGEST_TIMER_MS) expiry = setTimeout(() => sidebar.refresh(), Math.max(500, left + 500));
+}
+
+export const sidebar = new LiveParts(root, {
+  placed,
+  failed: () => toast("The panel beside the transcript is not up to date: the server does not answer."),
+});
+
+function fit() {
+  root.popover = narrow.matches ? "auto" : null;
+  opener.hidden = !narrow.matches;
+}
+
+narrow.addEventListener("change", fit);
+fit();

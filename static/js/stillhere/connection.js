@@ -1,0 +1,250 @@
+/** What `connect()` returns: one session at a time, of the page's present project. */
+import { Http, statusAfter } from "./server/http.js";
+import { Memory } from "./server/memory.js";
+import { checked } from "./session/message-store.js";
+import { SessionClient } from "./session-client.js";
+import { Emitter } from "./util.js";
+
+/**
+ * @import { AgentStateFields, AsRun, Connection as Declared, ConnectionStatus, ErrorReport, Events, Message, Options }
+ *   from "../stillhere.js"
+ * @import { ApiError } from "./server/http.js"
+ * @import { Handler } from "./util.js"
+ */
+
+const SWITCH_MS = 3000;
+const MOST_FORMER = 8;
+
+/** @implements {Declared} */
+export class Connection {
+  /** @param {Options} options */
+  constructor({ baseUrl = "", project, auth = { cookie: true }, client = "default", debug = false }) {
+    this._http = new Http(baseUrl, auth);
+    this._client = client;
+    this._debug = debug;
+    this._events = new Emitter();
+    /** @type {ConnectionStatus} */
+    this._status = "connecting";
+    /** The code of the error that caused the status. @type {string | undefined} */
+    this._why = undefined;
+    /** Clients of other projects, which may still have something to send; the newest first. @type {SessionClient[]} */
+    this._former = [];
+    /** @type {Set<string>} */
+    this._warned = new Set();
+    this._sessionClient = this._makeSessionClient(project);
+    this._memory = new Memory(this._http, project);
+    this._hide = () => {
+      if (document.visibilityState === "hidden") this.flush();
+    };
+    this._leave = () => void this.flush();
+    globalThis.addEventListener("pagehide", this._leave);
+    document.addEventListener("visibilitychange", this._hide);
+  }
+
+  get project() {
+    return this._sessionClient.project;
+  }
+
+  get session() {
+    return this._sessionClient.session;
+  }
+
+  get openingStep() {
+    return this._sessionClient.openingStep;
+  }
+
+  /** `connecting` (no response yet), `online`, `offline` (retried automatically) or `denied` (somebody has to act). */
+  get status() {
+    return this._status;
+  }
+
+  /** The project's memory: `get`, `set`, `delete`, `list`. Its calls are not queued: a failed one rejects. */
+  get memory() {
+    if (this._memory.project !== this.project) this._memory = new Memory(this._http, this.project);
+    return this._memory;
+  }
+
+  /** Record errors of the frontend: a repeated one is counted. @param {readonly ErrorReport[]} errors @param {AsRun} [options] */
+  reportErrors(errors, options) {
+    return this.memory.reportErrors(errors, options);
+  }
+
+  /** The project's context for a new run, within so many tokens; null if there is no project yet. @param {{budget?: number}} [options] */
+  context(options) {
+    return this.memory.context(options);
+  }
+
+  /** The mirrored session at once, or null; no request is made. */
+  peek() {
+    return this._sessionClient.parts.resume.peek();
+  }
+
+  /** Sends what earlier pages could not send, then reads the session and its states. */
+  resume() {
+    return this._sessionClient.parts.resume.resume();
+  }
+
+  /** How many of the session's messages are not loaded: the oldest ones. `older()` reads them. */
+  get unread() {
+    return this._sessionClient.parts.olderMessages.unread;
+  }
+
+  /**
+   * Reads the messages before the oldest loaded one: resolves with the longer list, and whether there are more.
+   * @param {number} [limit]
+   */
+  older(limit) {
+    return this._sessionClient.parts.olderMessages.older(limit);
+  }
+
+  /**
+   * Save the present list; changes are sent to the server.
+   * @param {readonly Message[]} messages @param {{streaming?: boolean, openingStep?: string}} [options]
+   */
+  save(messages, options) {
+    this._clientOf(checked(messages)).save(messages, options);
+  }
+
+  /** Send unacknowledged changes at once. Closing or hiding the page does this automatically. */
+  flush() {
+    return this._clients.map((client) => client.flush()).every(Boolean);
+  }
+
+  /** Resolves with true once everything is acknowledged. @param {number} [milliseconds] */
+  settled(milliseconds) {
+    return this._sessionClient.settled(milliseconds);
+  }
+
+  /** Clear the chat at once. Resolves with the server's `{of, cleared, …}`; `undoClear()` undoes it. */
+  clear() {
+    return this._sessionClient.clear();
+  }
+
+  /** @param {number} [of] */
+  undoClear(of) {
+    return this._sessionClient.undoClear(of);
+  }
+
+  /** Start a new current session; the previous one becomes an earlier one. @param {{openingStep?: string}} [options] */
+  newSession({ openingStep = "" } = {}) {
+    return this._sessionClient.newSession(openingStep);
+  }
+
+  /** Continue in another project. Unsent changes still go to their own project. @param {string} project */
+  async switchProject(project) {
+    const former = this._sessionClient;
+    if (project === former.project) return former.state();
+    const present = this._former.find((one) => one.project === project) ?? this._makeSessionClient(project);
+    former.flush();
+    this._sessionClient = present;
+    this._former = [former, ...this._former.filter((one) => one !== present)];
+    for (const forgotten of this._former.splice(MOST_FORMER)) forgotten.close();
+    await former.settled(SWITCH_MS);
+    return this.resume();
+  }
+
+  /** The agent's own state as the server has it now: plan, pending action, context; null if there is none. */
+  state() {
+    return this._sessionClient.parts.agentStates.read();
+  }
+
+  /**
+   * Save some of the agent's state; fields that are left out stay, null removes a field. Retried until it is acknowledged, like messages.
+   * @param {AgentStateFields} fields @param {{replace?: boolean}} [options]
+   */
+  saveState(fields, options) {
+    return this._sessionClient.parts.agentStates.save(fields, options);
+  }
+
+  /**
+   * Answer the agent's question. Resolves with the answer that counts, which may be an earlier one.
+   * @param {"approve" | "reject"} decision @param {{action?: string, note?: string}} [options]
+   */
+  resolveAction(decision, options) {
+    return this._sessionClient.parts.agentStates.resolve(decision, options);
+  }
+
+  /** Store text that is typed and not sent yet, one draft per session. An empty text removes it. @param {string} text */
+  saveDraft(text) {
+    this._sessionClient.parts.drafts.save(text);
+  }
+
+  /** The session's draft; "" if there is none. */
+  draft() {
+    return this._sessionClient.parts.drafts.read();
+  }
+
+  /** The project's handoff as it is now: `{live, frozen}`; null if nothing was ever written. */
+  handoff() {
+    return this._sessionClient.handoff();
+  }
+
+  /** @param {string} type @param {(detail: never, type: string) => void} handler @returns {() => void} ends it */
+  on(type, handler) {
+    return this._events.on(type, /** @type {Handler} */ (handler));
+  }
+
+  /** Sends refused requests again. */
+  retry() {
+    return this._sessionClient.retry();
+  }
+
+  /** Discards refused requests: the caller has their texts from the `refused` event. */
+  discard() {
+    return this._sessionClient.discard();
+  }
+
+  close() {
+    globalThis.removeEventListener("pagehide", this._leave);
+    document.removeEventListener("visibilitychange", this._hide);
+    for (const client of this._clients) client.close();
+  }
+
+  get _clients() {
+    return [this._sessionClient, ...this._former];
+  }
+
+  /** @param {string} project @returns {SessionClient} */
+  _makeSessionClient(project) {
+    if (typeof project !== "string" || project === "") {
+      throw new TypeError("A project path is required: any name of up to 512 characters.");
+    }
+    /** @param {string} type @param {unknown} detail */
+    const emit = (type, detail) => {
+      if (type === "warning") this._warn(/** @type {Events["warning"]} */ (detail));
+      else if (made === this._sessionClient || type === "refused" || type === "conflict") this._events.emit(type, detail);
+    };
+    /** @param {unknown[]} words */
+    const log = (...words) => this._debug && console.log("[Stillhere]", ...words);
+    const { _http: http, _client: client } = this;
+    const made = new SessionClient({ http, project, client, emit, log, met: (error) => this._met(error) });
+    return made;
+  }
+
+  /** Each warning once. @param {Events["warning"]} detail */
+  _warn(detail) {
+    const { code, where, error } = detail;
+    if (!this._warned.has(code)) console.warn("[Stillhere]", code, error);
+    if (!this._warned.has(`${code} ${where}`)) this._events.emit("warning", detail);
+    this._warned.add(code).add(`${code} ${where}`);
+  }
+
+  /** Emits the status when it changes. @param {ApiError | null} error */
+  _met(error) {
+    const former = this._status;
+    this._status = statusAfter(error);
+    const code = this._status === "online" ? undefined : error?.code;
+    if (former === this._status && this._why === code) return;
+    this._why = code;
+    if (this._status === "denied") console.error("[Stillhere]", error?.message);
+    this._events.emit("status", { status: this._status, ...(code ? { error } : {}) });
+    if (this._status === "offline" && former !== "offline") this._events.emit("offline", { error });
+    else if (this._status === "online" && former !== "connecting") this._events.emit("online", {});
+  }
+
+  /** A late list from the previous project belongs to that project. @param {readonly Message[]} messages */
+  _clientOf(messages) {
+    const knows = (/** @type {SessionClient} */ client) => messages.some(({ id }) => client.knows(id));
+    return this._clients.find(knows) ?? this._sessionClient;
+  }
+}

@@ -1,0 +1,217 @@
+/** What each part of a session needs from the others; `session-parts.js` provides it. */
+import type { AgentState } from "../stillhere.js";
+import type { Queue } from "./sending/queue.js";
+import type { Retry } from "./sending/retry.js";
+import type { Sender } from "./sending/sender.js";
+import type { AgentStates } from "./server/agent-states.js";
+import type { EventSocket } from "./server/event-socket.js";
+import type { Http } from "./server/http.js";
+import type { Adoption } from "./session/adoption.js";
+import type { CatchUp } from "./session/catch-up.js";
+import type { Adopted, EpochChange } from "./session/epoch-change.js";
+import type { MessageStore } from "./session/message-store.js";
+import type { Mirror } from "./session/mirror.js";
+import type { OlderMessages } from "./session/older-messages.js";
+import type { SessionReader } from "./session/session-reader.js";
+import type { SessionState } from "./session/session-state.js";
+import type { BrowserStorage } from "./storage/browser-storage.js";
+import type { Outbox } from "./storage/outbox.js";
+import type { AnswerBody, Emit, Entry, Identity, Met, Refusal, SessionFrame, SessionView } from "./types.d.ts";
+
+/** A subset of a part. Only the part itself writes its fields. */
+type Part<Whole, Names extends keyof Whole> = Readonly<Pick<Whole, Names>>;
+
+export interface BatchingNeeds {
+  queue: Part<Queue, "unsent" | "present" | "operations" | "keep" | "seal">;
+  state: SessionView;
+  /** Finds or creates a session. */
+  findOrCreate: () => Promise<void>;
+}
+
+export interface QueueNeeds {
+  identity: Identity;
+  state: Part<SessionState, "session" | "id" | "nextId" | "baseRev" | "atStep">;
+  outbox: Part<Outbox, "put" | "stash">;
+  /** The known version of a message. */
+  verOf: (id: string) => number;
+  /** A request is stored and may be sent. */
+  queued: (entry: Entry) => void;
+  /** The draft exists from now on. */
+  drafted: () => void;
+}
+
+export interface ResponsesNeeds {
+  state: Part<SessionState, "session" | "created" | "saved" | "startedOver">;
+  store: Part<MessageStore, "acknowledged" | "appended" | "remove" | "tombstones" | "fromServer" | "reordered" | "tell">;
+  queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add">;
+  reader: Part<SessionReader, "begun" | "again">;
+  catchUp: Part<CatchUp, "run">;
+  epochChange: Part<EpochChange, "refused">;
+  mirror: Part<Mirror, "write">;
+  /** The page has a session that exists on the server. */
+  opened: () => void;
+  /** Sends what waited for an answer. */
+  goOn: () => void;
+  emit: Emit;
+  log: (...words: unknown[]) => void;
+}
+
+export interface SenderNeeds {
+  scope: string;
+  http: Part<Http, "request">;
+  outbox: Part<Outbox, "all" | "put" | "remove" | "inherit">;
+  answered: (entry: Entry, status: number, body: AnswerBody | null) => void;
+  refused: (entry: Entry & { refused: Refusal }) => void;
+  /** Another tab received this event. */
+  frame: (frame: SessionFrame) => void;
+  met: Met;
+  /** This tab sends from now on. */
+  leads: () => Promise<void>;
+}
+
+export interface StatesNeeds {
+  http: Part<Http, "get" | "request">;
+  writer: string;
+  state: SessionView;
+  storage: Part<BrowserStorage, "keepState" | "keptStates">;
+  retry: Part<Retry, "untilAnswered">;
+  /** Finds or creates a session. */
+  findOrCreate: () => Promise<void>;
+  /** Is the request that creates this session still unanswered? */
+  unmade: (session: string) => boolean;
+  /** `known` changed. */
+  learned: () => void;
+  emit: Emit;
+}
+
+export interface SocketNeeds {
+  http: Part<Http, "auth" | "request" | "socketUrl">;
+  project: string;
+  /** Takes an event that this tab or another one received. */
+  taken: (frame: SessionFrame) => void;
+  /** Notifies the other tabs. */
+  tell: (frame: SessionFrame) => void;
+  /** Events were missed: there is no event to continue from. */
+  missed: () => void;
+}
+
+export interface AdoptionNeeds {
+  writer: string;
+  outbox: Part<Outbox, "all">;
+  state: Part<SessionState, "session" | "adopt">;
+  store: Part<MessageStore, "messages" | "list" | "reset" | "lost" | "overlay">;
+  queue: Part<Queue, "operations" | "waiting" | "add">;
+  mirror: Part<Mirror, "read" | "write">;
+  olderMessages: Part<OlderMessages, "begin">;
+  epochChange: Part<EpochChange, "handOver">;
+  /** Sends what was added to the queue. */
+  goOn: () => void;
+  /** The page has a session that exists on the server. */
+  opened: () => Promise<void>;
+}
+
+export interface CatchUpNeeds {
+  http: Part<Http, "get">;
+  state: Part<SessionState, "session" | "baseRev" | "caughtUp" | "isCurrent">;
+  store: Part<MessageStore, "place" | "fromServer" | "remove" | "tell" | "reordered">;
+  queue: Part<Queue, "clears" | "holds">;
+  olderMessages: Part<OlderMessages, "leavesOut">;
+  epochChange: Part<EpochChange, "found">;
+  mirror: Part<Mirror, "write">;
+  /** Retries until there is an answer; null if it is refused. */
+  patiently: <T>(ask: () => Promise<T>) => Promise<T | null>;
+  emit: Emit;
+}
+
+export interface EpochNeeds {
+  state: SessionView;
+  queue: Part<Queue, "present" | "seal" | "add" | "overtaken">;
+  store: Part<MessageStore, "grown" | "tell">;
+  /** Reads the whole session; null if it is refused. */
+  reread: () => Promise<Adopted | null>;
+  /** Sends what was added to the queue. */
+  goOn: () => void;
+  emit: Emit;
+}
+
+export interface MirrorNeeds {
+  project: string;
+  storage: Part<BrowserStorage, "mirror" | "mirrored" | "forgetMirror" | "stashedStates">;
+  state: SessionView;
+  store: Part<MessageStore, "messages" | "list">;
+  openingStep: () => string;
+  /** The agent's state as the server has it. */
+  agentState: () => AgentState | null;
+}
+
+export interface OlderNeeds {
+  http: Part<Http, "get">;
+  state: SessionView;
+  queue: Part<Queue, "epoch" | "holds">;
+  store: Part<MessageStore, "messages" | "tombstones" | "fromServer" | "tell">;
+}
+
+export interface ResumeNeeds {
+  identity: Identity;
+  state: SessionView;
+  store: Part<MessageStore, "messages" | "fromServer">;
+  queue: Part<Queue, "seal">;
+  outbox: Part<Outbox, "adopt" | "all" | "stashed">;
+  sender: Part<Sender, "reconsider" | "drain">;
+  mirror: Part<Mirror, "restored">;
+  reader: Part<SessionReader, "bundle" | "shows" | "open" | "state">;
+  retry: Part<Retry, "met" | "pause" | "untilAnswered">;
+  emit: Emit;
+  log: (...words: unknown[]) => void;
+}
+
+export interface EventsNeeds {
+  writer: string;
+  state: SessionView;
+  queue: Part<Queue, "present">;
+  reader: Part<SessionReader, "begun" | "again">;
+  catchUp: Part<CatchUp, "run">;
+  epochChange: Part<EpochChange, "pushed">;
+  emit: Emit;
+}
+
+export interface OpeningNeeds {
+  identity: Identity;
+  state: Part<SessionState, "session" | "begin">;
+  queue: Part<Queue, "operations" | "newStep" | "create" | "enqueue">;
+  retry: Part<Retry, "untilAnswered">;
+  /** Reads the project's current session; resolves with whether there is one. */
+  open: () => Promise<boolean>;
+  /** Resolves when this request is answered. */
+  answerTo: (entry: Entry) => Promise<unknown>;
+  /** This page shows another session now. */
+  begun: () => void;
+  emit: Emit;
+}
+
+export interface ReaderNeeds {
+  identity: Identity;
+  http: Part<Http, "get">;
+  state: SessionView;
+  store: Part<MessageStore, "messages" | "tell">;
+  queue: Part<Queue, "unsent" | "openingStep">;
+  mirror: Part<Mirror, "forget">;
+  olderMessages: Part<OlderMessages, "unread">;
+  agentStates: Part<AgentStates, "adopt" | "shown">;
+  adoption: Part<Adoption, "adopt">;
+  epochChange: Part<EpochChange, "undone">;
+  events: Part<EventSocket, "follow">;
+  /** Retries until there is an answer; null if it is refused. */
+  patiently: <T>(ask: () => Promise<T>) => Promise<T | null>;
+  emit: Emit;
+}
+
+export interface PartsNeeds {
+  http: Http;
+  project: string;
+  client: string;
+  emit: Emit;
+  log: (...words: unknown[]) => void;
+  /** An attempt got a response (null) or an error. */
+  met: Met;
+}

@@ -1,0 +1,96 @@
+/** The requests that a page makes of its operations. Every attempt sends the same request. */
+
+/**
+ * @import { Session, StoredMessage } from "../../stillhere.js"
+ * @import { Entry, EntryBody, Identity, SentOperation } from "../types.d.ts"
+ *
+ * @typedef {Omit<Identity, "client"> & {session: string, created: boolean, epoch: number, baseRev: number,
+ *   verOf: (id: string) => number}} Context where the page is when it makes a request; `created`: not a session that is still to be
+ *   made
+ */
+
+const REQUEST_CHARACTERS = 1_000_000;
+const REQUEST_OPS = 200;
+
+/** @param {Pick<Entry, "session" | "writer" | "seq">} entry */
+export const keyOf = ({ session, writer, seq }) => `${session}/${writer}/${String(seq).padStart(9, "0")}`;
+
+/** Requests of one writer to one session are sent in order. @param {Pick<Entry, "session" | "writer">} entry */
+export const laneOf = ({ session, writer }) => `${session}/${writer}`;
+
+/** @param {Context} context @param {number} seq */
+function common({ scope, session, writer }, seq) {
+  return { at: Date.now(), scope, session, writer, seq, key: keyOf({ session, writer, seq }) };
+}
+
+/**
+ * A request that carries one of the writer's numbers.
+ * @param {Context} context @param {number} seq @param {"changes" | "clear" | "undo"} kind @param {string} path
+ * @param {EntryBody} body @returns {Entry}
+ */
+export function step(context, seq, kind, path, body) {
+  const numbered = { ...body, epoch: context.epoch, writer_id: context.writer, seq };
+  return { kind, method: "POST", path: `/sessions/${context.session}/${path}`, body: numbered, ...common(context, seq) };
+}
+
+/**
+ * Creates a session under an id of this page; the server creates the project if needed.
+ * @param {Context} context @param {string | null} openingStep @returns {Entry}
+ */
+export function creation(context, openingStep) {
+  const body = { project: context.project, ...(openingStep ? { opening_step: openingStep } : {}) };
+  const headers = { "If-None-Match": "*" };
+  return { kind: "create", method: "PUT", path: `/sessions/${context.session}`, body, headers, ...common(context, 0) };
+}
+
+/**
+ * A save.
+ * @param {Context} context @param {number} seq @param {SentOperation[]} operations @param {string | null} openingStep null: it stays
+ */
+export function changes(context, seq, operations, openingStep) {
+  const ops = operations.map((op) => ({ ...op, if_ver: op.if_ver ?? context.verOf(op.id) }));
+  const fields = { base_rev: context.baseRev, ops, ...(openingStep === null ? {} : { opening_step: openingStep }) };
+  return step(context, seq, "changes", "changes", fields);
+}
+
+/**
+ * The operations as lists that fit into one request each; one list at least.
+ * @param {Iterable<SentOperation>} operations
+ */
+export function pieces(operations, characters = REQUEST_CHARACTERS) {
+  /** @type {SentOperation[]} */
+  let last = [];
+  const lists = [last];
+  let size = 0;
+  for (const operation of operations) {
+    const own = JSON.stringify(operation).length;
+    if (last.length > 0 && (size + own > characters || last.length >= REQUEST_OPS)) {
+      last = [];
+      lists.push(last);
+      size = 0;
+    }
+    last.push(operation);
+    size += own;
+  }
+  return lists;
+}
+
+/**
+ * Messages with unsent operations of the same session and epoch applied.
+ * @param {StoredMessage[]} messages @param {Pick<Entry, "session" | "body">[]} entries
+ * @param {Session | null} session null: of whichever session they are
+ */
+export function applied(messages, entries, session) {
+  const shown = new Map(messages.map((message) => [message.id, message]));
+  for (const entry of entries) {
+    if (session && (entry.session !== session.id || (entry.body.epoch ?? 1) !== session.epoch)) continue;
+    for (const { op, if_ver: _, ...message } of entry.body.ops ?? []) {
+      if (op === "delete") shown.delete(message.id);
+      else if (op === "upsert") {
+        const parts = message.parts ?? [{ type: "text", text: message.text }];
+        shown.set(message.id, /** @type {StoredMessage} */ ({ ...shown.get(message.id), ...message, parts }));
+      }
+    }
+  }
+  return [...shown.values()];
+}

@@ -1,0 +1,130 @@
+/** What the server's answers mean for the page that asked. */
+import { textOf } from "../session/message-store.js";
+
+/**
+ * @import { Session } from "../../stillhere.js"
+ * @import { ResponsesNeeds } from "../needs.d.ts"
+ * @import { AnswerBody, Conflict, Entry, EpochAnswer, Refusal, SaveAnswer } from "../types.d.ts"
+ */
+
+export class Responses {
+  /** @param {ResponsesNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** @type {Map<string, (body: AnswerBody | null) => void>} */
+    this.resolvers = new Map();
+  }
+
+  /** Resolves when this request is answered: with the answer, or null if it has no content. @param {Entry} entry */
+  answerTo(entry) {
+    /** @type {Promise<AnswerBody | null>} */
+    const answered = new Promise((resolve) => {
+      this.resolvers.set(entry.key, resolve);
+    });
+    return answered;
+  }
+
+  /**
+   * An answer to a request of this scope, whichever tab sent it; from other tabs' requests only changes matter.
+   * @param {Entry} entry @param {number} status @param {AnswerBody | null} body
+   */
+  take(entry, status, body) {
+    const { state, queue, epochChange, goOn } = this.needs;
+    const own = queue.answered(entry.key);
+    if (body?.error?.code === "stale_epoch") {
+      if (own) epochChange.refused(own, Number(body.error.details?.epoch));
+    } else if (entry.session !== state.session?.id) this._elsewhere(entry, body);
+    else if (own) this._taken(entry, status, body ?? {});
+    else this._report(entry, body);
+    this.resolvers.get(entry.key)?.(body?.error ? null : (body ?? {}));
+    this.resolvers.delete(entry.key);
+    goOn();
+  }
+
+  /** @param {Entry & {refused: Refusal}} entry */
+  refuse(entry) {
+    const { queue, emit, log } = this.needs;
+    queue.refuse(entry.key, entry.refused);
+    log("refused", entry.refused);
+    emit("refused", { ...entry.refused, operations: entry.body.ops ?? [], entry });
+  }
+
+  /** @param {Entry} entry @param {AnswerBody | null} body */
+  _elsewhere(entry, body) {
+    this._report(entry, body);
+    if (entry.kind === "create") this.needs.reader.begun();
+  }
+
+  /** @param {Entry} entry @param {number} status @param {AnswerBody} body */
+  _taken(entry, status, body) {
+    const { state, reader, opened } = this.needs;
+    if (entry.kind === "create") {
+      if (status === 201) state.created(/** @type {Partial<Session>} */ (body));
+      opened();
+    } else if (entry.kind === "changes") this._saved(entry, /** @type {SaveAnswer} */ (body));
+    else if (body.error) reader.again();
+    else this._startedOver(entry, /** @type {EpochAnswer} */ (body));
+  }
+
+  /** @param {Entry} entry @param {SaveAnswer} body */
+  _saved(entry, body) {
+    const { state, store, catchUp, mirror, emit, log } = this.needs;
+    for (const { id, ver, removed } of body.applied) if (!removed) store.acknowledged(id, ver);
+    const changed = body.ignored.filter((ignored) => this._ignore(ignored)).map((ignored) => ignored.id);
+    for (const conflict of body.conflicts) if (this._settle(entry, conflict)) changed.push(conflict.id);
+    this._report(entry, body);
+    const known = state.saved(body);
+    if (known === "next") store.appended(body.applied.map(({ id }) => id));
+    else if (known === "behind") catchUp.run();
+    log("saved at", body.saved_at);
+    emit("saved", { savedAt: body.saved_at, rev: body.rev, session: entry.session, applied: body.applied });
+    if (changed.length > 0 || store.reordered) emit("changed", { messages: store.tell(), changed, removed: [] });
+    mirror.write();
+  }
+
+  /** @param {SaveAnswer["ignored"][number]} ignored @returns {boolean} whether the page now has something else to show */
+  _ignore({ id, reason, server }) {
+    const { store, queue } = this.needs;
+    if (reason === "removed") {
+      store.remove(id);
+      return true;
+    }
+    if (!server || queue.holds(id) || store.tombstones.has(id)) return false;
+    if (reason === "same") store.acknowledged(id, server.ver ?? 0);
+    return reason === "stale" && store.fromServer(server);
+  }
+
+  /**
+   * After a conflict the page continues only if its own text begins with the server's.
+   * @param {Entry} entry @param {Conflict} conflict @returns {boolean} whether the page now shows another text
+   */
+  _settle(entry, { id, server, copy_id: copyId }) {
+    const { store, queue, emit } = this.needs;
+    const newer = queue.newest(id);
+    const ours = newer ?? entry.body.ops?.find((operation) => operation.id === id);
+    if (ours?.op === "upsert" && server && textOf(ours).startsWith(textOf(server)) && textOf(ours) !== textOf(server)) {
+      store.acknowledged(id, server.ver ?? 0);
+      queue.add([{ ...ours, if_ver: server.ver }]);
+      return false;
+    }
+    if (newer) return false; // Its own answer will show it.
+    if (server && !store.tombstones.has(id)) store.fromServer(server);
+    emit("conflict", { id, server, ours, copyId });
+    return true;
+  }
+
+  /** Reports rejected messages, never silently. @param {Entry} entry @param {AnswerBody | null} body */
+  _report(entry, body) {
+    const operations = (body?.rejected ?? []).map((rejected) => ({ ...rejected, operation: entry.body.ops?.[rejected.index] }));
+    if (operations.length === 0) return;
+    this.needs.emit("refused", { status: 200, code: "rejected", message: operations[0].message, operations });
+  }
+
+  /** @param {Entry} entry @param {EpochAnswer} body */
+  _startedOver(entry, body) {
+    const { state, reader, mirror } = this.needs;
+    state.startedOver(body, entry.kind === "clear");
+    if (entry.kind === "undo") reader.again();
+    mirror.write();
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * An agent's state besides the messages. Saved states are sent in order and retried until they are acknowledged;
+ * until then they are stored beside the mirror, and the next page sends them, unless somebody else saved one since.
+ */
+import { sleep } from "../util.js";
+import { ApiError } from "./http.js";
+
+/**
+ * @import { AgentState, AgentStateFields, PendingAction } from "../../stillhere.js"
+ * @import { StatesNeeds } from "../needs.d.ts"
+ *
+ * @typedef {object} Due
+ * @property {string | null} session
+ * @property {AgentStateFields} fields
+ * @property {boolean} replace
+ * @property {number} rev of the state that it follows
+ * @property {boolean} flying
+ * @property {Promise<AgentState | null>} saved
+ * @property {(state: AgentState | null) => void} resolve
+ * @typedef {PendingAction & {status: "resolved" | "expired", late?: true}} Resolved
+ */
+
+const KEEPALIVE_CHARACTERS = 15_000;
+const TOO_LATE = new Set(["already_resolved", "action_expired"]);
+
+export class AgentStates {
+  /** @param {StatesNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** The newest state that this page knows on the server. @type {AgentState | null} */
+    this.known = null;
+    /** @type {Due[]} */
+    this.due = [];
+    this.sending = false;
+    this.closed = false;
+  }
+
+  /** Including unacknowledged changes. @returns {AgentState | null} */
+  get shown() {
+    const { session } = this.needs.state;
+    return this.due.filter((one) => one.session === session?.id).reduce(overlaid, this.known);
+  }
+
+  /** The server's present state. */
+  async read() {
+    const { http, state } = this.needs;
+    const { session } = state;
+    if (!session) return null;
+    try {
+      this._learn(session.id, await http.get(pathOf(session.id)));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      this._learn(session.id, null);
+    }
+    return this.shown;
+  }
+
+  /**
+   * Resolves with the server's state after the save; null if it was refused (event `refused`).
+   * @param {AgentStateFields} fields @param {{replace?: boolean}} [options]
+   */
+  save(fields, { replace = false } = {}) {
+    const session = this.needs.state.session?.id ?? null;
+    const last = this.due.at(-1);
+    const one = last && !last.flying && last.session === session ? last : this._begin(session);
+    one.fields = replace ? fields : { ...one.fields, ...fields };
+    one.replace ||= replace;
+    this._keep();
+    this._send();
+    return one.saved;
+  }
+
+  /** The page may be closing: waiting states are sent now, without waiting for answers. */
+  flush() {
+    for (const one of this.due) if (one.session && !one.flying) this._request(one.session, one).catch(() => {});
+  }
+
+  /**
+   * Resolved once, by anybody; a later answer gets the first one (`late`), an expired one `status: "expired"`.
+   * @param {"approve" | "reject"} decision @param {{action?: string, note?: string}} [options] @returns {Promise<Resolved>}
+   */
+  async resolve(decision, { action, note } = {}) {
+    const { http, state } = this.needs;
+    const { session } = state;
+    const id = action ?? (await this.read())?.pending_action?.id;
+    if (!id || !session) throw new Error("There is no pending action to resolve.");
+    const path = `${pathOf(session.id)}/pending-action/${encodeURIComponent(id)}`;
+    try {
+      /** @type {{body: Resolved}} */
+      const { body } = await http.request("POST", `${path}/resolve`, { decision, ...(note ? { note } : {}) });
+      return body;
+    } catch (error) {
+      if (!(error instanceof ApiError) || !TOO_LATE.has(error.code)) throw error;
+      /** @type {Resolved} */
+      const resolved = await http.get(path);
+      return { ...resolved, late: true };
+    }
+  }
+
+  /** The whole session was read, with this state. Unsent states of ended pages are sent if nobody saved one since. @param {AgentState | null} known */
+  async adopt(known) {
+    this.known = known;
+    const { storage, state, writer } = this.needs;
+    for (const [former, kept] of await storage.keptStates()) {
+      if (former === writer) continue;
+      storage.keepState(former, null);
+      if (kept.session !== state.session?.id || kept.rev !== (known?.rev ?? 0)) continue;
+      this.save(kept.fields, kept);
+    }
+  }
+
+  /** The page shows another session: pending states still go to their own session. */
+  forget() {
+    this.known = null;
+  }
+
+  close() {
+    this.closed = true;
+  }
+
+  /** @param {string | null} session @param {AgentState | null} known */
+  _learn(session, known) {
+    if (session !== this.needs.state.session?.id) return;
+    this.known = known;
+    this.needs.learned();
+  }
+
+  /** @param {string | null} session */
+  _begin(session) {
+    /** @type {(state: AgentState | null) => void} */
+    let resolve = () => {};
+    /** @type {Promise<AgentState | null>} */
+    const saved = new Promise((done) => {
+      resolve = done;
+    });
+    /** @type {Due} */
+    const one = { session, fields: {}, replace: false, rev: this.known?.rev ?? 0, flying: false, saved, resolve };
+    this.due.push(one);
+    return one;
+  }
+
+  async _send() {
+    if (this.sending) return;
+    this.sending = true;
+    try {
+      while (this.due.length > 0) {
+        const [first] = this.due;
+        const state = await this._attempt(first);
+        if (this.closed) return;
+        this.due.shift();
+        if (state) this._learn(first.session, state);
+        this._keep();
+        first.resolve(state);
+      }
+    } finally {
+      this.sending = false;
+    }
+  }
+
+  /** @param {Due} one @returns {Promise<AgentState | null>} */
+  async _attempt(one) {
+    const { state, findOrCreate, retry, emit } = this.needs;
+    if (!one.session && !state.session) await findOrCreate();
+    one.session ??= state.session?.id ?? null;
+    const { session } = one;
+    if (!session) return null;
+    await this._made(session);
+    one.flying = true;
+    /** @param {ApiError} error */
+    const refused = (error) => emit("refused", { ...error.refusal, operations: [], state: one.fields });
+    const answer = await retry.untilAnswered(() => this._request(session, one), { refused, wanted: () => !this.closed });
+    return answer?.body ?? null;
+  }
+
+  /** @param {string} session @param {Pick<Due, "fields" | "replace">} one @returns {Promise<{body: AgentState}>} */
+  _request(session, { fields, replace }) {
+    const options = { keepalive: JSON.stringify(fields).length < KEEPALIVE_CHARACTERS };
+    return this.needs.http.request(replace ? "PUT" : "PATCH", pathOf(session), fields, {}, options);
+  }
+
+  /** The session must exist on the server; this page may have just created it. @param {string} session */
+  async _made(session) {
+    while (this.needs.unmade(session) && !this.closed) await sleep(20);
+  }
+
+  /** Stores unacknowledged states beside the mirror, merged into one. */
+  _keep() {
+    const { storage, writer, state } = this.needs;
+    const [first] = this.due;
+    if (!first) return storage.keepState(writer, null);
+    const same = this.due.filter((one) => one.session === first.session);
+    /** @type {AgentStateFields} */
+    let fields = {};
+    for (const one of same) fields = one.replace ? one.fields : { ...fields, ...one.fields };
+    const replace = same.some((one) => one.replace);
+    return storage.keepState(writer, { session: first.session ?? state.id, fields, replace, rev: first.rev });
+  }
+}
+
+/** @param {string} session */
+const pathOf = (session) => `/sessions/${session}/agent-state`;
+
+/**
+ * Null removes a field, as on the server.
+ * @param {AgentState | null} state @param {{fields: AgentStateFields, replace: boolean}} change @returns {AgentState}
+ */
+export function overlaid(state, { fields, replace }) {
+  const whole = replace ? fields : { ...state, ...fields };
+  return Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== null));
+}

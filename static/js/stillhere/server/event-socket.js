@@ -1,0 +1,109 @@
+/** The project's events: the sending tab also listens, and notifies the others. */
+import { backoff } from "./http.js";
+
+/**
+ * @import { SocketNeeds } from "../needs.d.ts"
+ * @import { SessionFrame } from "../types.d.ts"
+ */
+
+const SILENCE_MS = 70_000;
+
+export class EventSocket {
+  /** @param {SocketNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    this.leading = false;
+    this.wanted = false;
+    this.opening = false;
+    this.closed = false;
+    this.failures = 0;
+    /** The newest known event. @type {number | null} */
+    this.since = null;
+    /** @type {WebSocket | undefined} */
+    this.socket = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.silence = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.retrying = undefined;
+  }
+
+  lead() {
+    this.leading = true;
+    this._open();
+  }
+
+  /** There is a project to listen to, and its events are known up to this number. @param {number} [cursor] */
+  follow(cursor) {
+    if (cursor !== undefined) this.since = Math.max(this.since ?? 0, cursor);
+    this.wanted = true;
+    this._open();
+  }
+
+  /** @param {SessionFrame} frame */
+  take(frame) {
+    if (typeof frame.event_seq === "number") this.since = Math.max(this.since ?? 0, frame.event_seq);
+    this.needs.taken(frame);
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.silence);
+    this.socket?.close();
+  }
+
+  async _open() {
+    const { http, project } = this.needs;
+    if (!this.leading || !this.wanted || this.socket || this.opening || this.closed) return;
+    this.opening = true;
+    try {
+      const ticket = http.auth.key ? await this._ticket() : "";
+      if (!this.closed) this._listen(new WebSocket(http.socketUrl(project, ticket)));
+    } catch {
+      this._later();
+    } finally {
+      this.opening = false;
+    }
+  }
+
+  async _ticket() {
+    /** @type {{body: {ticket: string}}} */
+    const { body } = await this.needs.http.request("POST", "/ws-tickets", {});
+    return body.ticket;
+  }
+
+  /** @param {WebSocket} socket */
+  _listen(socket) {
+    this.socket = socket;
+    socket.onopen = () => {
+      if (this.since !== null) socket.send(JSON.stringify({ type: "subscribe", since: this.since }));
+      else this.needs.missed();
+      this._heard();
+    };
+    socket.onmessage = (event) => {
+      this.failures = 0;
+      this._heard();
+      /** @type {SessionFrame} */
+      const frame = JSON.parse(event.data);
+      this.take(frame);
+      if (frame.type !== "HEARTBEAT") this.needs.tell(frame);
+    };
+    socket.onclose = () => {
+      this.socket = undefined;
+      clearTimeout(this.silence);
+      this._later();
+    };
+  }
+
+  /** A socket that was silent for so long is dead, even if the browser reports it as open. */
+  _heard() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.socket?.close(), SILENCE_MS);
+  }
+
+  _later() {
+    if (this.closed) return;
+    this.failures += 1;
+    clearTimeout(this.retrying);
+    this.retrying = setTimeout(() => this._open(), backoff(this.failures));
+  }
+}

@@ -1,0 +1,156 @@
+/** One project's session as this page writes it. All changes go through the queue. */
+import { readHandoff } from "./server/handoff.js";
+import { SessionParts } from "./session-parts.js";
+import { bytesOf, sleep, within } from "./util.js";
+import { hold } from "./web-locks.js";
+
+/**
+ * @import { Message } from "../stillhere.js"
+ * @import { PartsNeeds } from "./needs.d.ts"
+ *
+ * @typedef {{of: number, cleared: number}} Cleared
+ * @typedef {{of: number, restored: number, renamed: {from: string, to: string}[]}} Undone
+ */
+
+const BEACON_BYTES = 59 * 1024;
+
+export class SessionClient {
+  /** @param {PartsNeeds} needs */
+  constructor(needs) {
+    this.parts = new SessionParts(needs);
+    this.alive = hold(`stillhere:writer:${this.parts.identity.writer}`);
+  }
+
+  get project() {
+    return this.parts.identity.project;
+  }
+
+  get session() {
+    return this.parts.state.session;
+  }
+
+  get openingStep() {
+    return this.parts.queue.openingStep;
+  }
+
+  /** Does or did this session have a message with this id? @param {string} id */
+  knows(id) {
+    return this.parts.store.knows(id);
+  }
+
+  /** The session as this page has it. */
+  state() {
+    return this.parts.reader.state();
+  }
+
+  /**
+   * Take the caller's list. User messages and deletions become a request at once; the rest becomes one when it is due.
+   * @param {readonly Message[]} messages @param {{streaming?: boolean, openingStep?: string}} [options]
+   */
+  save(messages, { streaming = false, openingStep } = {}) {
+    const { store, queue, batching, mirror } = this.parts;
+    const operations = store.take(messages, { streaming });
+    const newStep = openingStep === queue.openingStep ? undefined : openingStep;
+    if (operations.length > 0 || newStep !== undefined) queue.add(operations, newStep);
+    if (queue.unsent) mirror.writeSoon();
+    batching.taken(operations, streaming);
+  }
+
+  /** Send everything at once, as a closing page does. @returns {boolean} whether it all went out */
+  flush() {
+    const { mirror, agentStates, drafts, queue, state, http, flushToken } = this.parts;
+    mirror.write();
+    agentStates.flush();
+    drafts.flush();
+    const parked = queue.present.some((entry) => entry.kind !== "changes");
+    const flying = parked ? [] : queue.present.filter((entry) => !entry.covered && !entry.late);
+    if (!queue.unsent && flying.length === 0) return queue.present.length === 0;
+    if (!state.session) {
+      queue.keep(0);
+      return false;
+    }
+    const [first, ...more] = queue.handOver(flying, BEACON_BYTES - 1024);
+    if (parked || bytesOf(JSON.stringify(first.body)) > BEACON_BYTES) return false;
+    return http.beacon(state.session.id, first.body, flushToken.value) && more.length === 0;
+  }
+
+  /** Resolves once everything is acknowledged; false if it is not by then. */
+  async settled(milliseconds = 10_000) {
+    const { queue, agentStates, batching } = this.parts;
+    const until = Date.now() + milliseconds;
+    while (queue.unsent || queue.present.length > 0 || agentStates.due.length > 0) {
+      if (Date.now() > until || queue.present.some((entry) => entry.refused)) return false;
+      if (queue.present.length === 0) await within(batching.pump(), Math.max(1, until - Date.now()));
+      await sleep(15);
+    }
+    return true;
+  }
+
+  /** Clear the chat: at once in the page; on the server in order, after earlier requests. Resolves when that is done. */
+  async clear() {
+    const { state, store, queue, mirror, responses, emit } = this.parts;
+    if (!state.session && !(await this.settled(3000))) return null;
+    if (!state.session) return null;
+    await queue.seal();
+    store.reset([], { tombstones: true });
+    const entry = queue.step("clear", "clear", {});
+    state.atStep("");
+    const answered = /** @type {Promise<Cleared | null>} */ (responses.answerTo(entry));
+    queue.enqueue(entry);
+    mirror.write();
+    emit("cleared", { by: "this", unsent: [], messages: [] });
+    return answered;
+  }
+
+  /**
+   * Undo the last clear, or that of an epoch. Null if it was undone already, or erased: then nothing changed.
+   * @param {number} [of]
+   */
+  async undoClear(of) {
+    const { state, queue, responses } = this.parts;
+    if (!state.session) return null;
+    await queue.seal();
+    const entry = queue.step("undo", "undo-clear", of === undefined ? {} : { of });
+    const answered = /** @type {Promise<Undone | null>} */ (responses.answerTo(entry));
+    queue.enqueue(entry);
+    return answered;
+  }
+
+  /** Starts another session in the project, which becomes the current one. @param {string} openingStep */
+  async newSession(openingStep) {
+    const { state, store, queue, reader, flushToken, opening, mirror } = this.parts;
+    await this.settled(3000);
+    if (state.session) await queue.seal();
+    store.reset([], { tombstones: true });
+    reader.forget();
+    queue.begin(openingStep);
+    flushToken.expire();
+    await opening.create();
+    mirror.write();
+    return reader.state();
+  }
+
+  handoff() {
+    return readHandoff(this.parts.http, this.session?.project_id, this.project);
+  }
+
+  /** Sends refused requests again. */
+  retry() {
+    this.parts.queue.retry();
+    return this.parts.sender.retry();
+  }
+
+  /** Discards refused requests: the caller has their texts from the `refused` event. */
+  discard() {
+    this.parts.queue.discard();
+    this.parts.batching.goOn();
+    return this.parts.sender.discard();
+  }
+
+  close() {
+    const { queue, agentStates } = this.parts;
+    if (queue.unsent || queue.waiting.length > 0 || agentStates.due.length > 0) this.flush();
+    this.parts.close();
+    this.alive.release();
+  }
+}

@@ -1,0 +1,77 @@
+/** Reads the session's changes. Unsent changes of this page are kept. */
+
+/**
+ * @import { StoredMessage } from "../../stillhere.js"
+ * @import { CatchUpNeeds } from "../needs.d.ts"
+ * @import { ChangesPage } from "../types.d.ts"
+ */
+
+export class CatchUp {
+  /** @param {CatchUpNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    this.reading = false;
+    this.again = false;
+    this.closed = false;
+  }
+
+  async run() {
+    const { session } = this.needs.state;
+    if (!session || this._overtaken(session.epoch)) return;
+    if (this.reading) {
+      this.again = true;
+      return;
+    }
+    this.reading = true;
+    try {
+      do {
+        this.again = false;
+        await this._read();
+      } while (this.again && !this.closed);
+    } finally {
+      this.reading = false;
+    }
+  }
+
+  close() {
+    this.closed = true;
+  }
+
+  /** Has this page cleared the chat meanwhile? Then the result belongs to the old chat. @param {number} epoch */
+  _overtaken(epoch) {
+    const { state, queue } = this.needs;
+    return epoch < (state.session?.epoch ?? 0) || queue.clears > 0;
+  }
+
+  async _read() {
+    const { http, state, store, queue, epochChange, mirror, patiently, emit } = this.needs;
+    /** @type {string[]} */
+    const changed = [];
+    /** @type {string[]} */
+    const removed = [];
+    for (let more = true; more && !this.closed; ) {
+      const path = `/sessions/${state.session?.id}/messages?limit=500&since_rev=${state.baseRev}`;
+      /** @type {ChangesPage | null} */
+      const page = await patiently(() => http.get(path));
+      if (!page || this._overtaken(page.epoch)) return;
+      if (page.epoch !== state.session?.epoch) return epochChange.found(page.epoch);
+      for (const item of page.items) if (this._takeItem(item)) changed.push(item.id);
+      for (const id of page.removed) if (!queue.holds(id) && store.remove(id)) removed.push(id);
+      more = page.more && page.rev > state.baseRev;
+      state.caughtUp(page.rev);
+    }
+    state.isCurrent();
+    if (changed.length + removed.length === 0 && !store.reordered) return;
+    emit("changed", { messages: store.tell(), changed, removed });
+    mirror.write();
+  }
+
+  /** @param {StoredMessage} item @returns {boolean} whether the page has something else to show now */
+  _takeItem(item) {
+    const { store, queue, olderMessages } = this.needs;
+    if (olderMessages.leavesOut(item)) return false;
+    if (!queue.holds(item.id)) return store.fromServer(item);
+    store.place(item.id, item.position);
+    return false;
+  }
+}

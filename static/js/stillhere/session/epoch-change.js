@@ -1,0 +1,115 @@
+/**
+ * Another page or agent cleared the chat. First this page sends its unsent text under the old epoch: the server keeps it as
+ * conflict copies. Then it shows the empty chat, and writes nothing of the old one again unless the clear is undone.
+ */
+
+/**
+ * @import { Session } from "../../stillhere.js"
+ * @import { EpochNeeds } from "../needs.d.ts"
+ * @import { Entry, SentOperation } from "../types.d.ts"
+ *
+ * @typedef {{restored: boolean, cleared: boolean}} Adopted `restored`: from a backup; `cleared`: the session was started over
+ */
+
+export class EpochChange {
+  /** @param {EpochNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** Texts that were sent under the old epoch, for the caller. @type {SentOperation[]} */
+    this.unsent = [];
+    /** This page's last version of each message before the clear. @type {Map<string, SentOperation>} */
+    this.tails = new Map();
+    /** The epoch that could not be read. @type {{session: Session | null, epoch: number} | null} */
+    this.told = null;
+    this.epoch = 0;
+    this.reading = false;
+    this.toRead = false;
+  }
+
+  /** A push reported an epoch; it may be late. @param {number} epoch */
+  pushed(epoch) {
+    const { session } = this.needs.state;
+    const told = this.told?.session === session ? this.told?.epoch : 0;
+    if (epoch > Math.max(session?.epoch ?? 0, told ?? 0)) this.found(epoch);
+  }
+
+  /** The session is in another epoch than this page. @param {number} epoch */
+  found(epoch) {
+    if (this.needs.queue.present.some((entry) => !entry.refused && !entry.late)) return; // Its answer will show it.
+    this.handOver(epoch);
+    this._take(epoch);
+  }
+
+  /** The server refused a request that arrived after the clear, and kept its text. @param {Entry} entry @param {number} epoch */
+  refused(entry, epoch) {
+    this._remember(entry.body.ops ?? []);
+    const { session } = this.needs.state;
+    if (entry.late || entry.session !== session?.id || session.epoch >= epoch) return;
+    this.handOver(epoch);
+    this._take(epoch);
+  }
+
+  /** Send unsent changes under the old epoch; the page is notified too. @param {number} epoch */
+  handOver(epoch) {
+    const { state, queue } = this.needs;
+    if (state.session && state.session.epoch < epoch) queue.seal();
+    const operations = queue.overtaken(epoch).flatMap((entry) => entry.body.ops ?? []);
+    this._remember(operations);
+    this.unsent.push(...operations);
+  }
+
+  /** The clear was undone: answers that were longer on this page than on the server get their longer text again. */
+  undone() {
+    const { queue, store, goOn } = this.needs;
+    const { tails } = this;
+    this.tails = new Map();
+    queue.add([...tails.values()].map((tail) => store.grown(tail)).filter((operation) => operation !== null));
+    goOn();
+  }
+
+  /** @param {SentOperation[]} operations */
+  _remember(operations) {
+    for (const operation of operations) this.tails.set(operation.id, operation);
+  }
+
+  /**
+   * Read the session again and notify the page, with the texts that were too late. An answer and a push may both report one
+   * clear: then it is read again, but emitted once.
+   * @param {number} epoch
+   */
+  async _take(epoch) {
+    this.epoch = Math.max(this.reading ? this.epoch : 0, epoch);
+    this.toRead = true;
+    if (this.reading) return;
+    this.reading = true;
+    try {
+      await this._read();
+    } catch (error) {
+      this.reading = false;
+      throw error;
+    }
+  }
+
+  async _read() {
+    const { state, store, reread, emit } = this.needs;
+    let restored = false;
+    let cleared = false;
+    while (this.toRead) {
+      this.toRead = false;
+      const adopted = await reread();
+      if (!adopted) {
+        // The error was emitted. Emit the adopted session and the texts now, and not again after a late push.
+        this.told = { session: state.session, epoch: this.epoch };
+        break;
+      }
+      restored ||= adopted.restored;
+      cleared ||= adopted.cleared;
+    }
+    const { unsent } = this;
+    this.unsent = [];
+    this.reading = false;
+    const messages = store.tell();
+    if (restored && !cleared) emit("changed", { messages, changed: [], removed: [] });
+    else emit("cleared", { by: "other", unsent, messages });
+  }
+}

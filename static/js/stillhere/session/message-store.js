@@ -1,0 +1,298 @@
+/**
+ * Which messages exist, which of them the caller has seen, and what changed since. The caller passes whole lists,
+ * as frameworks hold them; the server gets the difference.
+ */
+
+/**
+ * @import { Message, Status, StoredMessage } from "../../stillhere.js"
+ * @import { SentOperation } from "../types.d.ts"
+ *
+ * @typedef {Partial<Message> & {text: string}} Content
+ * @typedef {{type?: string, text?: string}} Part
+ * @typedef {{ver: number, print: string, status: Status, mine: boolean}} Held what the server has of a message, or will have once
+ *   it accepted this page's operation; `mine`: this page wrote it
+ */
+
+/** @type {(keyof Content)[]} */
+const FIELDS = ["role", "text", "parts", "metadata", "format", "raw", "parent_id"];
+const STATUSES = new Set(["streaming", "complete", "interrupted"]);
+
+/** @param {unknown} value */
+function kindOf(value) {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** Why this is not a list of messages; null if it is one. @param {unknown} list */
+function fault(list) {
+  if (!Array.isArray(list)) return `This was ${kindOf(list)}.`;
+  for (const [at, message] of list.entries()) {
+    if (message === null || typeof message !== "object") return `Number ${at} is ${kindOf(message)}.`;
+    if (typeof message.id !== "string" || message.id === "") return `Number ${at} has no id, or its id is not a string.`;
+    if (message.parts != null && !Array.isArray(message.parts)) return `Number ${at} has parts that are not a list.`;
+  }
+  return null;
+}
+
+/** The list, if it is one of messages. @param {readonly Message[]} list */
+export function checked(list) {
+  const wrong = fault(list);
+  if (wrong) throw new TypeError(`save() takes the whole list of messages, [{ id, role, text }, …]. ${wrong}`);
+  return list;
+}
+
+/** @param {Partial<Message>} message */
+export function textOf(message) {
+  if (typeof message.text === "string") return message.text;
+  if (!message.parts && typeof message.content === "string") return message.content;
+  return (message.parts ?? []).map(textOfPart).join("");
+}
+
+/** @param {Part | null} part */
+const textOfPart = (part) => (part?.type === "text" ? (part.text ?? "") : "");
+
+/** The content of a message as it is sent; the default form of `parts` is left out. @param {Partial<Message>} message */
+function contentOf(message) {
+  const text = textOf(message);
+  const said = FIELDS.filter((field) => message[field] !== undefined && !(field === "parts" && isDefault(message.parts, text)));
+  return /** @type {Content} */ ({ ...Object.fromEntries(said.map((field) => [field, message[field]])), text });
+}
+
+/** @param {Part[] | undefined} parts @param {string} text */
+function isDefault(parts, text) {
+  const [only, ...more] = parts ?? [];
+  return more.length === 0 && (!only || (only.type === "text" && only.text === text && Object.keys(only).length === 2));
+}
+
+/** @param {Content} content */
+const printOf = (content) => JSON.stringify(FIELDS.map((field) => content[field] ?? null));
+
+export class MessageStore {
+  constructor() {
+    /** @type {Map<string, StoredMessage>} */
+    this.messages = new Map();
+    /** @type {Map<string, Held>} */
+    this.held = new Map();
+    /** The last version of each message from the caller or another tab: its status and print. @type {Map<string, string>} */
+    this.passed = new Map();
+    /** Removed: a late list does not restore them. @type {Set<string>} */
+    this.tombstones = new Set();
+    /** @type {string[]} */
+    this.lastList = [];
+    /** @type {string[]} */
+    this.shown = [];
+    /** @type {WeakMap<Message, unknown>} */
+    this.seen = new WeakMap();
+  }
+
+  /**
+   * Start from what the server has. @param {StoredMessage[]} items
+   * @param {{tombstones?: boolean}} [options] `tombstones`: for everything that was known and is no longer there
+   */
+  reset(items, { tombstones = false } = {}) {
+    if (tombstones) for (const id of [...this.messages.keys(), ...this.passed.keys()]) this.tombstones.add(id);
+    this.messages.clear();
+    this.held.clear();
+    this.lastList = [];
+    for (const item of items) this.fromServer(item);
+  }
+
+  /** The server has this now. @param {StoredMessage} item @returns {boolean} whether that was news */
+  fromServer(item) {
+    const print = printOf(contentOf(item));
+    const known = this.held.get(item.id);
+    const news = !known || known.print !== print || known.status !== item.status;
+    this.tombstones.delete(item.id);
+    this.held.set(item.id, { ver: item.ver ?? 0, print, status: item.status, mine: Boolean(known?.mine && !news) });
+    this.messages.set(item.id, item);
+    return news;
+  }
+
+  /**
+   * Known messages that are now missing or different: shown again, and returned as operations that save them again.
+   * @param {StoredMessage[]} known
+   */
+  lost(known) {
+    /** @type {SentOperation[]} */
+    const operations = [];
+    for (const message of known) {
+      const { id } = message;
+      const stands = this.messages.get(id);
+      const content = contentOf(message);
+      if (stands && printOf(contentOf(stands)) === printOf(content)) continue;
+      /** @type {SentOperation} */
+      const operation = { op: "upsert", id, ...content, status: message.status ?? "complete" };
+      // The server has an earlier form of it. If it has something else, both are kept.
+      if (stands && !content.text.startsWith(textOf(stands))) operation.if_ver = (stands.ver ?? 0) + 1;
+      operations.push(JSON.parse(JSON.stringify(operation)));
+      this.overlay(message, true);
+    }
+    return operations;
+  }
+
+  /**
+   * Lengthens a message to this operation's text, if that begins with its own.
+   * @param {SentOperation} operation @returns {SentOperation | null} the operation to send
+   */
+  grown({ if_ver: _, ...operation }) {
+    const stands = this.messages.get(operation.id);
+    const { text = "" } = operation;
+    if (operation.op !== "upsert" || !stands) return null;
+    if (text === textOf(stands) || !text.startsWith(textOf(stands))) return null;
+    const status = operation.status === "streaming" ? "interrupted" : operation.status;
+    const { op: __, ...message } = { ...operation, status, parts: operation.parts ?? [{ type: "text", text }] };
+    this.overlay(message, true);
+    return { ...operation, status, if_ver: stands.ver };
+  }
+
+  /**
+   * Shows a page's unacknowledged operations over the server's messages.
+   * @param {Partial<Message> & {id: string}} message @param {boolean} mine this page said it
+   */
+  overlay(message, mine) {
+    const { id } = message;
+    const held = this.held.get(id);
+    this.messages.set(id, /** @type {StoredMessage} */ ({ ...(this.messages.get(id) ?? this._placed(id)), ...message }));
+    const print = printOf(contentOf(message));
+    // Another tab's operation: this page shows it, the other one sends it.
+    if (!mine) return void this.passed.set(id, `${message.status ?? "complete"}${print}`);
+    this.tombstones.delete(id);
+    this.held.set(id, { ver: held?.ver ?? 0, print, status: message.status ?? "complete", mine });
+  }
+
+  /** Its place on the server. @param {string} id @param {number | undefined} position */
+  place(id, position) {
+    const message = this.messages.get(id);
+    if (message) message.position = position;
+  }
+
+  /** The server accepted an operation of this page. @param {string} id @param {number} ver */
+  acknowledged(id, ver) {
+    const held = this.held.get(id);
+    if (held) held.ver = ver;
+  }
+
+  /** @param {string} id */
+  verOf(id) {
+    return this.held.get(id)?.ver ?? 0;
+  }
+
+  /** @param {string} id @returns {boolean} whether it was there */
+  remove(id) {
+    this.tombstones.add(id);
+    this.held.delete(id);
+    return this.messages.delete(id);
+  }
+
+  /** @param {string} id */
+  knows(id) {
+    return this.messages.has(id) || this.passed.has(id) || this.tombstones.has(id);
+  }
+
+  /** In the server's order; messages that it has not confirmed come last, where it will append them. */
+  list() {
+    const place = (/** @type {StoredMessage} */ message) => message.position ?? Number.MAX_SAFE_INTEGER;
+    return [...this.messages.values()].sort((a, b) => place(a) - place(b));
+  }
+
+  /** The same for the caller, who then shows it so. */
+  tell() {
+    const messages = this.list();
+    this.shown = messages.map((message) => message.id);
+    return messages;
+  }
+
+  /** Does the caller show messages in another order than the server has them? */
+  get reordered() {
+    const ranks = new Map(this.shown.map((id, at) => [id, at]));
+    const present = this.list()
+      .map(({ id }) => ranks.get(id))
+      .filter((rank) => rank !== undefined);
+    return present.some((rank, at) => at > 0 && rank < present[at - 1]);
+  }
+
+  /** The server appended these, in this order, behind all confirmed messages. @param {string[]} ids */
+  appended(ids) {
+    let last = 0;
+    for (const { position } of this.messages.values()) last = Math.max(last, position ?? 0);
+    for (const id of ids) {
+      const message = this.messages.get(id);
+      if (!message || message.position !== undefined) continue;
+      last += 1;
+      message.position = last;
+    }
+  }
+
+  /**
+   * The difference between the caller's list and what is known, as operations. A message that the caller only shows
+   * in an older form (a list from before a change was passed on) is no difference: only the caller's own changes are.
+   * @param {readonly Message[]} list @param {{streaming?: boolean}} options `streaming`: its last message still grows
+   */
+  take(list, { streaming = false }) {
+    const operations = this._takenOut(list);
+    list.forEach((message, index) => {
+      // While an answer grows, only the end of the list is compared closely: a long chat costs no more than a short one.
+      const said = message.text ?? message.parts ?? message.content;
+      if (streaming && index < list.length - 2 && this.seen.get(message) === said) return;
+      this.seen.set(message, said);
+      const operation = this._changed(message, streaming && index === list.length - 1);
+      if (operation) operations.push(operation);
+    });
+    if (list.length > 0) this.shown = this.lastList = list.map((message) => message.id);
+    return operations;
+  }
+
+  /** @param {Message} message @param {boolean} growing @returns {SentOperation | null} */
+  _changed(message, growing) {
+    const { id } = message;
+    if (this.tombstones.has(id)) return null;
+    const content = contentOf(message);
+    const print = printOf(content);
+    const held = this.held.get(id);
+    const status = this._status(message, held, growing);
+    const said = `${status}${print}`;
+    if (this.passed.get(id) === said) return null;
+    const echoed = this.passed.get(id)?.endsWith(print) && held?.print !== print;
+    this.passed.set(id, said);
+    if (held?.print === print && held.status === status) return null;
+    if (echoed && held && !held.mine) return null;
+    /** @type {Content & {status: Status}} */
+    const copy = JSON.parse(JSON.stringify({ ...content, status }));
+    this.held.set(id, { ver: held?.ver ?? 0, print, status, mine: true });
+    const whole = { role: message.role, parts: [{ type: "text", text: content.text }], ...this._placed(id), ...copy, id };
+    this.messages.set(id, whole);
+    return { op: "upsert", id, ...copy };
+  }
+
+  /**
+   * A message without a status of its own: an answer that is still growing, or one that was finished here.
+   * @param {Message} message @param {Held | undefined} held @param {boolean} growing @returns {Status}
+   */
+  _status(message, held, growing) {
+    if (message.status && STATUSES.has(message.status)) return message.status;
+    if (growing && message.role === "assistant") return "streaming";
+    const foreign = held && !held.mine && held.print === printOf(contentOf(message));
+    return foreign ? held.status : "complete";
+  }
+
+  /** @param {string} id @returns {Pick<StoredMessage, "position" | "created_at">} */
+  _placed(id) {
+    const known = this.messages.get(id);
+    return known ? { position: known.position, created_at: known.created_at } : {};
+  }
+
+  /** The messages of the caller's last list that this one lacks. Leading ones are only out of view; an empty list removes nothing. @param {readonly Message[]} list */
+  _takenOut(list) {
+    const present = new Set(list.map(({ id }) => id));
+    const first = this.lastList.findIndex((id) => present.has(id));
+    if (first < 0) return [];
+    const gone = this.lastList.slice(first).filter((id) => !present.has(id) && this.messages.has(id));
+    return gone.map((id) => {
+      /** @type {SentOperation} */
+      const operation = { op: "delete", id, if_ver: this.verOf(id) };
+      // No tombstone: if the list contains it again, the server keeps its text.
+      for (const known of [this.messages, this.held, this.passed]) known.delete(id);
+      return operation;
+    });
+  }
+}

@@ -1,0 +1,61 @@
+/** The copy of the session in this browser: `peek()` reads it, and a page shows it while the server does not respond. */
+import { applied } from "../sending/requests.js";
+import { overlaid } from "../server/agent-states.js";
+
+/**
+ * @import { AgentState, State } from "../../stillhere.js"
+ * @import { MirrorNeeds } from "../needs.d.ts"
+ * @import { Entry } from "../types.d.ts"
+ */
+
+const MIRROR_MS = 400;
+
+export class Mirror {
+  /** @param {MirrorNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+  }
+
+  write() {
+    const { state, store, storage, openingStep, agentState } = this.needs;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (!state.session && store.messages.size === 0) return;
+    const session = { ...(state.session ?? { id: state.id, epoch: 1, rev: 0 }), opening_step: openingStep() };
+    storage.mirror({ session, messages: store.list(), savedAt: state.savedAt, agentState: agentState() });
+  }
+
+  writeSoon() {
+    this.timer ??= setTimeout(() => this.write(), MIRROR_MS);
+  }
+
+  read() {
+    return this.needs.storage.mirrored();
+  }
+
+  forget() {
+    this.needs.storage.forgetMirror();
+  }
+
+  /** With these requests applied; null if there is neither. @param {Entry[]} entries @returns {State | null} */
+  restored(entries) {
+    const { project, storage } = this.needs;
+    const mirrored = this.read();
+    const session = mirrored?.session ?? null;
+    const messages = applied(mirrored?.messages ?? [], entries, session);
+    if (!session && messages.length === 0) return null;
+    const openingStep = entries.findLast((entry) => entry.body.opening_step)?.body.opening_step ?? session?.opening_step ?? "";
+    const kept = storage.stashedStates().filter(([, one]) => one.session === session?.id);
+    const known = mirrored?.agentState ?? null;
+    const agentState = kept.reduce((/** @type {AgentState | null} */ state, [, one]) => overlaid(state, one), known);
+    const savedAt = mirrored?.savedAt ?? null;
+    const total = Math.max(messages.length, session?.message_count ?? 0);
+    return { project, session, messages, total, openingStep, savedAt, agentState, mirrored: true };
+  }
+
+  close() {
+    clearTimeout(this.timer);
+  }
+}

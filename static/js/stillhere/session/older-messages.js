@@ -1,0 +1,65 @@
+/** The session's older messages: a resume returns the newest ones, the others are read by page. */
+
+/**
+ * @import { StoredMessage } from "../../stillhere.js"
+ * @import { OlderNeeds } from "../needs.d.ts"
+ *
+ * @typedef {{items: StoredMessage[], next: string | null}} Page
+ */
+
+const PAGE = 100;
+
+export class OlderMessages {
+  /** @param {OlderNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** The oldest message that is loaded. @type {StoredMessage | null} */
+    this.edge = null;
+    /** Which session and epoch this is about. */
+    this.of = "";
+    this._unread = 0;
+  }
+
+  /** How many messages of the present session are not loaded. */
+  get unread() {
+    return this.of === this._present ? this._unread : 0;
+  }
+
+  /** The session was read: these are its newest messages. @param {StoredMessage[]} items */
+  begin(items) {
+    this.of = this._present;
+    this.edge = items[0] ?? null;
+    this._unread = Math.max(0, (this.needs.state.session?.message_count ?? 0) - items.length);
+  }
+
+  /** A change to a message that is not loaded: without its neighbours it would be shown in the wrong place. @param {StoredMessage} item */
+  leavesOut({ id, position = 0 }) {
+    return this.unread > 0 && position < (this.edge?.position ?? 0) && !this.needs.store.messages.has(id);
+  }
+
+  async older(limit = PAGE) {
+    const { http, state, store } = this.needs;
+    const { of, edge } = this;
+    if (this.unread > 0 && edge && state.session) {
+      const before = encodeURIComponent(edge.id);
+      /** @type {Page} */
+      const page = await http.get(`/sessions/${state.session.id}/messages?before=${before}&limit=${limit}`);
+      // Another session meanwhile, or this one was cleared: it has its own older messages.
+      if (of === this.of && of === this._present) this._take(page);
+    }
+    const messages = store.tell();
+    return { messages, total: messages.length + this.unread, more: this.unread > 0 };
+  }
+
+  /** @param {Page} page */
+  _take({ items, next }) {
+    const { store, queue } = this.needs;
+    for (const item of items) if (!queue.holds(item.id) && !store.tombstones.has(item.id)) store.fromServer(item);
+    this.edge = items[0] ?? this.edge;
+    this._unread = next === null ? 0 : Math.max(1, this._unread - items.length);
+  }
+
+  get _present() {
+    return `${this.needs.state.session?.id}/${this.needs.queue.epoch}`;
+  }
+}

@@ -1,0 +1,52 @@
+/** What the project's events mean for the session that this page shows. */
+
+/**
+ * @import { EventsNeeds } from "../needs.d.ts"
+ * @import { SessionFrame } from "../types.d.ts"
+ */
+
+export class SessionEvents {
+  /** @param {EventsNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    this.due = false;
+    this.closed = false;
+  }
+
+  /** @param {SessionFrame} frame */
+  take(frame) {
+    const { state, reader, epochChange, writer, emit } = this.needs;
+    emit(frame.type, frame);
+    const { session } = state;
+    if (!session && frame.type === "SESSION_CREATED") reader.begun();
+    if (frame.type === "RESYNC" && session) this._behind();
+    if (!session || frame.session !== session.id || frame.by?.writer_id === writer) return;
+    if (frame.type === "SESSION_CLEARED") epochChange.pushed(frame.epoch ?? 0);
+    else if (frame.type === "SESSION_UPDATED" && frame.data?.undone) reader.again();
+    else if (frame.type === "SESSION_SAVED" || frame.type === "SESSION_UPDATED") {
+      if ((frame.rev ?? 0) > state.baseRev) this._behind();
+    }
+  }
+
+  /** A new project has no event to continue from: all changes so far are read. */
+  missed() {
+    const { state, queue } = this.needs;
+    if (state.session && !queue.present.some((entry) => entry.kind === "create")) this._behind();
+  }
+
+  close() {
+    this.closed = true;
+  }
+
+  /** Changes by others are read when the page is visible: a hidden page makes no requests. */
+  _behind() {
+    if (!document.hidden) return void this.needs.catchUp.run();
+    if (this.due) return;
+    this.due = true;
+    const seen = () => {
+      this.due = false;
+      if (!this.closed) this._behind();
+    };
+    document.addEventListener("visibilitychange", seen, { once: true });
+  }
+}

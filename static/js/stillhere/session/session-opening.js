@@ -1,0 +1,37 @@
+/** Finds the session that a page without one writes to, or creates it. */
+import { within } from "../util.js";
+import { inTurn } from "../web-locks.js";
+
+/** @import { OpeningNeeds } from "../needs.d.ts" */
+
+const MADE_MS = 5000;
+
+export class SessionOpening {
+  /** @param {OpeningNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+  }
+
+  /** One tab at a time, so that two tabs do not both create one. */
+  async findOrCreate() {
+    const { identity, state, queue, retry, open, emit } = this.needs;
+    await inTurn(`stillhere:create:${identity.scope}`, async () => {
+      const found = await retry.untilAnswered(open, {
+        wanted: () => !state.session,
+        refused: (error) => emit("refused", { ...error.refusal, operations: [...queue.operations.values()] }),
+      });
+      if (found === false && !state.session) await this.create();
+    });
+  }
+
+  async create() {
+    const { identity, state, queue, answerTo, begun } = this.needs;
+    const openingStep = queue.newStep ?? "";
+    const entry = queue.create();
+    state.begin(identity.project, openingStep);
+    begun();
+    const created = answerTo(entry);
+    await queue.enqueue(entry);
+    await within(created, MADE_MS);
+  }
+}

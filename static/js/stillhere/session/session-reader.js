@@ -1,0 +1,86 @@
+/** Reads the whole session and returns the state to show. */
+
+/**
+ * @import { State, StoredMessage } from "../../stillhere.js"
+ * @import { ReaderNeeds } from "../needs.d.ts"
+ * @import { Bundle, FoundSession } from "../types.d.ts"
+ */
+
+export class SessionReader {
+  /** @param {ReaderNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** The result of the last resume. @type {Bundle | null} */
+    this.bundle = null;
+  }
+
+  /** Is there anything to show? */
+  get shows() {
+    return this.bundle !== null || this.needs.store.messages.size > 0;
+  }
+
+  /**
+   * Read the project's current session. @returns {Promise<boolean>} whether there is one
+   * @param {{quiet: boolean}} options `quiet`: nobody resumed, so nobody is notified
+   */
+  async open({ quiet }) {
+    const { identity, http, state, mirror, adoption, agentStates, events } = this.needs;
+    const { project, client } = identity;
+    const asked = new URLSearchParams({ project, client, optional: "1", ...(quiet ? { quiet: "1" } : {}) });
+    this.bundle = await http.get(`/resume?${asked}`);
+    if (!this.bundle) {
+      if (!state.session) mirror.forget();
+      events.follow();
+      return Boolean(state.session);
+    }
+    const { session, messages, agent_state: agentState, event_cursor: cursor } = this.bundle;
+    await adoption.adopt(session, messages);
+    await agentStates.adopt(agentState);
+    events.follow(cursor);
+    return true;
+  }
+
+  /** The next session starts without this one's data. */
+  forget() {
+    this.bundle = null;
+  }
+
+  /** @returns {State} */
+  state() {
+    const { identity, state, store, queue, olderMessages, agentStates } = this.needs;
+    const { ai_states: aiStates = [], handoff = null, app_state: appState = null, skipped = [] } = this.bundle ?? {};
+    const { session, savedAt } = state;
+    const messages = store.tell();
+    const total = messages.length + olderMessages.unread;
+    const common = { project: identity.project, session, messages, total, openingStep: queue.openingStep, savedAt, skipped };
+    return { ...common, agentState: agentStates.shown, aiStates, handoff, appState, mirrored: false };
+  }
+
+  /** Another page or agent created the first session, while this page had none. */
+  async begun() {
+    const { state, queue, patiently } = this.needs;
+    if (state.session || queue.unsent) return;
+    if (await patiently(() => this.open({ quiet: true }))) this._changed();
+  }
+
+  /** Reads the whole session again. Null if it is refused. */
+  async reread() {
+    const { http, state, adoption, patiently } = this.needs;
+    /** @type {FoundSession | null} */
+    const found = await patiently(() => http.get(`/sessions/${state.id}`));
+    return found && adoption.adopt(found.session, found.messages);
+  }
+
+  /** The same, after a clear was undone. */
+  async again() {
+    if (!(await this.reread())) return;
+    this.needs.epochChange.undone();
+    this._changed();
+  }
+
+  _changed() {
+    /** @type {{messages: StoredMessage[], changed: string[], removed: string[]}} */
+    const detail = { messages: this.needs.store.tell(), changed: [], removed: [] };
+    this.needs.emit("changed", detail);
+  }
+}

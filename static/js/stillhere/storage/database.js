@@ -1,0 +1,81 @@
+/** One object store in IndexedDB. A write is on the disk when its promise resolves (`durability: "strict"`). */
+import { nameOf } from "../util.js";
+
+/** @template T @typedef {(store: IDBObjectStore) => IDBRequest<T> | void} Act */
+
+/** The warning code for a failed write. @param {unknown} error @returns {"storage_full" | "storage_blocked"} */
+export const warningOf = (error) => (nameOf(error) === "QuotaExceededError" ? "storage_full" : "storage_blocked");
+
+export class Database {
+  /**
+   * @param {string} name @param {string} store @param {IDBObjectStoreParameters} options
+   * @param {string} [index] a field to find rows by
+   */
+  constructor(name, store, options, index) {
+    this.name = name;
+    this.store = store;
+    this.options = options;
+    this.index = index;
+    /** @type {Promise<IDBDatabase> | undefined} */
+    this.opened = undefined;
+    this._open().catch(() => {}); // Ready before the first save.
+  }
+
+  /**
+   * Run `act(store)` in one transaction. Resolves with the result of the request that `act` returns, when the transaction is
+   * complete. Transactions that write run in the order of the calls.
+   * @template [T=void] @param {IDBTransactionMode} mode @param {Act<T>} act @returns {Promise<T>}
+   */
+  async run(mode, act) {
+    try {
+      return await this._transaction(await this._open(), mode, act);
+    } catch (error) {
+      // The browser may close a connection at any time: retry once with a new one.
+      if (nameOf(error) !== "InvalidStateError" && nameOf(error) !== "UnknownError") throw error;
+      this.opened = undefined;
+      return this._transaction(await this._open(), mode, act);
+    }
+  }
+
+  /**
+   * @template T @param {IDBDatabase} database @param {IDBTransactionMode} mode @param {Act<T>} act @returns {Promise<T>}
+   */
+  _transaction(database, mode, act) {
+    return new Promise((resolve, reject) => {
+      const transaction = database.transaction(this.store, mode, { durability: "strict" });
+      const request = act(transaction.objectStore(this.store));
+      transaction.oncomplete = () => resolve(/** @type {T} */ (request?.result));
+      transaction.onabort = () => reject(transaction.error ?? request?.error);
+      transaction.onerror = () => reject(transaction.error ?? request?.error);
+    });
+  }
+
+  _open() {
+    this.opened ??= this._connect().catch((error) => {
+      this.opened = undefined;
+      throw error;
+    });
+    return this.opened;
+  }
+
+  /** @returns {Promise<IDBDatabase>} */
+  _connect() {
+    return new Promise((resolve, reject) => {
+      const opening = indexedDB.open(this.name, 1);
+      opening.onupgradeneeded = () => {
+        const store = opening.result.createObjectStore(this.store, this.options);
+        if (this.index) store.createIndex(this.index, this.index);
+      };
+      opening.onsuccess = () => {
+        const database = opening.result;
+        database.onclose = () => {
+          this.opened = undefined;
+        };
+        database.onversionchange = () => database.close();
+        resolve(database);
+      };
+      opening.onerror = () => reject(opening.error);
+      opening.onblocked = () => reject(new Error("Another tab holds the database."));
+    });
+  }
+}

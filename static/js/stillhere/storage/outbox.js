@@ -1,0 +1,155 @@
+/**
+ * The unanswered requests of one scope (server, account and project), in IndexedDB and shared by all tabs. A request with
+ * `draft` is not sent while its page lives, because the page still adds to it. When a page has ended, another one sends what it left,
+ * drafts included, under the old `writer_id` and `seq`.
+ */
+
+import { keyOf, laneOf } from "../sending/requests.js";
+import { within } from "../util.js";
+import { inTurn, supported } from "../web-locks.js";
+import { Database, warningOf } from "./database.js";
+
+/**
+ * @import { Entry, Warn } from "../types.d.ts"
+ * @import { LocalStore } from "./local-storage.js"
+ * @typedef {{entries?: Entry[], at?: number}} Stash
+ */
+
+const DEAD_AFTER_MS = 20_000;
+const DYING_MS = 250;
+
+/** Without Web Locks only entries that are no longer updated count as left behind. */
+const mayBeOver = (/** @type {number | undefined} */ at) => supported() || Date.now() - (at ?? 0) > DEAD_AFTER_MS;
+
+/** By time; within a lane by `seq`, because the clock may be set back. @param {Entry[]} entries */
+function inOrder(entries) {
+  /** @type {Map<string, number>} */
+  const latest = new Map();
+  /** @type {Map<Entry, number>} */
+  const times = new Map();
+  for (const entry of entries.sort((a, b) => a.seq - b.seq)) {
+    const at = Math.max(entry.at, latest.get(laneOf(entry)) ?? 0);
+    latest.set(laneOf(entry), at);
+    times.set(entry, at);
+  }
+  const timeOf = (/** @type {Entry} */ entry) => times.get(entry) ?? entry.at;
+  return entries.sort((a, b) => timeOf(a) - timeOf(b) || a.seq - b.seq);
+}
+
+export class Outbox {
+  /**
+   * @param {string} scope @param {LocalStore} local @param {Warn} warn
+   * @param {() => void} inherited is called after each takeover
+   */
+  constructor(scope, local, warn, inherited) {
+    this.scope = scope;
+    this.local = local;
+    this.warn = warn;
+    this.inherited = inherited;
+    this.database = new Database("stillhere", "queue", { keyPath: "key" }, "scope");
+    /** Not yet written, or could not be written. @type {Map<string, Entry>} */
+    this.memory = new Map();
+    /** @type {Map<string, Promise<void>>} */
+    this.heirs = new Map();
+    this.ended = new AbortController();
+  }
+
+  /**
+   * Store requests and remove those with the keys `instead`, in one transaction. If that fails they are kept in memory, with a
+   * warning. @param {Entry[]} entries @param {string[]} [instead] @returns {Promise<boolean>} whether they are on the disk
+   */
+  async put(entries, instead = []) {
+    for (const key of instead) this.memory.delete(key);
+    for (const entry of entries) this.memory.set(entry.key, entry);
+    const write = (/** @type {IDBObjectStore} */ queue) => {
+      for (const key of instead) queue.delete(key);
+      for (const entry of entries) queue.put(entry);
+    };
+    try {
+      await this.database.run("readwrite", write);
+    } catch (error) {
+      this.warn(warningOf(error), error);
+      return false;
+    }
+    for (const entry of entries) if (this.memory.get(entry.key) === entry) this.memory.delete(entry.key);
+    return true;
+  }
+
+  /** @param {Pick<Entry, "key">} entry */
+  async remove({ key }) {
+    this.memory.delete(key);
+    await this.database.run("readwrite", (queue) => queue.delete(key)).catch(() => {});
+  }
+
+  /** All unanswered requests in sending order. */
+  async all() {
+    /** @type {(queue: IDBObjectStore) => IDBRequest<Entry[]>} */
+    const read = (queue) => queue.index("scope").getAll(this.scope);
+    const stored = await this.database.run("readonly", read).catch(() => []);
+    const merged = new Map(stored.map((entry) => [entry.key, entry]));
+    for (const [key, entry] of this.memory) merged.set(key, entry);
+    return inOrder([...merged.values()]);
+  }
+
+  // The stash: requests that are not in IndexedDB yet, one stash for each page load.
+
+  /** @param {string} writer @param {Entry[]} entries */
+  stash(writer, entries) {
+    const name = this._stashName(writer);
+    const kept = entries.length > 0 && this.local.set(name, { entries, at: Date.now() });
+    if (!kept) this.local.remove(name);
+  }
+
+  /** What the pages of this scope stashed. */
+  stashed() {
+    return this._stashes().flatMap(([, content]) => content.entries ?? []);
+  }
+
+  // Pages that have ended.
+
+  /** Take over what ended pages left. @param {string} own the writer of this page */
+  async adopt(own) {
+    const drafts = (await this.all()).filter((entry) => entry.draft);
+    /** @type {Map<string, number | undefined>} */
+    const writers = new Map(drafts.map(({ writer, at }) => [writer, at]));
+    for (const [writer, { at }] of this._stashes()) writers.set(writer, at);
+    writers.delete(own);
+    const ended = [...writers].filter(([, at]) => mayBeOver(at));
+    await within(Promise.all(ended.map(([writer]) => this.inherit(writer))), DYING_MS);
+  }
+
+  /** Take over when this writer's page has ended, which frees its lock; that may be now or much later. @param {string} writer */
+  inherit(writer) {
+    const begun = this.heirs.get(writer);
+    if (begun) return begun;
+    const taken = inTurn(`stillhere:writer:${writer}`, () => this._takeOver(writer), this.ended.signal);
+    const heir = taken.catch(() => {}).finally(() => this.heirs.delete(writer));
+    this.heirs.set(writer, heir);
+    return heir;
+  }
+
+  close() {
+    this.ended.abort();
+  }
+
+  /** @param {string} writer */
+  async _takeOver(writer) {
+    const stash = /** @type {Stash | null} */ (this.local.get(this._stashName(writer)));
+    const stashed = stash?.entries ?? [];
+    const drafts = (await this.all()).filter((entry) => entry.draft && entry.writer === writer);
+    const left = [...drafts, ...stashed].map(({ draft: _, ...entry }) => ({ ...entry, key: keyOf(entry) }));
+    if (left.length > 0) await this.put(left);
+    this.stash(writer, []);
+    if (left.length > 0) this.inherited();
+  }
+
+  /** `[writer, stash]` @returns {[string, Stash][]} */
+  _stashes() {
+    return this.local.listed(this._stashName(""));
+  }
+
+  /** @param {string} writer */
+  _stashName(writer) {
+    return `stillhere:stash:${this.scope}:${writer}`;
+  }
+}

@@ -1,0 +1,76 @@
+/** Small things that every part of the module uses. */
+
+/** A random UUID, also where the page is not served over HTTPS (`crypto.randomUUID` is missing there). */
+export function uuid() {
+  if (globalThis.crypto.randomUUID) return globalThis.crypto.randomUUID();
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** A short name for a long text, to tell accounts apart in storage keys. It does not reveal the text. @param {string} text */
+export function digest(text) {
+  let a = 0xdeadbeef;
+  let b = 0x41c6ce57;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 2654435761);
+    b = Math.imul(b ^ code, 1597334677);
+  }
+  return ((a >>> 0) * 4096 + (b >>> 20)).toString(36);
+}
+
+/** @param {number} milliseconds @returns {Promise<void>} */
+export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** @param {string} text */
+export const bytesOf = (text) => new TextEncoder().encode(text).length;
+
+/** @param {unknown} error whatever was thrown */
+export const nameOf = (error) => /** @type {{name?: string} | null | undefined} */ (error)?.name;
+
+/**
+ * Resolves with the promise, or with `otherwise` after this long.
+ * @template T @param {Promise<T>} promise @param {number} milliseconds @param {T} [otherwise]
+ */
+export function within(promise, milliseconds, otherwise) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** @type {Promise<T | undefined>} */
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(otherwise), milliseconds);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** @typedef {(detail: unknown, type: string) => void} Handler */
+
+/** Handlers by type; one that throws stops neither the others nor saving. */
+export class Emitter {
+  constructor() {
+    /** @type {Map<string, Set<Handler>>} */
+    this.handlers = new Map();
+  }
+
+  /** @param {string} type @param {Handler} handler */
+  on(type, handler) {
+    const handlers = this.handlers.get(type) ?? new Set();
+    this.handlers.set(type, handlers.add(handler));
+    return () => void handlers.delete(handler);
+  }
+
+  /** @param {string} type @param {unknown} detail */
+  emit(type, detail) {
+    for (const name of [type, "*"]) {
+      for (const handler of [...(this.handlers.get(name) ?? [])]) {
+        try {
+          handler(detail, type);
+        } catch (error) {
+          console.error("[Stillhere] a handler failed", error);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+"""A query parameter that an operation does not know is named, whatever the operation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from config.api.ninja_api import api as the_api
+from tests.api.test_scoping import call, signed_in
+from tests.conftest import Alone
+from tests.support.example_objects import World
+from tests.support.routes import API
+
+pytestmark = [pytest.mark.once, pytest.mark.timeout(120)]  # A whole table.
+
+
+def declared() -> dict[str, list[str]]:
+    """The query parameters of each operation, by the API's document."""
+    shapes = (shape for methods in the_api.get_openapi_schema()["paths"].values() for shape in methods.values())
+    return {
+        shape["operationId"]: sorted(found["name"] for found in shape.get("parameters", []) if found["in"] == "query")
+        for shape in shapes
+    }
+
+
+def with_query(row: Any, hers: World, query: str) -> str:
+    address = "/api/v1" + hers.address(row)
+    return f"{address}{'&' if '?' in address else '?'}{query}"
+
+
+def test_every_operation_names_a_parameter_that_it_does_not_know(alice: User, hers: World, alone: Alone) -> None:
+    client = signed_in(alice)
+    for name, known in declared().items():
+        with alone(name):
+            answer = client.generic(API[name].method, with_query(API[name], hers, "titel=1"), headers=API[name].headers)
+            assert answer.status_code == 422
+            if API[name].method != "HEAD":
+                error = answer.json()["error"]
+                assert (error["code"], error["details"]) == ("unknown_parameter", {"parameters": ["titel"], "known": known})
+                assert all(f"`{parameter}`" in error["message"] for parameter in ["titel", *known])
+
+
+def test_a_filter_that_there_is_not_lists_nothing(api: Callable[..., Any], alice: User, hers: World) -> None:
+    answer = api(alice).get(f"/projects/{hers.names['project']}/sessions?external_idd=X&limit=5")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "unknown_parameter")
+    assert "`external_idd`" in answer.json()["error"]["message"]
+
+
+def test_a_misspelt_parameter_that_is_needed_is_named_as_such(api: Callable[..., Any], alice: User) -> None:
+    answer = api(alice).get("/resume?projekt=/home/alice/shop")
+    assert answer.json()["error"]["details"] == {
+        "parameters": ["projekt"],
+        "known": ["client", "optional", "project", "quiet"],
+    }
+
+
+def test_who_may_not_call_it_learns_nothing_of_its_parameters(client: Client, hers: World) -> None:
+    assert call(client, API["list_sessions"], hers).status_code == 401
+    assert client.get(with_query(API["list_sessions"], hers, "titel=1")).status_code == 401

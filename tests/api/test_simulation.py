@@ -1,0 +1,195 @@
+"""Random histories on the real services: clients that lose answers, repeat, come late, clear and undo. Whatever happens,
+no acknowledged word is lost, nothing that was taken out comes back, and a repeated request gets its first answer.
+
+The seed is in the test's id; `make prove` tries a thousand.
+"""
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from sessions_app.models import ConflictCopy, Message
+from tests.support.chat import Chat
+from tests.support.saves import Op, Writer, answer_of_ai, delete, truncate, upsert
+
+pytestmark = pytest.mark.django_db
+STEPS = 50
+
+
+@dataclass
+class Request:
+    """What a client sent: `send` sends the very same again."""
+
+    client: "Client"
+    send: Callable[[], Any]
+    ops: list[Op]
+    first: bytes | None = None
+
+
+@dataclass
+class Client:
+    """Knows what it read last, and believes nothing until it reads again."""
+
+    writer: Writer
+    seq: int = 0
+    epoch: int = 1
+    rev: int = 0
+    known: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def read(self) -> None:
+        read = self.writer.chat.read()
+        self.epoch, self.rev = read["session"]["epoch"], read["session"]["rev"]
+        self.known = {message["id"]: message for message in read["messages"]}
+
+
+class History:
+    def __init__(self, chat: Chat, seed: int) -> None:
+        self.chat, self.dice = chat, random.Random(seed)
+        self.clients = [Client(Writer(chat)) for _ in range(3)]
+        self.late: list[Request] = []
+        self.words = 0
+        self.acknowledged: set[str] = set()
+        # Words that their own writers replaced, and words that stand in what was taken out and not put back.
+        self.given_up: set[str] = set()
+        self.gone: set[str] = set()
+
+    def word(self) -> str:
+        self.words += 1
+        return f"w{self.words}. "
+
+    def run(self) -> None:
+        for number in range(STEPS):
+            client, die = self.dice.choice(self.clients), self.dice.random()
+            if die < 0.2:
+                self.read(client)
+            elif die < 0.75:
+                self.send(self.request(client, self.ops(client)))
+            elif die < 0.93 and self.late:
+                self.send(self.dice.choice(self.late))
+            elif die < 0.965:
+                self.step(client, "clear")
+            else:
+                self.step(client, "undo-clear")
+            if number % 5 == 4:
+                self.check()
+
+    def read(self, client: Client) -> None:
+        """A client reads anew only when all that it sent is answered."""
+        for request in self.late:
+            if request.client is client and request.first is None:
+                self.deliver(request)
+        client.read()
+
+    def ops(self, client: Client) -> list[Op]:
+        changes = (
+            self.rewrite(client) if self.dice.random() < 0.1 else [self.op(client)] for _ in range(self.dice.randint(1, 3))
+        )
+        return [op for change in changes for op in change]
+
+    def rewrite(self, client: Client) -> list[Op]:
+        """A message said again under its id, behind a cut that takes it out with all that follows."""
+        shown = list(client.known)
+        if len(shown) < 2:
+            return [self.op(client)]
+        place = self.dice.randrange(1, len(shown))
+        for message_id in shown[place + 1 :]:
+            del client.known[message_id]
+        message = client.known[shown[place]]
+        self.given_up |= set(message["text"].split())
+        message["text"] = self.word()
+        return [truncate(shown[place - 1]), upsert(shown[place], message["text"])]
+
+    def op(self, client: Client) -> Op:
+        """A change to what the client shows, which from then on shows the change."""
+        die = self.dice.random()
+        if die < 0.4 or not client.known:
+            op = self.dice.choice([upsert, answer_of_ai])(f"m{self.words}", self.word(), if_ver=0)
+            client.known[op["id"]] = {"text": op["text"]}
+            return op
+        message_id, message = self.dice.choice(list(client.known.items()))
+        seen = {"if_ver": message["ver"]} if "ver" in message and self.dice.random() < 0.6 else {}
+        if die < 0.8:
+            before = message["text"] if die < 0.6 else ""
+            if not before:
+                self.given_up |= set(message["text"].split())
+            message["text"] = before + self.word()
+            return answer_of_ai(message_id, message["text"], **seen)
+        if die < 0.87:
+            return truncate(message_id)
+        del client.known[message_id]
+        return delete(message_id, **seen)
+
+    def request(self, client: Client, ops: list[Op]) -> Request:
+        client.seq += 1
+        writer, seq, epoch, base = client.writer, client.seq, client.epoch, client.rev
+        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base), ops)
+        self.late.append(request)
+        return request
+
+    def send(self, request: Request) -> None:
+        """Now, or (the request got lost) only when it is picked from `late`."""
+        if request.first is not None or self.dice.random() < 0.75:
+            self.deliver(request)
+
+    def deliver(self, request: Request) -> None:
+        before = self.window()
+        answer = request.send()
+        assert answer.status_code in {200, 409}, answer.content
+        if request.first is not None:
+            assert (answer.content, answer.headers.get("Idempotent-Replayed")) == (request.first, "true")
+            assert self.window() == before
+        request.first = answer.content
+        for op in request.ops:
+            self.acknowledged |= set(op.get("text", "").split())
+        if answer.status_code == 200:
+            out = {entry["id"] for entry in answer.json()["applied"] if entry.get("removed")}
+            self.gone |= {word for message_id in out for word in before.get(message_id, "").split()}
+            removed = {entry["id"] for entry in answer.json()["ignored"] if entry["reason"] == "removed"}
+            pairs = (op for cut, op in pairwise(request.ops) if (cut["op"], op["op"]) == ("truncate", "upsert"))
+            behind_cut = {op["id"] for op in pairs if "if_ver" not in op}
+            assert not removed & behind_cut & before.keys(), "taken out by its own cut"
+
+    def step(self, client: Client, path: str) -> None:
+        client.seq += 1
+        before = self.window()
+        answer = client.writer.step(path, epoch=client.epoch, seq=client.seq)
+        assert answer.status_code in {200, 409}, answer.content
+        again = client.writer.step(path, epoch=client.epoch, seq=client.seq)
+        assert again.json() == answer.json()
+        if answer.status_code == 200 and path == "clear":
+            self.gone |= {word for text in before.values() for word in text.split()}
+        elif answer.status_code == 200:
+            self.gone -= {word for text in self.window().values() for word in text.split()}
+
+    def window(self) -> dict[str, str]:
+        return {message["id"]: message["text"] for message in self.chat.read()["messages"]}
+
+    def check(self) -> None:
+        shown = {word for text in self.window().values() for word in text.split()}
+        assert not shown & self.gone, "came back"
+        rows = (model._default_manager.filter(session=uuid.UUID(self.chat.id)) for model in (Message, ConflictCopy))
+        held = {word for found in rows for text in found.values_list("text", flat=True) for word in text.split()}
+        assert self.acknowledged - held <= self.given_up, "lost"
+        session = self.chat.read()["session"]
+        texts = list(self.window().values())
+        assert (session["message_count"], session["size_bytes"]) == (len(texts), sum(map(len, texts)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_history_loses_nothing_and_brings_nothing_back(chat: Chat, seed: int) -> None:
+    History(chat, seed).run()
+
+
+@pytest.mark.prove
+def test_a_thousand_random_histories(chat: Chat) -> None:
+    for seed in range(1_000, 2_000):
+        try:
+            History(Chat(chat.api), seed).run()
+        except AssertionError as error:
+            error.add_note(f"seed {seed}")
+            raise

@@ -1,0 +1,159 @@
+"""What happens to a chat elsewhere: another session becomes current, its own is deleted and brought back, its owner signs out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.by import By
+
+from tests.browser.accessibility import assert_accessible
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, wait_for
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+NOTICES = "return [...document.querySelectorAll('.chat-notice:not([hidden])')].map((line) => line.firstElementChild.textContent);"
+PASSWORD = "correct horse battery"
+ALERT = "return document.getElementById('chat-alert').textContent;"
+
+
+@pytest.fixture
+def agent(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice))
+    chat.say("m1", "at first")
+    chat.say("m2", "the answer", role="assistant")
+    return chat
+
+
+@pytest.fixture
+def page(signed_in: Browser, server: LiveServer, agent: Chat) -> ChatPage:
+    page = ChatPage(signed_in, server.url, agent.project)
+    page.open()
+    page.until_answered("the answer")
+    # It follows what happens from now on.
+    agent.say("m3", "heard of")
+    page.until_answered("heard of")
+    return page
+
+
+def told(page: ChatPage, words: str) -> bool:
+    return any(words in line for line in page.browser.run(NOTICES))
+
+
+def fork(agent: Chat) -> Chat:
+    made = agent.api.post(f"/sessions/{agent.id}/fork", {"up_to": "m1"})
+    assert made.status_code == 201, made.content
+    return Chat(agent.api, session_id=made.json()["id"])
+
+
+def test_an_open_chat_stays_where_it_is_and_offers_the_current_session(page: ChatPage, agent: Chat) -> None:
+    shown, address = page.texts(), page.session()
+    other = fork(agent)
+    wait_for(lambda: told(page, "Another session is the current one now"))
+    assert_accessible(page.browser)
+    assert (page.texts(), page.session()) == (shown, address)
+    page.say("count to 3")
+    page.until(lambda texts: texts == [*shown, "count to 3", "1 2 3"])
+    wait_for(lambda: agent.texts() == [*shown, "count to 3", "1 2 3"])
+    assert other.texts() == ["at first"]
+    page.press("Open it")
+    page.until(lambda texts: texts == ["at first"])
+    assert page.session().endswith(f"/sessions/{other.id}/")
+    assert not told(page, "Another session")
+
+
+def test_what_streams_is_kept_where_it_streamed_when_the_other_session_is_opened(page: ChatPage, agent: Chat) -> None:
+    fork(agent)
+    shown = page.stream()
+    wait_for(lambda: told(page, "Another session is the current one now"))
+    page.press("Open it")
+    page.until(lambda texts: texts == ["at first"])
+    wait_for(lambda: agent.texts()[-1].startswith(shown[-1]))
+    assert agent.read()["messages"][-1]["status"] == "interrupted"
+
+
+def test_the_offer_goes_when_the_page_s_own_session_is_current_again(page: ChatPage, agent: Chat) -> None:
+    fork(agent)
+    wait_for(lambda: told(page, "Another session is the current one now"))
+    agent.api.patch(f"/sessions/{agent.id}", {"current": True})
+    wait_for(lambda: not told(page, "Another session"))
+
+
+def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage, agent: Chat) -> None:
+    shown = page.texts()
+    agent.api.delete(f"/sessions/{agent.id}")
+    wait_for(lambda: told(page, "in the trash"))
+    page.say("count to 2")
+    page.until(lambda texts: texts[-1] == "1 2")
+    page.until_still()
+    agent.api.post(f"/sessions/{agent.id}/undelete")
+    wait_for(lambda: not told(page, "in the trash"))
+    wait_for(lambda: agent.texts() == [*shown, "count to 2", "1 2"])
+    assert page.browser.run(ALERT) == ""
+    agent.api.delete(f"/sessions/{agent.id}")
+    page.press("Restore")
+    wait_for(lambda: not told(page, "in the trash"))
+    assert agent.texts() == [*shown, "count to 2", "1 2"]
+
+
+def in_another_tab(page: ChatPage, act: Callable[[], None]) -> None:
+    chat = page.browser.driver.current_window_handle
+    page.browser.new_tab(f"{page.url}/account/")
+    act()
+    page.browser.close_tab(then=chat)
+
+
+def sign_out(browser: Browser) -> None:
+    browser.run("document.querySelector('form[action$=\"/logout/\"]').submit();")
+    browser.until("return location.pathname === '/login/';")
+
+
+def sign_in(browser: Browser, user: User) -> None:
+    for field, text in (("username", user.username), ("password", PASSWORD)):
+        browser.driver.find_element(By.NAME, field).send_keys(text)
+    browser.click("Sign in")
+    browser.until("return !location.pathname.startsWith('/login');")
+
+
+def with_password(user: User) -> User:
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def test_who_signed_out_elsewhere_is_told_and_goes_on_after_signing_in(page: ChatPage, agent: Chat, alice: User) -> None:
+    shown = page.texts()
+    page.browser.sign_in_as(with_password(alice), page.url)
+    in_another_tab(page, lambda: sign_out(page.browser))
+    page.say("count to 3")
+    wait_for(lambda: told(page, "You are signed out"))
+    assert "API key" not in page.browser.run("return document.querySelector('main').innerText;")
+    assert page.browser.run(ALERT) == ""
+    assert agent.texts() == shown
+    chat = page.browser.driver.current_window_handle
+    page.browser.driver.find_element(By.LINK_TEXT, "Sign in").click()
+    [login] = {*page.browser.driver.window_handles} - {chat}
+    page.browser.go_to(login)
+    sign_in(page.browser, alice)
+    page.browser.close_tab(then=chat)
+    page.until(lambda texts: texts == [*shown, "count to 3", "1 2 3"])
+    wait_for(lambda: agent.texts() == [*shown, "count to 3", "1 2 3"])
+    assert not told(page, "signed out")
+    assert page.browser.run(ALERT) == ""
+
+
+def test_nothing_is_sent_in_the_name_of_somebody_else(page: ChatPage, agent: Chat, bob: User) -> None:
+    shown = page.texts()
+    with_password(bob)
+
+    def change_places() -> None:
+        sign_out(page.browser)
+        sign_in(page.browser, bob)
+
+    in_another_tab(page, change_places)
+    page.say("only for alice")
+    wait_for(lambda: told(page, "Somebody else is signed in"))
+    assert agent.texts() == shown
+    assert not bob.projects.exists()

@@ -1,0 +1,119 @@
+"""The chat page holds a plan beside the talk, as an agent does; a reload paints it again."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.accessibility import assert_accessible
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, wait_for
+from tests.browser.keyboard import Keyboard
+from tests.support.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+# The plan is an answer with a list in it.
+RENDERED = "return document.querySelectorAll('[role=log] article .words li').length === 2;"
+STEPS = "return [...document.querySelectorAll('#panel-steps li')].map((step) => `${step.textContent}:${step.dataset.status}`);"
+
+
+@pytest.fixture
+def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
+    return ChatPage(signed_in, server.url)
+
+
+@pytest.fixture
+def agent(api: Callable[..., Any], alice: User) -> Any:
+    return api(alice)
+
+
+def stored(agent: Any, chat: ChatPage) -> Any:
+    return agent.get(f"/resume?project={quote(chat.project)}&quiet=1").json()
+
+
+def plan(chat: ChatPage) -> None:
+    chat.open()
+    chat.say("Sell old maps")
+    chat.until(lambda texts: len(texts) == 2)
+    chat.until_still()
+    chat.say("Ship them flat")
+    chat.until(lambda texts: len(texts) == 4)
+    chat.until_still()
+    chat.press("Make a plan")
+    chat.browser.until(f"{STEPS[:-1]}.length === 2;")
+
+
+def test_a_plan_outlives_a_hard_reload_with_what_is_done_of_it(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    keyboard = Keyboard(chat.browser)
+    keyboard.go_to("Sell old maps")
+    keyboard.press(" ")
+    chat.browser.until(f"{STEPS[:-1]}[0] === 'Sell old maps:completed';")
+    wait_for(lambda: stored(agent, chat)["agent_state"]["plan"]["steps"][0]["status"] == "completed")
+    assert_accessible(chat.browser)
+    chat.reload_hard()
+    assert chat.browser.run(STEPS) == ["Sell old maps:completed", "Ship them flat:pending"]
+    assert chat.step() == "plan"
+    state = stored(agent, chat)["agent_state"]
+    assert (state["context"]["step"], state["context"]["turns"]) == ("plan", 5)
+    assert chat.browser.complaints() == []
+
+
+def test_the_immortality_test_with_a_plan(chat: ChatPage) -> None:
+    """Seed 001: say the code, trigger a plan, reload hard; history and plan are back, and the code is known."""
+    chat.open()
+    chat.say("My secret code is 777.")
+    chat.until_answered("secret code is 777.")
+    chat.until_still()
+    chat.say("Create file secret.txt")
+    chat.until(lambda texts: len(texts) == 4)
+    chat.until_still()
+    chat.press("Make a plan")
+    chat.browser.until(f"{STEPS[:-1]}.length === 2;")
+    chat.until_still()
+    chat.browser.until(RENDERED)
+    shown = chat.texts()
+    chat.browser.until("return /^Saved /.test(document.getElementById('chat-quiet').textContent);")
+    chat.reload_hard()
+    chat.until(lambda texts: texts == shown)
+    assert chat.browser.run(STEPS) == ["My secret code is 777.:pending", "Create file secret.txt:pending"]
+    chat.say("What is my code?")
+    chat.until(lambda texts: texts[-1] == "Your secret code is 777.")
+    assert len(chat.browser.run(STEPS)) == 2
+
+
+def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    session = stored(agent, chat)["session"]["id"]
+    agent.patch(f"/sessions/{session}/agent-state/plan/steps/s2", {"status": "in_progress"})
+    chat.browser.until(f"{STEPS[:-1]}[1] === 'Ship them flat:in_progress';")
+    agent.patch(f"/sessions/{session}/agent-state", {"pending_action": {"id": "a1", "kind": "print", "payload": "500 maps"}})
+    chat.press("Approve")
+    chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
+    asked = f"/sessions/{session}/agent-state/pending-action/a1"
+    assert agent.get(asked).json()["resolution"]["decision"] == "approve"
+
+
+def test_a_plan_is_dismissed_and_brought_back(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    chat.press("Dismiss plan")
+    wait_for(lambda: "plan" not in stored(agent, chat)["agent_state"])
+    assert chat.browser.run("return document.getElementById('agent-panel').hidden;")
+    chat.press("Undo")
+    wait_for(lambda: "plan" in stored(agent, chat)["agent_state"])
+
+
+def test_each_project_has_its_own_plan(chat: ChatPage) -> None:
+    plan(chat)
+    field = chat.browser.textbox("Project")
+    field.clear()
+    field.send_keys(f"{chat.project}-b")
+    chat.press("Open")
+    chat.until(lambda texts: texts == [])
+    assert chat.browser.run("return document.getElementById('agent-panel').hidden;")
+    field.clear()
+    field.send_keys(chat.project)
+    chat.press("Open")
+    chat.browser.until(f"{STEPS[:-1]}.length === 2;")

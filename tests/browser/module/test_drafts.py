@@ -1,0 +1,60 @@
+"""What somebody types and does not send is there again, one text a session."""
+
+import pytest
+
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+VALUE = "return document.getElementById('chat-message').value;"
+
+
+@pytest.fixture
+def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
+    chat = ChatPage(signed_in, server.url)
+    chat.open()
+    return chat
+
+
+def typed(chat: ChatPage, text: str) -> None:
+    chat.browser.until(f"{VALUE[:-1]} === args[0];", text)
+
+
+def test_a_draft_is_there_after_a_reload_and_gone_once_it_is_sent(chat: ChatPage) -> None:
+    """The first has no session yet."""
+    for words in ("half a thou", "the other half"):
+        chat.browser.textbox("Message").send_keys(words)
+        chat.reload_hard()
+        typed(chat, words)
+        chat.press("Send")
+        chat.until_answered(words)
+        chat.until_still()
+        chat.reload_hard()
+        chat.browser.until("return document.getElementById('chat-quiet').textContent.startsWith('Restored');")
+        typed(chat, "")
+
+
+def test_each_project_has_its_own_draft(chat: ChatPage) -> None:
+    field = chat.browser.textbox("Project")
+    for path, words in ((chat.project, "for a"), (f"{chat.project}-b", "for b")):
+        field.clear()
+        field.send_keys(path)
+        chat.press("Open")
+        typed(chat, "")
+        chat.browser.textbox("Message").send_keys(words)
+    field.clear()
+    field.send_keys(chat.project)
+    chat.press("Open")
+    typed(chat, "for a")
+
+
+def test_a_draft_outlives_a_tab_that_crashes(chat: ChatPage) -> None:
+    home = chat.browser.driver.current_window_handle
+    chat.browser.new_tab(chat.address)
+    chat.ready()
+    chat.browser.textbox("Message").send_keys("as it died")
+    chat.until_draft_stored("as it died")
+    chat.browser.crash_tab(then=home)
+    chat.reload_hard()
+    typed(chat, "as it died")

@@ -1,0 +1,80 @@
+"""The browser module's side of a project's memory."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from memory_app.models import MemoryEntry
+from sessions_app.models import Project
+from tests.browser.driving import Browser
+from tests.browser.frontends import Frontend
+from tests.support.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+REFUSAL = "const refusal = (promise) => promise.then(() => null, ({ name, status, code }) => [name, status, code]);"
+
+
+@pytest.fixture
+def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
+    page = Frontend(browser, server, alice)
+    page.load()
+    yield page
+    browser.forget()
+
+
+def do(page: Frontend, script: str, *arguments: Any) -> Any:
+    return page.browser.run(f"{REFUSAL} const {{ memory }} = window.chat; {script}", *arguments)
+
+
+def test_values_are_stored_read_listed_and_deleted(page: Frontend) -> None:
+    assert do(page, "return [await memory.get('notes', 'a'), await memory.list(), await memory.delete('notes', 'a')];") == [
+        None,
+        [],
+        False,
+    ]
+    assert not Project.objects.exists()
+    saved = do(page, "return memory.set('notes', 'a b/ä'.length.toString(), { password: 'hunter2', n: null });")
+    assert saved["redacted"] == {"password": 1}
+    assert do(page, "return (await memory.get('notes', '5')).value;") == {"password": "[REDACTED:password]", "n": None}
+    assert Project.objects.get().path == page.project
+    assert do(page, "return (await memory.list()).map(({ namespace, count }) => [namespace, count]);") == [["notes", 1]]
+    assert do(page, "return [await memory.delete('notes', '5'), await memory.get('notes', '5')];") == [True, None]
+
+
+def test_keys_are_listed_whole_however_many(page: Frontend) -> None:
+    do(page, "await memory.set('notes', 'k0', 1);")
+    project = Project.objects.get()
+    MemoryEntry.objects.bulk_create(
+        MemoryEntry(project=project, namespace="notes", key=f"m{number:04}", value="1", rev=1, size_bytes=1)
+        for number in range(1_200)
+    )
+    assert do(page, "return (await memory.list('notes')).length;") == 1_201
+    assert do(page, "return (await memory.list('notes', { prefix: 'm11' })).map(({ key }) => key)[99];") == "m1199"
+
+
+def test_an_etag_guards_a_value_and_a_lease_the_memory(page: Frontend, api: Callable[..., Any]) -> None:
+    etag = do(page, "return (await memory.set('notes', 'a', 1)).etag;")
+    assert do(page, "return refusal(memory.set('notes', 'a', 2, { ifMatch: null }));")[1:] == [412, "precondition_failed"]
+    assert do(page, "return refusal(memory.set('notes', 'a', 2, { ifMatch: '\"0\"' }));")[1] == 412
+    assert do(page, "return (await memory.set('notes', 'a', 2, { ifMatch: args[0] })).value;", etag) == 2
+    run = api(page.user).post(f"/projects/{Project.objects.get().id}/runs").json()["run_id"]
+    assert do(page, "return refusal(memory.set('notes', 'a', 3));") == ["ApiError", 423, "lease_held"]
+    assert do(page, "return (await memory.set('notes', 'a', 3, { run: args[0] })).value;", run) == 3
+
+
+def test_a_value_that_json_cannot_hold_is_not_sent(page: Frontend) -> None:
+    assert do(page, "return refusal(memory.set('notes', 'a', undefined));")[0] == "TypeError"
+
+
+def test_errors_are_reported_and_a_new_run_is_told_of_them(page: Frontend) -> None:
+    assert do(page, "return window.chat.context();") is None
+    what = "{ message: 'x is undefined', kind: 'ReferenceError', stack: new Error('x').stack }"
+    report = f"return window.chat.reportErrors([{what}]);"
+    first, second = do(page, report), do(page, report)
+    assert (first["recorded"], first["new"], second["new"]) == (1, 1, 0)
+    assert first["fingerprints"] == second["fingerprints"]
+    told = do(page, "return window.chat.context({ budget: 2000 });")
+    assert [error["count"] for error in told["errors"]["unresolved"]] == [2]
+    assert told["session_count"] == 1

@@ -1,0 +1,174 @@
+"""What was said and is not acknowledged is on the browser's disk: each request by itself, in order, and the tail of an answer."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import Frontend, stored
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+# Past the module: the rows as IndexedDB has them.
+ROWS = """
+    window.rows = () => new Promise((resolve, reject) => {
+      const opening = indexedDB.open("stillhere");
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const all = opening.result.transaction("queue").objectStore("queue").getAll();
+        all.onsuccess = () => { opening.result.close(); resolve(all.result); };
+      };
+    });
+"""
+SAVED = "return (await rows()).map(({ seq, draft, body }) => [seq, Boolean(draft), (body.ops ?? []).map(({ text }) => text)]);"
+# How many milliseconds it takes until a text is there.
+UNTIL_KEPT = """
+    const [message, options] = args;
+    const begun = performance.now();
+    chat.save((list = [...list.filter(({ id }) => id !== message.id), message]), options);
+    const has = (row) => (row.body.ops ?? []).some(({ text }) => text === message.text);
+    while (!(await rows()).some(has)) if (performance.now() - begun > 10000) throw new Error("It is not kept.");
+    return performance.now() - begun;
+"""
+# Requests to the server are held until `release()`; `flying`: how many at once.
+HELD = """
+    const get = window.fetch; window.held = []; window.sent = [];
+    window.fetch = async (url, asked) => {
+      if (String(url).endsWith('/changes')) {
+        window.sent.push(JSON.parse(asked.body).ops.map(({ text }) => text).join());
+        await new Promise((go) => window.held.push(go));
+      }
+      return get(url, asked);
+    };
+"""
+
+
+@pytest.fixture
+def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
+    """A page with one message saved."""
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "first")
+    page.settle()
+    browser.run(ROWS)
+    yield page
+    browser.forget()
+
+
+def test_each_request_is_kept_by_itself_while_the_first_is_under_way(page: Frontend) -> None:
+    page.browser.run(HELD)
+    for number in range(3):
+        page.say(f"q{number}", f"question {number}")
+    page.say("a1", "half an ans", role="assistant", streaming=True)
+    wait_for(lambda: len(page.browser.run(SAVED)) == 4)
+    kept = sorted(page.browser.run(SAVED))
+    assert [(draft, texts) for _, draft, texts in kept] == [
+        (False, ["question 0"]),
+        (False, ["question 1"]),
+        (False, ["question 2"]),
+        (True, ["half an ans"]),
+    ]
+    assert len({seq for seq, *_ in kept}) == 4
+    assert page.browser.run("return sent;") == ["question 0"]
+
+
+def test_requests_go_one_at_a_time_in_their_order(page: Frontend, api: Callable[..., Any]) -> None:
+    page.browser.run(HELD)
+    for number in range(4):
+        page.say(f"q{number}", f"question {number}")
+    for number in range(4):
+        page.browser.until("return held.length === 1;")
+        assert page.browser.run("return sent;") == [f"question {one}" for one in range(number + 1)]
+        page.browser.run("held.pop()();")
+    page.settle()
+    assert stored(api, page) == ["first", *(f"question {number}" for number in range(4))]
+
+
+def test_a_page_that_nobody_sends_for_sends_in_its_order_too(page: Frontend, api: Callable[..., Any]) -> None:
+    """As when the tab that sends for all is asleep."""
+    page.browser.run(
+        "const name = `stillhere:sender:${chat._sessionClient.parts.identity.scope}`; chat.close();"
+        "await new Promise((held) => navigator.locks.request(name, () => (held(), new Promise(() => {}))));"
+    )
+    page.begin()
+    page.browser.run(HELD)
+    for number in range(3):
+        page.say(f"q{number}", f"question {number}")
+    for number in range(3):
+        page.browser.until("return held.length === 1;")
+        assert page.browser.run("return sent;") == [f"question {one}" for one in range(number + 1)]
+        page.browser.run("held.pop()();")
+    wait_for(lambda: stored(api, page) == ["first", *(f"question {number}" for number in range(3))])
+
+
+def test_a_page_that_comes_to_send_for_all_sends_nothing_twice(page: Frontend) -> None:
+    """It had begun to send its own requests, because nobody did: what is under way is waited for."""
+    page.browser.run(
+        "const name = `stillhere:sender:${chat._sessionClient.parts.identity.scope}`; chat.close();"
+        "await new Promise((held) => navigator.locks.request(name, () => (held(), new Promise((free) => (window.free = free)))));"
+    )
+    page.begin()
+    page.browser.run(HELD)
+    page.say("q0", "question 0")
+    page.browser.until("return held.length === 1;")
+    page.browser.run("free();")
+    page.browser.until("return (await navigator.locks.query()).held.some(({ name }) => name.startsWith('stillhere:sender:'));")
+    page.say("q1", "question 1")
+    page.browser.pause(1)
+    assert page.browser.run("return sent;") == ["question 0"]
+    page.browser.run("held.pop()();")
+    page.browser.until("return held.length === 1;")
+    page.browser.run("held.pop()();")
+    page.settle()
+    assert page.browser.run("return sent;") == ["question 0", "question 1"]
+
+
+def test_what_is_written_is_on_the_disk(page: Frontend) -> None:
+    """Not only in the browser's memory: `durability` says so of every transaction."""
+    page.browser.run(
+        "window.durabilities = []; const begin = IDBDatabase.prototype.transaction;"
+        "IDBDatabase.prototype.transaction = function (stores, mode, options) {"
+        "  if (mode === 'readwrite') window.durabilities.push(options?.durability);"
+        "  return begin.call(this, stores, mode, options); };"
+    )
+    page.say("m2", "growing", role="assistant", streaming=True)
+    page.say("m3", "asked")
+    page.browser.run("chat.saveDraft('typed');")
+    page.settle()
+    # The messages (in one request or in two), its removal, the draft.
+    page.browser.until("return durabilities.length > 2;")
+    assert set(page.browser.run("return durabilities;")) == {"strict"}
+
+
+@pytest.mark.timed
+def test_words_are_kept_within_100_ms_and_the_tail_of_an_answer_within_250_ms(page: Frontend) -> None:
+    page.browser.offline()
+    asked = [page.browser.run(UNTIL_KEPT, {"id": f"q{n}", "role": "user", "text": f"q{n}"}, {}) for n in range(5)]
+    grown = [
+        page.browser.run(UNTIL_KEPT, {"id": "a1", "role": "assistant", "text": "word " * (n + 1)}, {"streaming": True})
+        for n in range(10)
+    ]
+    page.browser.online()
+    assert sorted(asked)[len(asked) // 2] <= 100
+    assert sorted(grown)[len(grown) // 2] <= 250
+
+
+def test_words_without_a_session_are_kept_before_there_is_one(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    browser.run(ROWS)
+    browser.offline()
+    page.say("m1", "into the void")
+    wait_for(lambda: any(texts == ["into the void"] for *_, texts in browser.run(SAVED)))
+    browser.run("localStorage.clear(); chat._sessionClient.parts.outbox.stash = () => true;")
+    browser.online()
+    page.load()
+    page.settle()
+    wait_for(lambda: stored(api, page) == ["into the void"])
+    browser.run(ROWS)
+    browser.until("return (await rows()).length === 0;")
+    browser.forget()

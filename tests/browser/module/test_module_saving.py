@@ -1,0 +1,112 @@
+"""The browser module in a real browser: saves what changed, and only that; resends what was not answered."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import Frontend, stored
+from tests.support.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
+    yield Frontend(browser, server, alice)
+    browser.forget()
+
+
+def test_what_was_said_is_back_after_a_reload(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.say("m1", "Hello")
+    page.say("m2", "Good morning", role="assistant")
+    page.settle()
+    assert stored(api, page) == ["Hello", "Good morning"]
+    assert [message["text"] for message in page.load()["messages"]] == ["Hello", "Good morning"]
+
+
+def test_only_the_difference_is_sent(page: Frontend) -> None:
+    page.load()
+    for number in range(30):
+        page.say(f"m{number}", f"word {number}")
+    page.settle()
+    page.browser.requests()
+    page.say("m30", "one more")
+    page.settle()
+    ops = [op for sent in page.saves() for op in sent["ops"]]
+    assert [op["id"] for op in ops] == ["m30"]
+
+
+def test_words_that_stand_in_content_are_saved_as_text(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.browser.run("chat.save([{ id: 'm1', role: 'user', content: 'as OpenAI has it' }]);")
+    page.settle()
+    assert stored(api, page) == ["as OpenAI has it"]
+
+
+NO_MESSAGES = {
+    "null": "This was null.",
+    "'Hello'": "This was a string.",
+    "{ id: 'm1', role: 'user', text: 'Hello' }": "This was an object.",
+    "[null]": "Number 0 is null.",
+    "[{ id: 'm1', role: 'user', text: 'Hello' }, 'Hello']": "Number 1 is a string.",
+    "[{ role: 'user', text: 'Hello' }]": "Number 0 has no id, or its id is not a string.",
+    "[{ id: 7, role: 'user', text: 'Hello' }]": "Number 0 has no id, or its id is not a string.",
+    "[{ id: 'm1', role: 'user', parts: 'Hello' }]": "Number 0 has parts that are not a list.",
+}
+
+
+def test_what_is_no_list_of_messages_is_told_in_a_sentence_and_changes_nothing(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.say("m0", "before")
+    page.settle()
+    for given, told in NO_MESSAGES.items():
+        script = f"try {{ chat.save({given}); }} catch (error) {{ return [error.name, error.message]; }}"
+        name, message = page.browser.run(script)
+        assert name == "TypeError", given
+        assert message == f"save() takes the whole list of messages, [{{ id, role, text }}, …]. {told}"
+    assert page.browser.run("try { await chat.switchProject(''); } catch (error) { return error.message; }").startswith(
+        "A project"
+    )
+    page.settle()
+    assert stored(api, page) == page.texts() == ["before"]
+
+
+def test_peek_answers_at_once_and_without_a_request(page: Frontend) -> None:
+    page.load()
+    page.say("m1", "mirrored")
+    page.settle()
+    page.browser.open(f"{page.server.url}/healthz")
+    page.browser.requests()
+    peeked = page.browser.run(
+        "const { connect } = await import(args[0]); return connect(args[1]).peek();",
+        "/static/js/stillhere.js",
+        {"project": page.project, "auth": {"cookie": True, "user": "alice"}},
+    )
+    assert [message["text"] for message in peeked["messages"]] == ["mirrored"]
+    assert not [sent for sent in page.browser.requests() if "/api/" in sent["url"]]
+
+
+def test_what_is_said_without_a_network_goes_when_it_is_back(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.say("m1", "before")
+    page.settle()
+    page.browser.offline()
+    page.say("m2", "in the tunnel")
+    wait_for(lambda: page.heard("offline"))
+    page.browser.online()
+    page.settle()
+    assert stored(api, page) == ["before", "in the tunnel"]
+
+
+def test_a_frontend_elsewhere_may_load_the_module_and_create_a_session(server: LiveServer) -> None:
+    module = httpx.get(f"{server.url}/static/js/stillhere.js", headers={"Origin": "https://elsewhere.example"})
+    assert module.status_code == 200
+    assert module.headers["Access-Control-Allow-Origin"] == "*"
+    assert "javascript" in module.headers["Content-Type"]
+    assert "if-none-match" in settings.CORS_ALLOW_HEADERS

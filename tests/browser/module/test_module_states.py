@@ -1,0 +1,153 @@
+"""What an agent holds, by the browser module: saved as surely as messages, restored before anybody asks for it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from sessions_app.models import AgentState, PendingAction
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import Frontend
+from tests.support.live_server import LiveServer
+
+pytestmark = pytest.mark.browser
+PLAN = {"title": "A plan", "steps": [{"id": "s1", "title": "Begin", "status": "pending"}]}
+SAVE = "return await window.chat.saveState(args[0], args[1]);"
+SAVE_UNSEEN = "window.chat.saveState(args[0]);"
+
+
+@pytest.fixture
+def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
+    yield Frontend(browser, server, alice)
+    browser.forget()
+
+
+@pytest.fixture
+def agent(api: Callable[..., Any], alice: User) -> Any:
+    """Somebody else who works in the same session."""
+    return api(alice)
+
+
+def begin(page: Frontend) -> str:
+    """A page whose session the server has."""
+    page.load()
+    page.say("m1", "Hello")
+    page.settle()
+    return str(page.browser.run("return window.chat.session.id;"))
+
+
+def test_a_state_is_saved_merged_replaced_and_read(page: Frontend, agent: Any) -> None:
+    session = begin(page)
+    assert page.browser.run("return await window.chat.state();") is None
+    saved = page.browser.run(SAVE, {"plan": PLAN, "context": {"file": "a.py"}}, {})
+    assert (saved["rev"], saved["plan"]) == (1, PLAN)
+    assert page.browser.run(SAVE, {"context": None, "last_error": "oh"}, {})["plan"] == PLAN
+    agent.patch(f"/sessions/{session}/agent-state/plan/steps/s1", {"status": "completed"})
+    now = page.browser.run("return await window.chat.state();")
+    assert (now["plan"]["steps"][0]["status"], now["last_error"], "context" in now) == ("completed", "oh", False)
+    assert "plan" not in page.browser.run(SAVE, {"context": "fresh"}, {"replace": True})
+    assert page.browser.run(SAVE, {"plan": {"steps": 1}}, {}) is None
+    assert [refused["status"] for refused in page.heard("refused")] == [422]
+
+
+def test_a_state_may_come_before_the_first_message(page: Frontend) -> None:
+    page.load()
+    assert page.browser.run(SAVE, {"plan": PLAN}, {})["plan"] == PLAN
+    assert page.load()["agentState"]["plan"] == PLAN
+
+
+def test_the_session_is_restored_and_then_its_plan(page: Frontend) -> None:
+    begin(page)
+    page.browser.run(SAVE, {"plan": PLAN}, {})
+    assert page.load()["agentState"]["plan"] == PLAN
+    types = [frame["type"] for frame in page.browser.run("return window.heard;")]
+    assert [type for type in types if type.endswith("RESTORED")] == ["SESSION_RESTORED", "PLAN_RESTORED"]
+    assert page.heard("PLAN_RESTORED")[0]["data"] == PLAN
+    page.browser.run(SAVE, {"plan": None}, {})
+    page.load()
+    assert page.heard("PLAN_RESTORED") == []
+
+
+def test_peek_paints_the_plan_without_a_request(page: Frontend) -> None:
+    begin(page)
+    page.browser.run(SAVE, {"plan": PLAN}, {})
+    page.browser.offline()
+    page.browser.run(SAVE_UNSEEN, {"context": "unsent"})
+    page.browser.online()
+    page.browser.open(f"{page.server.url}/healthz")
+    page.browser.requests()
+    script = "const { connect } = await import(args[0]); return connect(args[1]).peek();"
+    peeked = page.browser.run(
+        script, "/static/js/stillhere.js", {"project": page.project, "auth": {"cookie": True, "user": "alice"}}
+    )
+    assert (peeked["agentState"]["plan"], peeked["agentState"]["context"]) == (PLAN, "unsent")
+    assert not [sent for sent in page.browser.requests() if "/api/" in sent["url"]]
+
+
+def test_a_state_saved_in_a_tunnel_goes_when_the_network_is_back(page: Frontend) -> None:
+    begin(page)
+    page.browser.offline()
+    for number in range(5):
+        page.browser.run(SAVE_UNSEEN, {"context": {"turn": number}})
+    assert not page.browser.run("return await window.chat.settled(100);")
+    page.browser.online()
+    page.settle()
+    wait_for(lambda: '"turn":4' in (AgentState.objects.values_list("content", flat=True).first() or "").replace(" ", ""))
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_what_a_closed_page_could_not_send_goes_unless_somebody_saved_since(page: Frontend, agent: Any, meanwhile: bool) -> None:
+    session = begin(page)
+    page.browser.run(SAVE, {"context": "saved"}, {})
+    page.browser.offline()
+    page.browser.run(SAVE_UNSEEN, {"context": "unsent"})
+    page.browser.driver.get("data:,")
+    page.browser.online()
+    if meanwhile:
+        agent.put(f"/sessions/{session}/agent-state", {"context": "theirs"})
+    assert page.load()["agentState"]["context"] == ("theirs" if meanwhile else "unsent")
+    if not meanwhile:
+        wait_for(lambda: agent.get(f"/sessions/{session}/agent-state").json()["context"] == "unsent")
+    assert page.browser.run("return Object.keys(localStorage).filter((key) => key.includes(':state:')).length;") == 0
+
+
+def test_an_action_is_resolved_and_who_is_late_gets_the_first_answer(page: Frontend, agent: Any) -> None:
+    session = begin(page)
+    asked = {"pending_action": {"id": "a1", "kind": "deploy"}}
+    agent.put(f"/sessions/{session}/agent-state", asked)
+    done = page.browser.run("return await window.chat.resolveAction('approve', { note: 'go' });")
+    assert (done["status"], done["resolution"]["note"], "late" in done) == ("resolved", "go", False)
+    late = page.browser.run("return await window.chat.resolveAction('reject', { action: 'a1' });")
+    assert (late["resolution"]["decision"], late["late"]) == ("approve", True)
+    agent.put(f"/sessions/{session}/agent-state", {"pending_action": {**asked["pending_action"], "id": "a2"}})
+    PendingAction.objects.filter(action_id="a2").update(expires_at="2020-01-01T00:00:00Z")
+    assert page.browser.run("return await window.chat.resolveAction('reject');")["status"] == "expired"
+
+
+def test_the_handoff_is_read_live_and_frozen(page: Frontend, agent: Any) -> None:
+    page.load()
+    assert page.browser.run("return await window.chat.handoff();") is None
+    project = agent.post("/projects", {"path": page.project}).json()["id"]
+    agent.post(f"/projects/{project}/handoff/decisions", {"text": "Ship it"})
+    handoff = page.browser.run("return await window.chat.handoff();")
+    assert (handoff["frozen"]["derived"], handoff["live"]["decisions"][0]["text"]) == (True, "Ship it")
+    begin(page)
+    frozen = agent.post(f"/projects/{project}/handoff/freeze").json()
+    agent.patch(f"/projects/{project}/handoff", {"summary": "later"})
+    handoff = page.browser.run("return await window.chat.handoff();")
+    assert handoff["frozen"] == {name: frozen[name] for name in ("number", "sha256", "payload")}
+    assert handoff["live"]["summary"] == "later"
+
+
+def test_a_state_that_follows_the_first_words_at_once_waits_for_their_session(page: Frontend) -> None:
+    page.load()
+    state = page.browser.run(
+        "chat.save([{ id: 'm1', role: 'user', text: 'the first words' }]);"
+        "const { port1, port2 } = new MessageChannel();"
+        "const turn = () => new Promise((resolve) => { port1.onmessage = resolve; port2.postMessage(0); });"
+        "while (!chat.session) await turn();"
+        "return chat.saveState({ context: 'at once' });"
+    )
+    assert state["context"] == "at once"
+    assert page.heard("refused") == []

@@ -1,0 +1,137 @@
+"""What the browser module says where it cannot get at the chat: never that nothing is saved."""
+
+import http.server
+import threading
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import SAY
+from tests.support.live_server import LiveServer
+from tests.support.server_process import ServerProcess, free_port
+from tests.support.stores import Store
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[3]
+MODULE = "/static/js/stillhere.js"
+RESUME = """
+    const { connect } = await import(args[0]);
+    window.chat = connect(args[1]);
+    window.list = [];
+    window.statuses = [];
+    window.chat.on("status", ({ status, error }) => window.statuses.push([status, error?.code ?? ""]));
+    window.chat.on("restored", (state) => (window.restored = state));
+    try {
+      return { state: await window.chat.resume(), error: null, status: window.chat.status };
+    } catch ({ status, code, message }) {
+      return { state: null, error: { status, code, message }, status: window.chat.status };
+    }
+"""
+
+
+class Impostor(http.server.SimpleHTTPRequestHandler):
+    """A server that hands out the module, and answers the API's addresses as the test wants it."""
+
+    answer: tuple[int, str, str] = (503, "application/json", "{}")
+
+    def do_GET(self) -> None:
+        if not self.path.startswith("/api/"):
+            super().do_GET()
+            return
+        status, kind, body = Impostor.answer
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def impostor() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Impostor, directory=str(ROOT))) as site:
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{site.server_address[1]}"
+        site.shutdown()
+        thread.join()
+
+
+def resumed(browser: Browser, module: str = MODULE, **options: Any) -> Any:
+    return browser.run(RESUME, module, {"project": f"/home/ana/{uuid.uuid4()}", "auth": {"key": "sh_wrong"}, **options})
+
+
+def test_nothing_saved_is_told_from_nothing_to_be_had(signed_in: Browser, server: LiveServer, alice: User) -> None:
+    cookie = {"cookie": True, "user": alice.username}
+    signed_in.open(f"{server.url}/healthz")
+    empty = resumed(signed_in, auth=cookie)
+    assert (empty["state"]["messages"], empty["state"]["session"], empty["state"]["mirrored"]) == ([], None, False)
+    assert empty["status"] == "online"
+    signed_in.open(f"{server.url}/healthz")
+    nobody = resumed(signed_in, auth=cookie, baseUrl=f"http://127.0.0.1:{free_port()}")
+    assert (nobody["state"]["messages"], nobody["state"]["mirrored"], nobody["status"]) == ([], True, "offline")
+    assert signed_in.run("return statuses;") == [["offline", "unreachable"]]
+
+
+def test_a_wrong_key_is_told_to_the_page_and_in_the_console(browser: Browser, server: LiveServer) -> None:
+    browser.open(f"{server.url}/healthz")
+    wrong = resumed(browser)
+    assert (wrong["error"]["status"], wrong["status"]) == (401, "denied")
+    assert any("[Stillhere]" in line and wrong["error"]["message"] in line for line in browser.complaints())
+    browser.forget()
+
+
+def test_a_server_in_trouble_is_waited_for(browser: Browser, impostor: str) -> None:
+    Impostor.answer = (503, "application/json", '{"error": {"code": "busy", "message": "Try again shortly."}}')
+    browser.open(f"{impostor}/static/robots.txt")
+    busy = resumed(browser)
+    assert (busy["state"]["mirrored"], busy["status"]) == (True, "offline")
+    Impostor.answer = (204, "application/json", "")
+    browser.until("return window.restored?.mirrored === false;")
+    assert browser.run("return statuses;") == [["offline", "busy"], ["online", ""]]
+    browser.forget()
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_what_is_no_stillhere_is_not_taken_for_one(browser: Browser, impostor: str, status: int) -> None:
+    """As where `baseUrl` was forgotten: the frontend's own server answers with its page."""
+    Impostor.answer = (status, "text/html", "<!doctype html><title>A frontend</title>")
+    browser.open(f"{impostor}/static/robots.txt")
+    answer = resumed(browser)
+    assert (answer["error"]["code"], answer["status"]) == ("not_stillhere", "denied")
+    assert "baseUrl" in answer["error"]["message"]
+    browser.forget()
+
+
+def test_an_origin_that_is_not_listed_is_told_so_and_its_words_wait(browser: Browser, elsewhere: str, store: Store) -> None:
+    with ServerProcess(store) as server:
+        key = server.key("ana")
+        project = f"/home/ana/{uuid.uuid4()}"
+        account = {"baseUrl": server.url, "project": project, "auth": {"key": key}}
+        browser.open(f"{elsewhere}/index.html")
+        denied = resumed(browser, f"{server.url}{MODULE}", **account)
+        assert (denied["error"]["code"], denied["status"]) == ("origin_denied", "denied")
+        assert elsewhere in denied["error"]["message"]
+        assert "STILLHERE_CORS_ORIGINS" in denied["error"]["message"]
+        told = [line for line in browser.complaints() if "[Stillhere]" in line]
+        assert len(told) == 1
+        assert elsewhere in told[0]
+        browser.run(SAY, "m1", "said before it was listed", "user", False)
+        server.stop()
+        server.start(CORS_ORIGINS=elsewhere)
+        api = server.api(key)
+        wait_for(lambda: api.call("GET", "/resume", project=project, optional=True), 40)
+        wait_for(lambda: api.call("GET", "/resume", project=project)["messages"])
+        [message] = api.call("GET", "/resume", project=project)["messages"]
+        assert message["text"] == "said before it was listed"
+        browser.until("return chat.status === 'online';")
+        api.close()
+        browser.forget()

@@ -1,0 +1,86 @@
+"""Every page in a real browser: accessible in both schemes, nothing on the console, no other host, and narrow enough."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_selenium_python import Axe
+from django.contrib.auth.models import User
+
+from tests.browser.driving import Browser
+from tests.support.chat import Chat
+from tests.support.example_objects import World, whole_pages, world_of
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+SIGNED_OUT = ("/login/", "/welcome/token/")
+STATES = ("/?state=deleted", "/?q=nothing-like-it", "/search/?q=Decimal", "/search/", "/chat/?project=new")
+# The browser itself says so of the document that it asked for.
+ERRORS = {"/nowhere/": "404", "/?cursor=nonsense": "422"}
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+UNFOLD = "document.querySelectorAll('details').forEach((fold) => (fold.open = true));"
+PHONE = 360
+
+
+@pytest.fixture
+def hers(server: LiveServer, api: Callable[..., Any], alice: User) -> World:
+    world = world_of(api, alice)
+    chat = Chat(api(alice), session_id=world.names["session"])
+    answer = "## Why\n\n`Decimal`, [here](https://example.org):\n\n```python\nprint(1)  # one\n```\n\n| a |\n|---|\n| 1 |"
+    chat.say("a1", answer, role="assistant")
+    chat.say("a2", f"{'long' * 60} https://example.org/{'path' * 40}")
+    other = Chat(chat.api)
+    other.api.patch(f"/sessions/{other.id}", {"title": "A title of great length " * 8})
+    other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "not yet", "status": "streaming"})
+    gone = chat.api.post("/projects", {"path": "gone"}).json()["id"]
+    chat.api.delete(f"/projects/{gone}")
+    return world
+
+
+@pytest.fixture
+def visitor(browser: Browser, server: LiveServer) -> Iterator[Browser]:
+    yield browser
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    show_in(browser, "")
+    browser.forget()  # Before the server: it answers to the end.
+
+
+def show_in(browser: Browser, scheme: str) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
+
+def size(browser: Browser, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def check(browser: Browser, page: str) -> None:
+    """With everything unfolded."""
+    browser.run(UNFOLD)
+    axe = Axe(browser.driver)
+    axe.inject()
+    for scheme, options in (("light", None), ("dark", CONTRAST)):
+        show_in(browser, scheme)
+        violations = axe.run(options=options)["violations"]
+        assert violations == [], (page, scheme, axe.report(violations))
+    size(browser, PHONE)
+    assert browser.run("return document.documentElement.scrollWidth;") <= PHONE, page
+    size(browser, 1280)
+
+
+def test_every_page(visitor: Browser, server: LiveServer, hers: World, alice: User) -> None:
+    size(visitor, 1280)
+    for page in SIGNED_OUT:
+        visitor.open(server.url + page)
+        check(visitor, page)
+    visitor.sign_in_as(alice, server.url)
+    for page in (*whole_pages(hers).values(), f"/projects/{hers.names['project']}/?state=deleted", *STATES):
+        visitor.open(server.url + page)
+        check(visitor, page)
+        assert visitor.complaints() == [], page
+    for page, status in ERRORS.items():
+        visitor.open(server.url + page)
+        check(visitor, page)
+        assert [line for line in visitor.complaints() if f"status of {status}" not in line] == []
+    assert {sent["url"] for sent in visitor.requests() if not sent["url"].startswith(server.url)} <= {"about:blank"}

@@ -1,0 +1,151 @@
+"""The tabs Memory, Errors and Performance in a real browser: by keys alone, live, and accessible with much on them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.keys import Keys
+
+from memory_app.models import MemoryEntry
+from tests.browser.accessibility import LIVE, assert_accessible
+from tests.browser.driving import Browser
+from tests.browser.keyboard import Keyboard
+from tests.memory.conftest import Memory
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+ERRORS = "[...document.querySelectorAll('#errors .preview')].map((line) => line.textContent)"
+TOAST = "return [...document.querySelectorAll('#toasts .toast')].some((toast) => toast.textContent.includes(args[0]));"
+
+
+@pytest.fixture
+def memory(server: LiveServer, api: Callable[..., Any], alice: User, path: str) -> Memory:
+    return Memory(api(alice), path)
+
+
+def happen(memory: Memory, *messages: str) -> None:
+    stack = [{"file": "a.py", "function": "f", "line": 1}]
+    errors = [{"message": message, "kind": "ValueError", "stack": stack} for message in messages]
+    assert memory.api.post(memory.address("errors"), {"errors": errors}).status_code == 200
+
+
+def listening(signed_in: Browser) -> None:
+    """The page's socket is there: what happens from now on reaches it."""
+    signed_in.until(LIVE)
+
+
+def test_an_entry_is_edited_by_keys_and_bad_json_is_not_sent(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    memory.put("notes/a", {"x": 1})
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory/")
+    hands = Keyboard(signed_in)
+    hands.press("j")
+    hands.press(Keys.ENTER)
+    signed_in.until("return document.querySelector('#keys .title') !== null;")
+    hands.press("j")
+    hands.press(Keys.ENTER)
+    signed_in.until("return document.querySelector('.json') !== null;")
+    hands.choose("Edit")
+    signed_in.until("return document.querySelector('[data-json-editor]') !== null;")
+    hands.go_to("Value as JSON")
+    hands.press(Keys.END, ",")
+    signed_in.requests()
+    hands.choose("Save")
+    signed_in.until("return document.getElementById('value-error').textContent.includes('line');")
+    assert hands.at.accessible_name == "Value as JSON"
+    assert [sent["method"] for sent in signed_in.requests() if sent["method"] == "POST"] == []
+    assert_accessible(signed_in)
+    hands.press(Keys.DELETE)  # The caret stands where it goes wrong.
+    memory.put("notes/a", {"x": 2})
+    signed_in.until("return !document.querySelector('#meanwhile > span').hidden;")
+    hands.choose("Save")
+    signed_in.until("return document.getElementById('value-error').textContent.includes('has changed since');")
+    hands.choose("Save")
+    signed_in.until(TOAST, "Saved as rev 3.")
+    assert memory.get("notes/a").json()["value"] == {"x": 1}
+    assert [line for line in signed_in.complaints() if "status of 412" not in line] == []
+
+
+def test_a_key_among_thousands_is_found_and_a_deleted_one_brought_back(
+    signed_in: Browser, server: LiveServer, memory: Memory
+) -> None:
+    MemoryEntry.objects.bulk_create(
+        MemoryEntry(project_id=memory.project, namespace="many", key=f"k{number:04}", value="1", rev=1, size_bytes=1)
+        for number in range(5_000)
+    )
+    memory.put("many/zz", "last")
+    shown = "return document.querySelectorAll('#keys .title').length;"
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory/many/")
+    signed_in.until(f"{shown[:-1]} >= 100;")
+    signed_in.run("scrollTo(0, document.documentElement.scrollHeight);")
+    signed_in.until(f"{shown[:-1]} >= 200;")
+    signed_in.textbox("Keys that begin with").send_keys("zz")
+    signed_in.until(f"{shown[:-1]} === 1;")
+    signed_in.run("document.querySelector('#keys .title').click();")
+    signed_in.click("Delete")
+    signed_in.until(TOAST, "can be restored")
+    signed_in.click("Undo")
+    signed_in.until(TOAST, "many/zz is back.")
+    assert memory.get("many/zz").json()["value"] == "last"
+    assert signed_in.complaints() == []
+
+
+def test_errors_come_by_themselves_and_are_resolved_in_place(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    memory.put("noise/config", {"rules": [{"id": "r", "pattern": "x+", "kind": "regex", "source": "auto", "enabled": False}]})
+    happen(memory, "the first")
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/")
+    listening(signed_in)
+    signed_in.run("document.querySelector('.stack-fold summary').click();")
+    signed_in.until("return document.querySelector('.stack-fold .stack-text')?.textContent.includes('a.py:1');")
+    happen(memory, "the first", "the second")
+    signed_in.until(f"return {ERRORS}.includes('the second');")
+    first = "[...document.querySelectorAll('#errors > li')].find((row) => row.textContent.includes('the first'))"
+    signed_in.until(f"return {first}.querySelector('.facts').textContent.includes('2 times');")
+    assert signed_in.run(f"return {first}.querySelector('details').open;")
+    assert_accessible(signed_in)
+    signed_in.run("[...document.querySelectorAll('#errors button')].at(-1).click();")
+    signed_in.until("return document.querySelectorAll('#errors .chip.good').length === 1;")
+    signed_in.until("return document.getElementById('states').textContent.includes('Resolved 1');")
+    signed_in.click("Undo")
+    signed_in.until("return document.querySelectorAll('#errors .chip.good').length === 0;")
+    assert signed_in.complaints() == []
+
+
+def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
+    signed_in: Browser, server: LiveServer, memory: Memory
+) -> None:
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/")
+    listening(signed_in)
+    field = signed_in.textbox("Keep out what matches")
+    signed_in.run("document.querySelector('input[value=regex]').click();")
+    field.send_keys("(")
+    signed_in.click("Add rule")
+    signed_in.until(TOAST, "not an RE2 regular expression")
+    assert field.get_attribute("value") == "("
+    field.send_keys("a|b)")
+    signed_in.click("Add rule")
+    signed_in.until("return document.querySelector('#rules .pattern')?.textContent === '(a|b)';")
+    assert signed_in.run("return document.getElementById('pattern').value;") == ""
+    signed_in.click("Disable rule 1")
+    signed_in.until("return document.querySelector('#rules .pattern.off') !== null;")
+    assert [line for line in signed_in.complaints() if "status of 422" not in line] == []
+
+
+def test_performance_and_the_lease_are_shown_as_they_change(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    signed_in.open(f"{server.url}/projects/{memory.project}/performance/")
+    listening(signed_in)
+    for duration in (100, 300):
+        run = memory.start("claude")["run_id"]
+        sent = {"samples": [{"endpoint": f"GET /{'long' * 30}", "duration_ms": duration}]}
+        memory.api.post(memory.address("performance"), sent, **{"Stillhere-Run": run})
+        memory.run(run, "end")
+    signed_in.until("return document.querySelector('#endpoints .chip.bad') !== null;")
+    assert_accessible(signed_in)
+    signed_in.open(f"{server.url}/projects/{memory.project}/settings/")
+    listening(signed_in)
+    memory.start("reviewer")
+    signed_in.until("return document.querySelector('#runs .chip.good') !== null;")
+    assert_accessible(signed_in)
+    signed_in.click("Free the lease")
+    signed_in.until(TOAST, "Run 3 (reviewer) is read-only now.")
+    assert signed_in.complaints() == []

@@ -1,0 +1,100 @@
+"""The pages in a real browser, live: they follow what happens and keep what one reads in place."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.by import By
+
+from sessions_app.models import Project
+from tests.browser.accessibility import LIVE
+from tests.browser.driving import Browser
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+SHOWN = "return [...document.querySelectorAll('[role=log] article')].map((article) => article.dataset.id);"
+
+
+@pytest.fixture
+def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice))
+    answer = "## Why\n\n`Decimal`:\n\n```python\nprint(1)  # one\n```\n\n| a |\n|---|\n| 1 |"
+    chat.say("m1", "Why?")
+    chat.say("m2", answer, role="assistant")
+    Chat(chat.api, session_id=chat.id).ops({"op": "upsert", "id": "m1", "role": "user", "text": "Another text"})
+    return chat
+
+
+def test_a_transcript_grows_by_itself_and_keeps_what_is_unfolded(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [{"type": "reasoning", "text": "One."}]})
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    signed_in.driver.find_element(By.CSS_SELECTOR, "details.part summary").click()
+    chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [{"type": "reasoning", "text": "One. Two."}]})
+    chat.say("m4", "New here")
+    signed_in.until(f"{SHOWN[:-1]}.includes('m4');")
+    signed_in.until("return document.querySelector('details.part')?.textContent.includes('Two.');")
+    assert signed_in.run("return document.querySelector('details.part').open;")
+    chat.clear()
+    signed_in.until(f"{SHOWN[:-1]}.length === 0;")
+    assert signed_in.complaints() == []
+
+
+def test_older_messages_load_upwards_and_what_is_read_stays_in_place(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops(*({"op": "upsert", "id": f"n{number}", "role": "user", "text": f"line {number}"} for number in range(100)))
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(f"{SHOWN[:-1]}.length === 40;")
+    signed_in.until("return scrollY > 0;")
+    signed_in.run("scrollTo(0, 0);")
+    signed_in.until(f"{SHOWN[:-1]}.length >= 80;")
+    assert signed_in.run("return document.querySelector('[data-id=n60]').getBoundingClientRect().top > 0 || scrollY > 0;")
+
+
+def test_lists_follow_what_happens_and_keep_the_focus(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    project = f"{server.url}/projects/{Project.objects.get().id}/"
+    signed_in.open(project)
+    signed_in.until(LIVE)
+    signed_in.run("document.querySelector('.list .title').focus();")
+    other = Chat(chat.api)
+    other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "elsewhere", "status": "streaming"})
+    signed_in.until("return document.querySelectorAll('.list > li').length === 2;")
+    signed_in.until("return document.querySelector('.list > li .live') !== null;")
+    assert signed_in.run("return document.activeElement.closest('li').id;") == f"session-{chat.id}"
+    other.api.delete(f"/sessions/{other.id}")
+    signed_in.until("return document.querySelectorAll('.list > li').length === 1;")
+    signed_in.open(f"{project}activity/")
+    lines = signed_in.run("return document.querySelectorAll('#events > li').length;")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Renamed"})
+    signed_in.until("return document.querySelectorAll('#events > li').length === args[0];", lines + 1)
+    assert signed_in.complaints() == []
+
+
+def test_what_is_typed_is_looked_for_at_once(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    Chat(chat.api).say("m1", "hay")
+    marks = "return [...document.querySelectorAll('mark')].map((mark) => mark.textContent);"
+    for page, box in (("/search/", "Search"), (f"/projects/{Project.objects.get().id}/", "Filter sessions")):
+        signed_in.open(server.url + page)
+        signed_in.textbox(box).send_keys("decimal")
+        signed_in.until(f"return location.search === '?q=decimal' && (() => {{ {marks} }})().length === 1;")
+        assert signed_in.run(marks) == ["Decimal"]
+    signed_in.driver.find_element(By.CSS_SELECTOR, ".list .title").click()
+    signed_in.until("return document.querySelector('article:target')?.dataset.id === 'm2';")
+    signed_in.open(f"{server.url}/")
+    signed_in.textbox("Filter projects").send_keys("nothing like it")
+    signed_in.until("return document.querySelector('.empty h2')?.textContent.includes('nothing like it');")
+    assert signed_in.complaints() == []
+
+
+def test_the_api_s_page_lets_who_is_signed_in_try_a_write(signed_in: Browser, server: LiveServer) -> None:
+    signed_in.open(f"{server.url}/api/v1/docs")
+    signed_in.until("return document.querySelectorAll('.opblock').length > 50;")
+    signed_in.run("document.querySelector('#operations-Projects-create_project button').click();")
+    signed_in.until("return document.querySelector('.try-out__btn');")
+    signed_in.run("document.querySelector('.try-out__btn').click();")
+    signed_in.until("return document.querySelector('button.execute');")
+    signed_in.run("document.querySelector('button.execute').click();")
+    told = "return document.querySelector('.live-responses-table tbody .response-col_status')?.innerText;"
+    assert signed_in.until(told) == "201"
+    assert signed_in.complaints() == []

@@ -1,0 +1,134 @@
+"""Reading in a real browser: by keys, at any width, with what was searched for in sight, and nothing fetched from elsewhere."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.accessibility import LIVE, assert_accessible
+from tests.browser.driving import Browser
+from tests.browser.keyboard import Keyboard
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+READ = "return document.activeElement.closest('article')?.dataset.id;"
+MARKS = "return [...document.querySelectorAll('mark')].map((mark) => mark.textContent).join('');"
+IN_SIGHT = "const box = document.querySelector('mark').getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight;"
+LINES = (
+    "const range = document.createRange(); range.selectNodeContents(document.querySelector(args[0]));"
+    "return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;"
+)
+GAP = (
+    "const [above, below] = args.map((one) => document.querySelector(one).getBoundingClientRect());"
+    "return below.top - above.bottom;"
+)
+
+
+@pytest.fixture
+def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    return Chat(api(alice))
+
+
+@pytest.fixture
+def emulated(signed_in: Browser) -> Iterator[Callable[..., None]]:
+    """A setting of the device, until the end of the test."""
+
+    def emulate(what: str, **settings: Any) -> None:
+        signed_in.driver.execute_cdp_cmd(f"Emulation.{what}", settings)
+
+    yield emulate
+    emulate("clearDeviceMetricsOverride")
+    emulate("setTimezoneOverride", timezoneId="")
+
+
+def test_a_transcript_is_read_by_keys_and_its_buttons_are_near(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    for number in range(12):
+        chat.api.post("/projects", {"path": f"project {number}"})
+        chat.say(f"m{number}", f"[a link](https://example.org) and text {number}\n\n" * 8)
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    keys = Keyboard(signed_in)
+    signed_in.run("scrollTo(0, 0);")
+    for key, id_ in (("j", "m0"), ("j", "m1"), ("j", "m2"), ("k", "m1")):
+        keys.press(key)
+        assert signed_in.run(READ) == id_
+    assert signed_in.run("return document.activeElement.matches(':focus-visible');")
+    signed_in.run("document.activeElement.blur(); scrollTo(0, 0);")
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    keys.press(Keys.TAB)
+    keys.choose("Skip to the session's details")
+    steps = 0
+    while keys.name() != "Rename":
+        keys.press(Keys.TAB)
+        steps += 1
+        assert steps <= 10
+    assert_accessible(signed_in)
+
+
+def test_what_was_searched_for_is_marked_where_it_was_said(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.say("m1", "line\n\n" * 60 + "the <b>nee**dle** in\nthe hay\n\n" + "line\n\n" * 60)
+    chat.say("m2", "after it")
+    signed_in.open(f"{server.url}/search/?q=in%20the%20HAY")
+    assert signed_in.run("return document.querySelector('mark') === null;")
+    for words, marked in (("DLE in", ""), ("dle", "dle"), ("line", "line" * 120)):
+        signed_in.open(f"{server.url}/sessions/{chat.id}/?at=m1&q={words}#message-1")
+        signed_in.until(LIVE)
+        if marked:
+            signed_in.until(MARKS)
+            assert signed_in.run(MARKS) == marked
+            signed_in.until(IN_SIGHT)
+    signed_in.open(f"{server.url}/search/?q=DLE")
+    signed_in.run("document.querySelector('#hits .title').click();")
+    signed_in.until(f"return location.pathname.startsWith('/sessions/') && (() => {{ {MARKS} }})() === 'dle';")
+    signed_in.until(IN_SIGHT)
+    assert signed_in.complaints() == []
+
+
+def test_times_are_told_in_the_reader_s_own_zone(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None]
+) -> None:
+    chat.say("m1", "hello")
+    emulated("setTimezoneOverride", timezoneId="Asia/Kolkata")
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    chat.say("m2", "later")
+    signed_in.until("return document.querySelectorAll('article time').length === 2;")
+    for time in signed_in.driver.find_elements(By.CSS_SELECTOR, "article time"):
+        ActionChains(signed_in.driver).move_to_element(time).perform()
+        title, said = time.get_attribute("title") or "", time.get_attribute("datetime")
+        assert re.fullmatch(r"\d+ \w+ \d{4}(, | at )\d\d:\d\d:\d\d (GMT\+5:30|IST)", title)
+        minutes = signed_in.run("const at = new Date(args[0]); return at.getMinutes();", said)
+        assert f":{minutes:02}:" in title
+
+
+def test_nothing_is_torn_apart_on_a_phone_or_far_away_on_a_desk(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None], alice: User
+) -> None:
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    assert signed_in.run(GAP, "h1", "#nothing") < 100
+    table = "| what | " + " | ".join("abcdef") + " |\n|" + "---|" * 7 + "\n| total | " + " | ".join(["1,234,567.89"] * 6) + " |"
+    chat.say("m1", f"{table}\n\n![a picture](https://img.example/a.png) and $x\\,dx$")
+    parts = [{"type": "file", "mediaType": "image/png", "url": "https://img.example/b.png"}]
+    chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "parts": parts})
+    emulated("setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=True)
+    signed_in.requests()
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    assert signed_in.run(LINES, "#text-1 tbody td:nth-child(3)") == 1
+    assert signed_in.run("return document.documentElement.scrollWidth;") <= 360
+    assert {request["url"].split("/")[2] for request in signed_in.requests() if request["url"].startswith("http")} == {
+        server.url.split("/")[2]
+    }
+    emulated("setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "A long title " * 15})
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    signed_in.open(f"{server.url}/admin/sessions_app/chatsession/")
+    assert signed_in.run(LINES, "#result_list tbody th a") <= 6
+    assert signed_in.complaints() == []

@@ -1,0 +1,104 @@
+"""Beside a transcript, in a real browser: an agent's question is answered with the keyboard alone; all of it is live."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from sessions_app.core.storage.sql import rfc3339
+from sessions_app.models.times import now
+from tests.browser.accessibility import LIVE, assert_accessible
+from tests.browser.driving import Browser
+from tests.browser.keyboard import Keyboard
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+STEPS = "return [...document.querySelectorAll('#rail-plan-steps li')].map((step) => step.dataset.status).join(' ');"
+
+
+@pytest.fixture
+def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice))
+    chat.say("m1", "Why?")
+    ask(chat)
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": "first", "todos": []})
+    return chat
+
+
+def ask(chat: Chat, **question: Any) -> None:
+    steps = [{"id": f"s{number}", "title": f"Step {number}", "status": "pending"} for number in (1, 2)]
+    state = {"plan": {"title": "A plan", "steps": steps}, "pending_action": {"id": "a1", "kind": "deploy", **question}}
+    assert chat.api.put(f"/sessions/{chat.id}/agent-state", state).status_code < 300
+
+
+def open_page(browser: Browser, server: LiveServer, chat: Chat) -> None:
+    browser.open(f"{server.url}/sessions/{chat.id}/")
+    browser.until(LIVE)
+
+
+def test_a_question_is_answered_with_the_keyboard_alone(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    open_page(signed_in, server, chat)
+    assert signed_in.driver.title.startswith("● ")
+    keyboard = Keyboard(signed_in)
+    keyboard.write("Note to the agent", "Go on")
+    keyboard.choose("Approve")
+    signed_in.until("return document.querySelector('#toasts-status').textContent.includes('Approved');")
+    signed_in.until("return document.querySelector('#rail-question').textContent.includes('by alice');")
+    assert chat.get("agent-state/pending-action/a1").json()["resolution"]["note"] == "Go on"
+    assert not signed_in.driver.title.startswith("● ")
+    assert keyboard.at.get_attribute("id") == "rail-question"
+    assert_accessible(signed_in)
+
+
+def test_the_rail_follows_what_agents_save_and_keeps_what_one_does_there(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    open_page(signed_in, server, chat)
+    signed_in.run("document.querySelector('#rail-ai-claude-notes').open = true;")
+    Keyboard(signed_in).write("Note to the agent", "half a wo")
+    chat.api.patch(f"/sessions/{chat.id}/agent-state/plan/steps/s1", {"status": "completed"})
+    signed_in.until(f"{STEPS[:-1]} === 'completed pending';")
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": "second", "todos": []})
+    signed_in.until("return document.querySelector('#rail-ai-claude-notes').textContent.includes('second');")
+    ask(chat, payload="another text")
+    signed_in.until("return document.querySelector('#rail-question').textContent.includes('another text');")
+    assert signed_in.run("return document.querySelector('#rail-ai-claude-notes').open;")
+    keyboard = Keyboard(signed_in)
+    assert keyboard.name() == "Note to the agent"
+    keyboard.press("rd")
+    assert signed_in.run("return document.activeElement.value;") == "half a word"
+    answer = f"/sessions/{chat.id}/agent-state/pending-action/a1/resolve"
+    assert chat.api.post(answer, {"decision": "reject"}).status_code == 200
+    signed_in.until("return document.querySelector('#rail-question').textContent.includes('rejected');")
+    assert signed_in.complaints() == []
+
+
+def test_a_question_that_expires_while_one_looks_at_it_takes_its_buttons_along(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    ask(chat, expires_at=rfc3339(now() + timedelta(seconds=3)))
+    open_page(signed_in, server, chat)
+    assert signed_in.run("return Boolean(document.querySelector('#rail-approve'));")
+    signed_in.until("return !document.querySelector('#rail-approve');")
+
+
+def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    size = {"width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": False}
+    signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        open_page(signed_in, server, chat)
+        assert signed_in.run("return document.documentElement.scrollWidth <= innerWidth;")
+        assert not signed_in.run("return document.querySelector('#rail').checkVisibility();")
+        keyboard = Keyboard(signed_in)
+        keyboard.choose("Details an agent waits for you")
+        keyboard.choose("Reject")
+        signed_in.until("return document.querySelector('#rail-question').textContent.includes('rejected');")
+        assert_accessible(signed_in)
+        keyboard.press("\ue00c")
+        assert not signed_in.run("return document.querySelector('#rail').checkVisibility();")
+        assert keyboard.name() == "Details"
+    finally:
+        signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

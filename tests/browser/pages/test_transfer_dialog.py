@@ -1,0 +1,104 @@
+"""Carrying work over in a dialog, with the keyboard alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.accessibility import LIVE, assert_accessible
+from tests.browser.driving import Browser
+from tests.browser.keyboard import Keyboard
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+PREVIEW = "return document.getElementById('transfer-preview').textContent;"
+
+
+@pytest.fixture
+def source(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice))
+    chat.say("m1", "one")
+    todos = [{"content": "Read", "status": "completed"}, {"content": "Mend", "status": "pending"}]
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"todos": todos})
+    return chat
+
+
+@pytest.fixture
+def target(source: Chat) -> Chat:
+    chat = Chat(source.api, project="/home/alice/other")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "A target"})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"todos": [{"content": "Tell", "status": "pending"}]})
+    for number in range(12):
+        Chat(source.api, project=f"/home/alice/{number}")
+    return chat
+
+
+def test_work_is_carried_over_with_the_keyboard_alone(signed_in: Browser, server: LiveServer, source: Chat, target: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    keys = Keyboard(signed_in)
+    keys.choose("Transfer")
+    signed_in.until("return document.querySelector('dialog[open] #transfer');")
+    assert_accessible(signed_in)
+    keys.write("Find a session or project", "a targ")
+    signed_in.until("return document.querySelectorAll('#transfer-places label').length === 1;")
+    assert keys.name() == "Find a session or project"
+    keys.press("\ue007")  # Enter finds nothing more, and leaves nothing.
+    keys.go_to("A target in…")
+    keys.press(" ")
+    signed_in.until(f"{PREVIEW[:-1]}.includes('In the way: claude.');")
+    keys.go_to("Do nothing")
+    keys.press("\ue015")  # Down: the next choice.
+    signed_in.until(f"{PREVIEW[:-1]}.includes('3 todos (1 done)');")
+    assert len(target.api.get(f"/sessions/{target.id}/ai-states/claude").json()["todos"]) == 1
+    assert_accessible(signed_in)
+    keys.choose("Transfer")
+    signed_in.until("return location.pathname === args[0];", f"/sessions/{target.id}/")
+    signed_in.until("return document.querySelector('#rail-ai-claude').textContent.includes('1 of 3');")
+    assert len(target.api.get(f"/sessions/{target.id}/ai-states/claude").json()["todos"]) == 3
+    assert signed_in.complaints() == []
+
+
+def test_the_dialog_closes_and_gives_the_focus_back(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    keys = Keyboard(signed_in)
+    for by_escape in (True, False):
+        keys.choose("Transfer")
+        signed_in.until("return document.querySelector('dialog[open] #transfer');")
+        if by_escape:
+            keys.press("\ue00c")
+        else:
+            keys.choose("Cancel")
+        signed_in.until("return !document.querySelector('dialog[open]');")
+        assert keys.at.get_attribute("id") == "rail-transfer"
+
+
+def test_both_sides_see_a_transfer_at_once(signed_in: Browser, server: LiveServer, source: Chat, target: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    signed_in.until(LIVE)
+    body = {"to_session": target.id, "on_conflict": "overwrite", "mode": "move", "epoch": 1, "writer_id": "w", "seq": 1}
+    assert target.api.post(f"/sessions/{source.id}/transfer", body).status_code == 200
+    signed_in.until("return !document.getElementById('rail-ai-claude');")
+
+
+def test_a_session_is_moved_by_keys_and_an_open_page_follows_it(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    source.api.post("/projects", {"path": "elsewhere"})
+    crumbs = "return document.querySelector('.crumbs').textContent.includes(args[0]);"
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    signed_in.until(LIVE)
+    first = signed_in.driver.current_window_handle
+    signed_in.new_tab(f"{server.url}/sessions/{source.id}/")
+    keys = Keyboard(signed_in)
+    keys.choose("Move to a project")
+    signed_in.until("return document.querySelector('dialog[open] #move');")
+    assert_accessible(signed_in)
+    keys.go_to("To project")
+    keys.press("elsew")
+    keys.choose("Move session")
+    signed_in.until(crumbs, "elsewhere")
+    signed_in.until("return document.getElementById('toasts').textContent.includes('Moved to elsewhere');")
+    signed_in.go_to(first)
+    signed_in.show()
+    signed_in.until(crumbs, "elsewhere")
+    assert signed_in.complaints() == []

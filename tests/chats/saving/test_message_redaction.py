@@ -1,0 +1,140 @@
+"""Secrets in messages: left alone, pointed out (as it is by default) or taken out, as the project wants it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from sessions_app.models import ConflictCopy, Message, Project
+from tests.support.chat import Chat
+
+SECRET = "ghp_" + "a1B2" * 9
+HIDDEN = "[REDACTED:github_token]"
+TOOL = {"type": "tool-fetch", "input": {"headers": {"Authorization": "Bearer abcdef0123456789xyz"}}, "output": "ok"}
+FOUND = {"github_token": 1, "authorization": 1, "password": 1, "cookie": 1}
+
+
+@pytest.fixture
+def chat(api: Callable[..., Any], alice: User, path: str) -> Chat:
+    return Chat(api(alice), project=path)
+
+
+def redaction(chat: Chat, mode: str) -> None:
+    project = Project.objects.get(path=chat.project)
+    assert chat.api.patch(f"/projects/{project.id}", {"settings": {"redaction": mode}}).status_code == 200
+
+
+def upsert(message_id: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"op": "upsert", "id": message_id, "role": "user", "text": text, **more}
+
+
+def full(message_id: str = "m1") -> dict[str, Any]:
+    """One secret in each place where a message can have one; the parts say the text again."""
+    text = f"my key is {SECRET}"
+    extras = {"metadata": {"password": "hunter2"}, "raw": [["Cookie", "id=1"]]}
+    return upsert(message_id, text, parts=[{"type": "text", "text": text}, TOOL], **extras)
+
+
+def message(chat: Chat, message_id: str = "m1") -> dict[str, Any]:
+    found = chat.api.get(f"/sessions/{chat.id}").json()["messages"]
+    return next(dict(item) for item in found if item["id"] == message_id)
+
+
+def test_what_stands_beside_a_secret_that_is_taken_out_stays_as_it_was(chat: Chat) -> None:
+    redaction(chat, "redact")
+    beside = {"large": 123456789012345678901234567890, "exact": 0.1, "text": "ünï"}
+    chat.ops(
+        upsert("m1", "x", parts=[{"type": "tool-fetch", "password": "hunter2", **beside}], metadata={"password": "b", **beside})
+    )
+    [part], metadata = message(chat)["parts"], message(chat)["metadata"]
+    assert part["password"] != "hunter2"
+    assert part == {**part, **beside}
+    assert metadata == {**metadata, **beside}
+
+
+def test_by_default_secrets_are_pointed_out_and_left(chat: Chat) -> None:
+    op = full()
+    assert chat.ops(op)["redacted"] == FOUND
+    saved = message(chat)
+    assert saved["flagged"] == FOUND
+    assert {name: saved[name] for name in ("text", "parts", "metadata", "raw")} == {
+        name: op[name] for name in ("text", "parts", "metadata", "raw")
+    }
+
+
+def test_taken_out_they_do_not_reach_the_store(chat: Chat) -> None:
+    redaction(chat, "redact")
+    assert chat.ops(full())["redacted"] == FOUND
+    stored = json.dumps(list(Message.objects.values()), default=str)
+    for secret in (SECRET, "abcdef0123456789xyz", "hunter2", "id=1"):
+        assert secret not in stored
+    saved = message(chat)
+    assert saved["text"] == saved["parts"][0]["text"] == f"my key is {HIDDEN}"
+    assert saved["flagged"] == FOUND
+    session = chat.api.get(f"/sessions/{chat.id}").json()["session"]
+    assert session["size_bytes"] == Message.objects.get().size_bytes
+
+
+def test_off_nobody_looks(chat: Chat) -> None:
+    redaction(chat, "off")
+    assert chat.ops(full())["redacted"] == {}
+    assert "flagged" not in message(chat)
+
+
+@pytest.mark.parametrize("mode", ["off", "flag", "redact"])
+def test_what_holds_none_is_stored_as_it_came(chat: Chat, mode: str) -> None:
+    redaction(chat, mode)
+    op = upsert(
+        "m1", "keys and tokens", parts=[{"type": "text", "text": "keys and tokens", "n": 10**30}], metadata={"author": "x"}
+    )
+    assert chat.ops(op)["redacted"] == {}
+    saved = message(chat)
+    assert "flagged" not in saved
+    assert (saved["parts"], saved["metadata"]) == (op["parts"], op["metadata"])
+
+
+def test_sent_again_it_still_is_the_same(chat: Chat) -> None:
+    redaction(chat, "redact")
+    chat.ops(full())
+    again = Chat(chat.api, session_id=chat.id).ops(full())
+    assert [ignored["reason"] for ignored in again["ignored"]] == ["same"]
+    assert not ConflictCopy.objects.exists()
+
+
+def test_a_message_that_lost_its_secret_loses_its_flag(chat: Chat) -> None:
+    chat.ops(upsert("m1", SECRET))
+    assert chat.ops(upsert("m1", "nothing"))["redacted"] == {}
+    assert "flagged" not in message(chat)
+
+
+def test_copies_have_none_either(chat: Chat) -> None:
+    redaction(chat, "redact")
+    chat.ops(upsert("m1", "first"))
+    other = Chat(chat.api, session_id=chat.id)
+    assert other.ops(upsert("m1", f"second {SECRET}"))["conflicts"] != []
+    chat.clear()
+    late = other.post("changes", ops=[upsert("m9", f"late {SECRET}")])
+    assert late.status_code == 409
+    kept = sorted(ConflictCopy.objects.values_list("text", flat=True))
+    assert kept == [f"late {HIDDEN}", f"second {HIDDEN}"]
+    shown = chat.api.get(f"/sessions/{chat.id}/conflicts").json()["items"]
+    assert all(copy["flagged"] == {"github_token": 1} for copy in shown)
+
+
+def test_whole_saves_and_flushes_are_looked_at_too(chat: Chat) -> None:
+    redaction(chat, "redact")
+    whole = {"epoch": 1, "writer_id": "w", "seq": 1, "messages": [{"id": "m1", "role": "user", "text": SECRET}]}
+    saved = chat.api.put(f"/sessions/{chat.id}/messages", whole)
+    assert saved.json()["redacted"] == {"github_token": 1}
+    assert message(chat)["text"] == HIDDEN
+
+
+def test_the_page_points_it_out(chat: Chat, alice: User) -> None:
+    chat.ops(upsert("m1", SECRET), upsert("m2", "nothing"))
+    client = Client()
+    client.force_login(alice)
+    page = client.get(f"/sessions/{chat.id}/").content.decode()
+    assert page.count("secret found: github token") == 1

@@ -1,0 +1,155 @@
+"""A search ends in time, whatever the words and the texts are, and what it did not come to is on a next page."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from sessions_app.chats.search import session_search, text_matching
+from sessions_app.chats.search.text_matching import fold, index_sql, newest_messages
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.storage.sql import execute, fetch_rows
+from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
+from sessions_app.models import Project
+from tests.support.chat import Chat
+from tests.support.databases import ON_POSTGRESQL
+
+on_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="how PostgreSQL is asked")
+WORDS = ["alpha", "Beta", "ΣΟΦΟΣ", "naïve", "100%", "a_b", "***", "ёлка", "数据库", '"q"', "\\n", "x" * 160 + "y"]
+TEXTS = [f"{one} {other}" for one in WORDS for other in WORDS]
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+@pytest.fixture
+def chat(api: Callable[..., Any], alice: User) -> Chat:
+    return Chat(api(alice))
+
+
+@pytest.fixture
+def many(chat: Chat) -> Chat:
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": text} for number, text in enumerate(TEXTS)))
+    return chat
+
+
+def pages(chat: Chat, address: str, name: str) -> Iterator[list[str]]:
+    """Of every page to the end, the values of one field."""
+    cursor: str | None = ""
+    while cursor is not None:
+        page = chat.api.get(f"{address}&limit=10{f'&cursor={quote(cursor)}' if cursor else ''}").json()
+        yield [item[name] for item in page["items"]]
+        cursor = page["next"]
+
+
+def everything(chat: Chat, address: str, name: str) -> list[str]:
+    return [value for page in pages(chat, address, name) for value in page]
+
+
+def expected(words: str) -> list[str]:
+    return [f"m{number}" for number, text in enumerate(TEXTS) if fold(words) in fold(text)][::-1]
+
+
+@pytest.mark.parametrize(
+    "words", [*WORDS, "ALPHA b", "софос", "НАЇ", "%", "_b", "x" * 150, "y" + "x" * 150, "a beta", "not there"]
+)
+def test_both_databases_find_what_has_the_words(many: Chat, words: str) -> None:
+    assert everything(many, f"/search?q={quote(words)}", "message") == expected(words)
+
+
+@on_postgresql
+@pytest.mark.parametrize("words", ["alpha", "***", "x" * 150, "not there", "ёлка"])
+def test_what_there_was_no_time_for_is_on_the_next_pages(many: Chat, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: Any) -> None:
+        raise TimeIsUp
+
+    monkeypatch.setattr(text_matching, "_by_index", busy)
+    monkeypatch.setattr(text_matching, "SEARCH_SECONDS", 0.0)
+    monkeypatch.setattr(text_matching, "READ_BYTES", 500)
+    found = list(pages(many, f"/search?q={quote(words)}", "message"))
+    assert [message for page in found for message in page] == expected(words)
+    assert len(found) > 3
+
+
+@on_postgresql
+def test_the_index_of_trigrams_is_used(many: Chat, alice: User) -> None:
+    for number in range(20):
+        Chat(many.api, project=many.project).ops(
+            *(
+                {"op": "upsert", "id": f"n{at}", "role": "user", "text": f"{number} {at} {'other words ' * 100}"}
+                for at in range(100)
+            )
+        )
+    fetch_rows("SELECT gin_clean_pending_list('sessions_app_message_words')")
+    execute("ANALYZE sessions_app_message")
+    with transaction.atomic():
+        execute("SET LOCAL enable_seqscan = off")
+        for words in ("sofos", "naïve 100", "x" * 160):
+            sql, parameters = index_sql(caller_of_user(alice), words, 0, 2**62, 51)
+            plan = "\n".join(line for (line,) in fetch_rows(f"EXPLAIN {sql}", parameters))
+            assert "sessions_app_message_words" in plan, plan
+
+
+@on_postgresql
+def test_long_repetitions_are_compared_in_time(chat: Chat, alice: User) -> None:
+    """By parts: PostgreSQL's own comparison of the whole takes 50 ms for each text of 100 KB."""
+    for number in range(8):
+        chat.say(f"m{number}", "a" * 100_000, seq=number + 1)
+    for words in ("a" * 150 + "b", "b" + "a" * 150):
+        assert newest_messages(caller_of_user(alice), words, after=0, before=2**62, limit=51).ids == []
+        conditions, patterns = text_matching.like("m.text", words)
+        assert max(map(len, patterns[:-1])) <= text_matching.PIECE + 2
+        assert conditions.count("ILIKE") == len(patterns) - 1
+    assert len(newest_messages(caller_of_user(alice), "A" * 150, after=0, before=2**62, limit=51).ids) == 8
+
+
+def test_a_statement_that_takes_too_long_is_ended(chat: Chat) -> None:
+    with pytest.raises(TimeIsUp) as refused, time_limit(0.02):
+        fetch_rows(ENDLESS)
+    assert (refused.value.status, refused.value.code) == (503, "search_too_slow")
+    if ON_POSTGRESQL:  # And nothing of the limit is left.
+        assert fetch_rows("SHOW statement_timeout")[0][0] == "0"
+        assert fetch_rows("SHOW enable_seqscan")[0][0] == "on"
+
+
+def sessions(chat: Chat) -> list[str]:
+    """Ids of sessions with a text and a title each, the one changed last first."""
+    made = []
+    for number, words in enumerate(WORDS):
+        other = Chat(chat.api, project=chat.project)
+        other.say("m1", f"{words} {number}")
+        chat.api.patch(f"/sessions/{other.id}", {"title": f"Titled {number % 3}"})
+        made.append(other.id)
+    return made[::-1]
+
+
+@pytest.mark.parametrize("hurried", [False, True])
+def test_sessions_are_found_whichever_way(chat: Chat, monkeypatch: pytest.MonkeyPatch, hurried: bool) -> None:
+    """From the index where it may answer, else by reading, as far as there is time and on the next pages."""
+    made = sessions(chat)
+    monkeypatch.setattr(session_search, "FIRST_SESSIONS", 1)
+    if hurried:
+        monkeypatch.setattr(session_search, "MOST_INDEXED", -1)
+        monkeypatch.setattr(session_search, "SEARCH_SECONDS", -1.0)
+        monkeypatch.setattr(session_search, "SESSIONS", 2)
+    project = Project.objects.get(path=chat.project).id
+    address = f"/projects/{project}/sessions?q="
+    for number, words in enumerate(WORDS):
+        assert made[len(WORDS) - 1 - number] in everything(chat, address + quote(f"{words} {number}"), "id"), words
+    assert everything(chat, address + "titled 1", "id") == [made[at] for at in (1, 4, 7, 10)]
+    assert everything(chat, address + "titled", "id") == made
+    assert everything(chat, address + "nowhere", "id") == []
+
+
+def test_a_big_session_is_found_by_words_that_are_deep_in_it(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat.say("deep", "needle")
+    for number in range(8):
+        chat.say(f"m{number}", "hay " * 100, seq=number + 2)
+    monkeypatch.setattr(session_search, "MOST_INDEXED", -1)
+    monkeypatch.setattr(session_search, "MESSAGES", 2)
+    project = Project.objects.get(path=chat.project).id
+    for seconds in (session_search.INDEX_SECONDS, 1e-9):
+        monkeypatch.setattr(session_search, "INDEX_SECONDS", seconds)
+        assert everything(chat, f"/projects/{project}/sessions?q=needle", "id") == [chat.id]
+        assert everything(chat, f"/projects/{project}/sessions?q=needless", "id") == []

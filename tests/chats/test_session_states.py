@@ -1,0 +1,76 @@
+"""A session is current, earlier, archived by request, or in the trash: on the pages and in the API."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from sessions_app.models import Project
+from tests.support.chat import Chat
+
+
+@pytest.fixture
+def chats(api: Callable[..., Any], alice: User) -> dict[str, Chat]:
+    """One of each, made one after the other: the last is current, and only one was archived by request."""
+    client = api(alice)
+    made = {name: Chat(client) for name in ("put away", "former", "latest")}
+    for name, chat in made.items():
+        client.patch(f"/sessions/{chat.id}", {"title": name})
+    client.patch(f"/sessions/{made['put away'].id}", {"archived": True})
+    return made
+
+
+@pytest.fixture
+def listed(client: Client, alice: User) -> Callable[[str], dict[str, str]]:
+    """Title → what the list says of its state."""
+    client.force_login(alice)
+
+    def read(query: str) -> dict[str, str]:
+        html = client.get(f"/projects/{Project.objects.get().id}/{query}").content.decode()
+        return dict(re.findall(r'<a class="title"[^>]*>([^<]*)</a>\s*<span class="chip \w*">(\w+)<', html))
+
+    return read
+
+
+def test_only_what_was_archived_by_request_is_called_archived(listed: Callable[[str], Any], chats: dict[str, Chat]) -> None:
+    assert listed("") == {"put away": "archived", "former": "earlier", "latest": "current"}
+    assert listed("?state=earlier") == {"former": "earlier"}
+    assert listed("?state=archived") == {"put away": "archived"}
+
+
+def test_the_session_s_own_page_says_the_same(client: Client, alice: User, chats: dict[str, Chat]) -> None:
+    client.force_login(alice)
+    for name, state, offered in (("put away", "archived", "Unarchive"), ("former", "earlier", "Archive")):
+        html = client.get(f"/sessions/{chats[name].id}/").content.decode()
+        assert re.search(rf'<dt>State</dt><dd><span class="chip ">{state}<', html)
+        assert f'type="submit">{offered}</button>' in html
+
+
+def test_the_api_tells_the_state_and_filters_as_before(chats: dict[str, Chat]) -> None:
+    client = chats["latest"].api
+    project = chats["latest"].read()["session"]["project_id"]
+
+    def titles(query: str) -> dict[str, str]:
+        items = client.get(f"/projects/{project}/sessions{query}").json()["items"]
+        return {item["title"]: item["state"] for item in items}
+
+    assert titles("") == {"put away": "archived", "former": "earlier", "latest": "current"}
+    assert titles("?archived=true").keys() == {"put away", "former"}
+    assert titles("?archived=false").keys() == {"latest"}
+    assert chats["former"].read()["session"]["archived_at"] is not None
+    client.delete(f"/sessions/{chats['former'].id}")
+    assert titles("?deleted=true") == {"former": "trash"}
+
+
+def test_what_becomes_current_or_is_unarchived_is_archived_no_longer(chats: dict[str, Chat]) -> None:
+    client, own = chats["put away"].api, chats["put away"]
+    client.patch(f"/sessions/{own.id}", {"archived": False})
+    assert own.read()["session"] | {"state": "earlier", "archived_at": None} == own.read()["session"]
+    client.patch(f"/sessions/{own.id}", {"archived": True})
+    client.patch(f"/sessions/{own.id}", {"current": True})
+    assert own.read()["session"]["state"] == "current"
+    client.patch(f"/sessions/{chats['former'].id}", {"current": True})
+    assert own.read()["session"]["state"] == "earlier"

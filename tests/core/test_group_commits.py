@@ -1,0 +1,189 @@
+"""Writes of many threads that share a commit: who is in it, and what becomes of each when one of them breaks it."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from sessions_app.core.storage.transactions import MOST_IN_A_GROUP, _waiting, group_commits, groups_commits, write
+from sessions_app.models import Project
+from tests.support.databases import ON_POSTGRESQL
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+SECONDS = 10
+
+
+@pytest.fixture(autouse=True)
+def grouped() -> Iterator[None]:
+    """As in the server."""
+    group_commits()
+    yield
+    group_commits(together=False)
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The threads that committed, as they do."""
+    found: list[str] = []
+    commit = BaseDatabaseWrapper.commit
+
+    def counted(self: BaseDatabaseWrapper) -> None:
+        found.append(threading.current_thread().name)
+        commit(self)
+
+    monkeypatch.setattr(BaseDatabaseWrapper, "commit", counted)
+    return found
+
+
+class Crowd:
+    """Threads that come to write while another one is at it."""
+
+    def __init__(self) -> None:
+        self.go, self.began = threading.Event(), threading.Event()
+        self.outcomes: dict[int, Any] = {}
+        self.threads = [self._thread(-1, self._hold)]
+        self.threads[0].start()
+        assert self.began.wait(SECONDS)
+
+    def _hold(self) -> str:
+        self.began.set()
+        assert self.go.wait(SECONDS)
+        return "held"
+
+    def _thread(self, number: int, work: Callable[[], Any]) -> threading.Thread:
+        def run() -> None:
+            try:
+                self.outcomes[number] = write(work)
+            except BaseException as error:
+                self.outcomes[number] = error
+            finally:
+                connection.close()
+
+        return threading.Thread(target=run, name=f"writer {number}")
+
+    def come(self, *works: Callable[[], Any]) -> None:
+        """One after the other; each waits before the next one comes."""
+        for work in works:
+            thread = self._thread(len(self.threads) - 1, work)
+            self.threads.append(thread)
+            waiting = len(_waiting)
+            thread.start()
+            until = time.monotonic() + SECONDS
+            while len(_waiting) == waiting:
+                assert time.monotonic() < until
+                time.sleep(0.001)
+
+    def finish(self) -> list[Any]:
+        """What became of each that came."""
+        self.go.set()
+        for thread in self.threads:
+            thread.join(SECONDS)
+            assert not thread.is_alive()
+        assert self.outcomes.pop(-1) == "held"
+        return [outcome for _, outcome in sorted(self.outcomes.items())]
+
+
+@pytest.fixture
+def make(alice: User) -> Callable[[str], Callable[[], str]]:
+    """Work that makes a project of this path."""
+
+    def of(path: str) -> Callable[[], str]:
+        return lambda: Project.objects.create(owner=alice, path=path).path
+
+    return of
+
+
+def paths() -> list[str]:
+    return sorted(Project.objects.values_list("path", flat=True))
+
+
+def test_only_the_server_on_sqlite_groups() -> None:
+    assert groups_commits() is not ON_POSTGRESQL
+    group_commits(together=False)
+    assert groups_commits() is False
+
+
+def test_one_alone_is_written_and_gets_its_result(make: Any, commits: list[str]) -> None:
+    assert [write(make(path)) for path in ("/a", "/b")] == ["/a", "/b"]
+    assert (paths(), len(commits)) == (["/a", "/b"], 2)
+
+
+def test_one_alone_that_fails_writes_nothing(make: Any) -> None:
+    def fails() -> None:
+        make("/a")()
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        write(fails)
+    assert write(make("/b")) == "/b"
+    assert paths() == ["/b"]
+
+
+def test_inside_a_transaction_it_is_a_part_of_that_one(make: Any) -> None:
+    with transaction.atomic():
+        assert write(make("/a")) == "/a"
+        transaction.set_rollback(True)
+    assert paths() == []
+
+
+def test_all_that_wait_are_written_in_one_commit_and_each_gets_its_own(make: Any, commits: list[str]) -> None:
+    crowd = Crowd()
+    crowd.come(*(make(f"/{number}") for number in range(5)))
+    assert crowd.finish() == [f"/{number}" for number in range(5)]
+    assert paths() == [f"/{number}" for number in range(5)]
+    assert commits == ["writer -1", "writer 0"]
+
+
+def test_more_than_a_group_are_more_groups(make: Any, commits: list[str]) -> None:
+    crowd = Crowd()
+    names = [f"/{number:03}" for number in range(MOST_IN_A_GROUP + 2)]
+    crowd.come(*map(make, names))
+    assert crowd.finish() == names
+    assert commits == ["writer -1", "writer 0", f"writer {MOST_IN_A_GROUP}"]
+
+
+def test_an_error_is_its_own_s_alone(make: Any, commits: list[str]) -> None:
+    def fails() -> None:
+        make("/half")()
+        raise LookupError
+
+    crowd = Crowd()
+    crowd.come(make("/a"), fails, make("/a"), make("/b"))
+    first, failed, twice, last = crowd.finish()
+    assert (first, last, type(failed), type(twice)) == ("/a", "/b", LookupError, IntegrityError)
+    assert (paths(), len(commits)) == (["/a", "/b"], 2)
+
+
+def test_where_one_breaks_the_transaction_each_is_tried_alone(make: Any, commits: list[str]) -> None:
+    tries: list[str] = []
+
+    def breaks() -> Any:
+        """As when the disk is full for a moment: SQLite takes all back by itself."""
+        tries.append("breaks")
+        if len(tries) == 1:
+            connection.cursor().execute("ROLLBACK")
+            raise LookupError
+        return make("/broke once")()
+
+    crowd = Crowd()
+    crowd.come(make("/a"), breaks, make("/b"))
+    assert crowd.finish() == ["/a", "/broke once", "/b"]
+    assert (paths(), len(tries)) == (["/a", "/b", "/broke once"], 2)
+
+
+def test_one_that_is_broken_off_takes_its_group_along_and_nobody_waits_for_ever(make: Any) -> None:
+    def stops() -> None:
+        raise KeyboardInterrupt
+
+    crowd = Crowd()
+    crowd.come(make("/a"), stops, make("/b"))
+    first, *others = crowd.finish()
+    assert isinstance(first, KeyboardInterrupt)
+    assert [(type(other), str(other)) for other in others] == [(RuntimeError, "The write was interrupted.")] * 2
+    assert paths() == []
+    assert write(make("/c")) == "/c"

@@ -1,0 +1,88 @@
+"""What Markdown becomes, by the rules themselves: in this process, and the same in the one that pages ask."""
+
+import time
+
+import pytest
+
+from sessions_app.core.rendering.cpu_limits import OutOfTime, cpu_limit
+from sessions_app.core.rendering.highlighting import LONGEST_CODE, highlighted
+from sessions_app.core.rendering.markdown import to_html
+from sessions_app.core.rendering.markdown_client import MarkdownProcess
+
+pytestmark = pytest.mark.once
+# Its first use loads a language, for which it has more time than a text.
+CODE = "```python\nimport os\n```"
+TEXTS = {
+    "*so*": "<em>so</em>",
+    "# One\n\n### Two\n\n## Three": "<h3>One</h3>\n<h4>Two</h4>\n<h4>Three</h4>",
+    "| a |\n|---|\n| 1 |": "<td>1</td>",
+    "~~no~~": "<s>no</s>",
+    "<script>x</script>": "&lt;script&gt;",
+    CODE: '<span class="kn">import</span>',
+    "```nothing-known\nx\n```": "<code",
+    "    indented": "indented\n",
+    "![a cat](https://example.org/cat.png)": "Image: a cat</a>",
+    "![a cat](cat.png)": "Image: a cat (<code>cat.png</code>)",
+    "![](data:image/png;base64,AAAA)": "Image: image",
+    "[here](https://example.org)": 'href="https://example.org"',
+    "[here](docs/a.md)": "here (<code>docs/a.md</code>)",
+    "[docs/a.md](docs/a.md)": "<p>docs/a.md</p>",
+    "[x](javascript:alert(1))": "javascript",
+    "see https://example.org/a, or mailto:ana@example.org": 'href="https://example.org/a"',
+    f"https://example.org/{'a' * 3_000}": "<p>https://example.org/aaa",
+    "- [x] done\n- [ ] not\n- other": 'checked=""',
+    "- [y] no box": "[y] no box",
+    "$x_1$ and $$y$$": '<span class="math">$x_1$</span>',
+    r"\(a\) and \[b\]": r'<span class="math">\(a\)</span>',
+    r"\(open": "(open",
+    "$$\nx\n$$": '<pre class="math" tabindex="0">$$\nx\n$$</pre>',
+    "\\[\nx\n\\]": '<pre class="math" tabindex="0">\\[\nx\n\\]</pre>',
+    "\\begin{align}\nx\n\\end{align}": '<pre class="math" tabindex="0">\\begin{align}',
+    "$$\nx\n\ny\n$$": "<p>",
+    "$$ open": "<p>$$ open</p>",
+    "$$x$$ behind": "behind",
+    "> $$\n> x\n> $$": '<pre class="math" tabindex="0">',
+    "words[^1]\n\n[^1]: A note": '<section class="footnote">',
+    "words[^none]": "words[^none]",
+    f"[^{'a' * 200}]": "<p>[^aaa",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_becomes_what_the_rules_say(text: str) -> None:
+    if text == CODE:
+        highlighted([("", "python")])
+    assert TEXTS[text] in to_html(text)
+
+
+def test_the_process_that_pages_ask_says_the_same() -> None:
+    child = MarkdownProcess()
+    child.render(CODE)
+    try:
+        assert {text: child.render(text).html for text in TEXTS} == {text: to_html(text) for text in TEXTS}
+    finally:
+        child.stop()
+
+
+def spin(seconds: float) -> None:
+    with cpu_limit(seconds):
+        while True:
+            pass
+
+
+def test_what_is_over_its_cpu_time_is_interrupted() -> None:
+    began = time.process_time()
+    with pytest.raises(OutOfTime):
+        spin(0.05)
+    assert time.process_time() - began < 2
+    with pytest.raises(OutOfTime):
+        to_html("[" * 40_000)
+
+
+def test_a_long_block_and_one_that_takes_too_long_have_no_colours() -> None:
+    highlighted([("", "python")])
+    slow = ("\n" + " \n" * ((LONGEST_CODE - 2) // 2), "python")
+    blocks = [("x" * (LONGEST_CODE + 1), "python"), ("import os", "python"), slow, ("x", "")]
+    found = highlighted(blocks)
+    assert ("import os", "python") in found
+    assert not {blocks[0], slow, blocks[3]} & found.keys()

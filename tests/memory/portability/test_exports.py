@@ -1,0 +1,147 @@
+"""A project's memory goes out with the account and comes back the same; a file brings in no secret and nobody else's rows."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.db.models import Model
+
+from memory_app.models import (
+    DeletedEntry,
+    EndpointTiming,
+    ErrorReport,
+    FilteredCount,
+    MemoryEntry,
+    MemoryStore,
+    MemoryVersion,
+    Run,
+)
+from sessions_app.models import Project
+from tests.memory.conftest import Memory
+from tests.support.export_files import download, purge, resealed, rows, upload
+
+OF_MEMORY: tuple[type[Model], ...] = (
+    MemoryStore, Run, MemoryEntry, MemoryVersion, DeletedEntry, EndpointTiming, ErrorReport, FilteredCount,
+)  # fmt: skip
+READ = (
+    "", "/memory", "/memory-stats", "/memory/notes", "/memory/notes/n", "/memory/notes/n/versions", "/memory/errors/history",
+    "/memory/performance/endpoints", "/performance", "/errors", "/context",
+)  # fmt: skip
+SECRET = "sh_" + "k3Y" * 16 + "z"
+
+
+def fill(memory: Memory) -> None:
+    for number in range(3):
+        memory.put("notes/n", {"number": number, "huge": 10**30, "z": None, "a": "中文 🦊"})
+    memory.put("notes/gone", "deleted")
+    memory.delete("notes/gone")
+    memory.api.post(memory.address("performance"), {"samples": [{"endpoint": "GET /", "duration_ms": 12.5}] * 3})
+    memory.api.post(memory.address("errors"), {"errors": [{"message": "it broke", "stack": [{"file": "a.py", "line": 3}]}]})
+    FilteredCount.objects.create(project_id=memory.project, rule_id="r1", count=5)
+    memory.start("an agent")
+
+
+def all_rows() -> list[list[dict[str, Any]]]:
+    """Without their ids, which are others after an import, and in an order that owes nothing to them."""
+    left_out = {"id", "entry_id", "deleted_id", "holder_id", "lease_expires_at"}
+    kept = [model._default_manager.values() for model in OF_MEMORY]
+    return [sorted(({name: row[name] for name in row if name not in left_out} for row in rows), key=str) for rows in kept]
+
+
+def read(memory: Memory) -> list[Any]:
+    return [memory.api.get(f"/projects/{memory.project}{path}").json() for path in READ]
+
+
+def test_memory_comes_back_as_it_was_and_nobody_is_its_writer(memory: Memory) -> None:
+    fill(memory)
+    before, shown, content = all_rows(), read(memory), download(memory.api)
+    assert all(before), "something of each kind"
+    purge(memory.api)
+    assert not any(model._default_manager.exists() for model in OF_MEMORY)
+    assert upload(memory.api, content).status_code == 200
+    assert all_rows() == before
+    assert read(memory) == shown
+    [deleted] = DeletedEntry.objects.all()
+    assert [version.value for version in deleted.versions.all()] == ['"deleted"']
+    assert memory.put("notes/n", "written on").status_code == 200
+    assert MemoryEntry.objects.get(namespace="notes", key="n").rev > 4
+    assert memory.start()["session_count"] == 2
+
+
+def test_memory_that_is_there_stays_as_it_is(memory: Memory) -> None:
+    fill(memory)
+    content = download(memory.api)
+    [run] = Run.objects.all()
+    memory.put("notes/n", "newer", **{"Stillhere-Run": str(run.id)})
+    assert upload(memory.api, content).json()["added"] == {}
+    assert memory.get("notes/n").json()["value"] == "newer"
+
+
+def changed(content: bytes, kind: str, **fields: Any) -> bytes:
+    """The file with these fields in every row of a kind, sealed as a whole one is."""
+    lines = content.splitlines()[:1]
+    for line in rows(content):
+        row = json.loads(line)
+        if kind in row:
+            row[kind] |= fields
+        lines.append(json.dumps(row).encode())
+    return resealed(lines)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("memory_entry", {"namespace": ".."}),
+        ("memory_entry", {"key": "../../etc"}),
+        ("memory_entry", {"value": "{broken"}),
+        ("memory_version", {"value": "NaN"}),
+        ("memory_version", {"entry_id": 1}),
+        ("deleted_version", {"entry_id": 1}),
+        ("memory", {"holder_id": str(uuid.uuid4())}),
+        ("deleted_entry", {"namespace": "a/b"}),
+        ("endpoint_timing", {"histogram": "[[1]]"}),
+        ("endpoint_timing", {"histogram": "[]"}),
+        ("endpoint_timing", {"p95_ms": -1.0}),
+        ("error_report", {"stack": "{broken"}),
+        ("error_report", {"days": "[]"}),
+    ],
+)
+def test_what_no_memory_holds_is_refused_whole(memory: Memory, kind: str, fields: dict[str, Any]) -> None:
+    fill(memory)
+    content = changed(download(memory.api), kind, **fields)
+    purge(memory.api)
+    refused = upload(memory.api, content)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_export")
+    assert not Project.objects.exists()
+
+
+def test_no_secret_comes_in_by_a_file(memory: Memory) -> None:
+    fill(memory)
+    content = download(memory.api)
+    for kind, fields in {
+        "memory_entry": {"value": json.dumps({"note": SECRET, "password": "hunter22"})},
+        "memory_version": {"value": json.dumps([SECRET])},
+        "deleted_version": {"value": json.dumps({"Authorization": f"Bearer {SECRET}"})},
+        "endpoint_timing": {"endpoint": f"GET /?token={SECRET}"},
+        "error_report": {"message": SECRET, "known_fix": SECRET, "stack": json.dumps([{"file": SECRET}])},
+    }.items():
+        content = changed(content, kind, **fields)
+    purge(memory.api)
+    assert upload(memory.api, content).status_code == 200
+    stored = json.dumps(all_rows(), default=str)
+    assert SECRET not in stored
+    assert "hunter22" not in stored
+    assert stored.count("[REDACTED:") >= 8
+    entry = MemoryEntry.objects.get(key="n")
+    assert entry.size_bytes == len(entry.value.encode()) == MemoryStore.objects.get().size_bytes
+
+
+def test_counters_are_of_what_came_in(memory: Memory) -> None:
+    fill(memory)
+    content = changed(download(memory.api), "memory", size_bytes=1, rev=1)
+    content = changed(content, "memory_entry", size_bytes=7)
+    purge(memory.api)
+    assert upload(memory.api, content).status_code == 200
+    [entry], [store] = MemoryEntry.objects.all(), MemoryStore.objects.all()
+    assert (store.size_bytes, store.rev) == (len(entry.value.encode()), entry.rev)

@@ -1,0 +1,162 @@
+"""What a page costs: as many statements however much there is, few kilobytes all in, and a first byte at once."""
+
+import gzip
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.staticfiles import finders
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.models import ChatSession, Message, Project
+from tests.support.chat import Chat
+from tests.support.example_objects import World, whole_pages
+from tests.support.live_server import LiveServer
+
+HEAVIEST = 80_000
+# The chat brings the whole browser module along, unbundled: a third of that is comments, above all types.
+HEAVIEST_CHAT = 105_000
+FIRST_BYTE_SECONDS = 0.1
+ROUNDS = 15
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def statements(page: Client, address: str) -> int:
+    page.get(address)  # What is said since is indexed now, and what stays for longer is loaded.
+    with CaptureQueriesContext(connection) as seen:
+        assert page.get(address).status_code == 200, address
+    return len(seen)
+
+
+def test_every_page_takes_as_many_statements_however_much_there_is(
+    page: Client, api: Callable[..., Any], alice: User, hers: World
+) -> None:
+    pages = {**whole_pages(hers), "found": f"/projects/{hers.names['project']}/?q=words", "trash": "/?state=deleted"}
+    few = {name: statements(page, address) for name, address in pages.items()}
+    client = api(alice)
+    own = Chat(client, project=hers.names["path"], session_id=hers.names["session"])
+    for number in range(15):
+        own.say(f"more{number}", f"more words {number}")
+        Chat(client, project=hers.names["path"]).say("m1", "words of another session")
+        Chat(client, project=f"project {number}").say("m1", "words")
+        client.delete(f"/projects/{client.post('/projects', {'path': f'gone {number}'}).json()['id']}")
+        client.put(f"/projects/{hers.names['project']}/memory/notes/n{number}", {"number": number})
+        client.post(f"/projects/{hers.names['project']}/errors", {"errors": [{"message": f"kind {chr(97 + number)}"}]})
+        client.put(f"/sessions/{own.id}/ai-states/ai{number}", {"working_notes": "x"})
+        api(alice)
+    assert {name: statements(page, address) for name, address in pages.items()} == few
+
+
+def linked(html: str) -> set[str]:
+    """Every style sheet and script that a page asks for, with what those import."""
+    found: set[str] = set()
+    waiting = set(re.findall(r'(?:href|src)="/static/([^"]+\.(?:css|js|svg))"', html))
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= {beside(name, imported) for imported in imports(name)} - found
+    return found
+
+
+def imports(name: str) -> list[str]:
+    if not name.endswith(".js"):
+        return []
+    code = re.sub(r"/\*\*.*?\*/", "", source(name).decode(), flags=re.DOTALL)  # Comments import types only.
+    return re.findall(r'(?:import|from)\s*"(\.[^"]+)"', code)
+
+
+def beside(name: str, imported: str) -> str:
+    parts: list[str] = list(PurePosixPath(name).parent.parts)
+    for part in imported.split("/"):
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def source(name: str) -> bytes:
+    path = finders.find(name)
+    assert path, name
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def test_every_page_is_light(page: Client, hers: World) -> None:
+    for name, address in whole_pages(hers).items():
+        html = page.get(address).content
+        files = linked(html.decode())
+        assert "js/pages/common.js" in files
+        weight = len(gzip.compress(html)) + sum(len(gzip.compress(source(file))) for file in files)
+        assert weight <= (HEAVIEST_CHAT if name == "chat" else HEAVIEST), (name, weight)
+
+
+def test_no_module_runs_twice(page: Client, hers: World) -> None:
+    """What a page names gets a hash in its name in production; what modules import does not. One file under two names
+    is two modules, and both would listen to every click."""
+    for name, address in whole_pages(hers).items():
+        html = page.get(address).content.decode()
+        named = set(re.findall(r'src="/static/(js/[^"]+)"', html))
+        imported = {beside(file, other) for file in linked(html) if file.endswith(".js") for other in imports(file)}
+        assert named & imported == set(), name
+
+
+@pytest.mark.prove
+def test_the_first_byte_comes_at_once_however_much_there_is(
+    server: LiveServer, api: Callable[..., Any], alice: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10,000 sessions in a project, one of them of 5,000 messages, 200 projects.."""
+    chat = Chat(api(alice))
+    project = Project.objects.get()
+    ChatSession.objects.bulk_create(ChatSession(project=project, title=f"session {number}") for number in range(10_000))
+    Project.objects.bulk_create(Project(owner=alice, path=f"project {number}") for number in range(200))
+    for start in range(0, 5_000, 500):
+        text = "What was said, with **some** `code` in it.\n\n" * 8
+        chat.ops(*({"op": "upsert", "id": f"m{start + at}", "role": "user", "text": text} for at in range(500)))
+    client = Client()
+    client.force_login(alice)
+    http = httpx.Client(base_url=server.url, cookies={"sessionid": client.cookies["sessionid"].value}, timeout=30)
+    pages = (
+        "/",
+        f"/projects/{project.id}/",
+        f"/projects/{project.id}/activity/",
+        f"/sessions/{chat.id}/",
+        "/search/?q=said",
+        "/keys/",
+    )
+    slow = {}
+    for address in pages:
+        taken = sorted(first_byte(http, address) for _ in range(ROUNDS))
+        slow[re.sub(uuid_pattern(), "…", address)] = (taken[ROUNDS // 2], taken[-2])
+    http.close()
+    with capsys.disabled():
+        for address, (median, late) in slow.items():
+            sys.stdout.write(f"\n  first byte of {address}: median {median * 1000:.0f} ms, 14th of 15 {late * 1000:.0f} ms")
+    assert {address: median for address, (median, _) in slow.items() if median > FIRST_BYTE_SECONDS} == {}
+    assert Message.objects.count() == 5_000
+
+
+def first_byte(http: httpx.Client, address: str) -> float:
+    begun = time.perf_counter()
+    with http.stream("GET", address) as reply:
+        assert reply.status_code == 200
+        next(reply.iter_raw())
+        return time.perf_counter() - begun
+
+
+def uuid_pattern() -> str:
+    return str(uuid.UUID(int=0)).replace("0", "[0-9a-f]")

@@ -1,0 +1,152 @@
+"""The pages around the store: keys, the list of projects, errors."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.models import ApiKey
+from sessions_app.models.times import now
+from tests.support.chat import Chat
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def test_a_key_is_shown_once_and_works(page: Client, alice: User) -> None:
+    made = page.post("/keys/", {"name": "laptop", "scopes": ["read"], "days": "7"})
+    [secret] = set(re.findall(r"sh_\w{49}", made.content.decode()))
+    assert "no-store" in made["Cache-Control"]
+    assert secret not in page.get("/keys/").content.decode()
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    assert client.get("/api/v1/projects").status_code == 200
+    assert client.post("/api/v1/projects", {"path": "x"}, content_type="application/json").status_code == 403
+    assert ApiKey.objects.get().expires_at is not None
+
+
+@pytest.mark.parametrize(("scheme", "status"), [("Bearer", 200), ("bearer", 200), ("BEARER", 200), ("Basic", 401), ("", 401)])
+def test_a_key_comes_with_the_scheme_in_any_case(api: Callable[..., Any], alice: User, scheme: str, status: int) -> None:
+    client = Client(headers={"Authorization": f"{scheme} {api(alice).secret}".strip()})
+    assert client.get("/api/v1/projects").status_code == status
+
+
+def test_a_key_can_be_limited_to_an_own_project_only(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
+    Chat(api(alice), project="mine")
+    Chat(api(bob), project="his")
+    assert page.post("/keys/", {"scopes": ["read"], "project": "his"}).status_code == 422
+    assert page.post("/keys/", {"scopes": ["read"], "project": "mine"}).status_code == 200
+    assert ApiKey.objects.exclude(project=None).get().project_id is not None
+
+
+def test_a_key_needs_a_scope(page: Client) -> None:
+    assert page.post("/keys/", {"name": "x"}).status_code == 422
+    assert not ApiKey.objects.exists()
+
+
+def test_a_key_is_revoked_by_its_owner_alone(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
+    hers, his = api(alice), api(bob)
+    own, foreign = ApiKey.objects.get(user=alice), ApiKey.objects.get(user=bob)
+    assert page.post(f"/keys/{foreign.pk}/revoke/").status_code == 404
+    revoked = page.post(f"/keys/{own.pk}/revoke/", follow=True).content.decode()
+    assert f'action="/keys/{own.pk}/restore/"' in revoked
+    assert (hers.get("/projects").status_code, his.get("/projects").status_code) == (401, 200)
+
+
+def test_a_key_revoked_by_mistake_is_brought_back_at_once_or_never(page: Client, api: Callable[..., Any], alice: User) -> None:
+    hers = api(alice)
+    key = ApiKey.objects.get(user=alice)
+    page.post(f"/keys/{key.pk}/revoke/")
+    page.post(f"/keys/{key.pk}/restore/")
+    assert hers.get("/projects").status_code == 200
+    ApiKey.objects.update(revoked_at=now() - timedelta(minutes=11))
+    assert page.post(f"/keys/{key.pk}/restore/").status_code == 404
+    assert hers.get("/projects").status_code == 401
+
+
+def test_home_lists_own_projects_with_what_goes_on_in_them(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
+    chat = Chat(api(alice), project="/home/alice/shop")
+    chat.say("m1", "hello")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "The checkout bug"})
+    Chat(api(bob), project="/home/bob/secret")
+    shown = page.get("/").content.decode()
+    assert "/home/alice/shop" in shown
+    assert "The checkout bug" in shown
+    assert "1 message" in shown
+    assert "secret" not in shown
+
+
+def test_home_costs_the_same_however_many_projects(page: Client, api: Callable[..., Any], alice: User) -> None:
+    client = api(alice)
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            assert page.get("/").status_code == 200
+        return len(seen)
+
+    Chat(client, project="first")
+    few = statements()
+    for number in range(20):
+        Chat(client, project=f"project {number}")
+    assert statements() == few
+
+
+def test_home_goes_on_where_a_page_ends(page: Client, api: Callable[..., Any], alice: User) -> None:
+    client = api(alice)
+    for number in range(55):
+        client.post("/projects", {"path": f"project-{number:02}"})
+    first = page.get("/").content.decode()
+    [more] = re.findall(r'href="(\?cursor=[^"]+)"', first)
+    second = page.get(f"/{more}").content.decode()
+    found = [set(re.findall(r'<a class="title" href="[^"]+">(project-\d\d)', shown)) for shown in (first, second)]
+    assert (len(found[0]), len(found[1]), found[0] & found[1]) == (30, 25, set())
+
+
+def test_a_project_is_made_by_hand(page: Client) -> None:
+    made = page.post("/", {"path": "by hand", "name": "By <b>hand</b>"})
+    [address] = re.findall(r'href="(/projects/[^"]+)" title="by hand"', page.get("/").content.decode())
+    assert (made.status_code, made["Location"]) == (302, address)
+    assert "By &lt;b&gt;hand&lt;/b&gt;" in page.get(address).content.decode()
+    assert page.post("/", {"path": ""}).status_code == 422
+
+
+def test_what_is_not_there_is_said_in_the_page_s_own_words(page: Client) -> None:
+    missing = page.get("/nowhere/")
+    assert missing.status_code == 404
+    assert b"Nothing was found" in missing.content
+    assert page.get("/?cursor=nonsense").status_code == 422
+
+
+def test_a_form_without_its_token_is_refused(alice: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(alice)
+    for address in ("/", "/keys/", "/account/", "/logout/", "/login/"):
+        assert strict.post(address, {"path": "x"}).status_code == 403
+
+
+def test_the_search_page_shows_hits_marked_and_escaped(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
+    Chat(api(alice)).say("m1", "before <b>needle</b> after")
+    Chat(api(bob)).say("m1", "his needle")
+    shown = page.get("/search/?q=NEEDLE").content.decode()
+    assert "before &lt;b&gt;<mark>needle</mark>&lt;/b&gt; after" in shown
+    assert "his needle" not in shown
+    assert "Nothing says" in page.get("/search/?q=nowhere").content.decode()
+    assert "in the newest 10\u202f000 messages" in page.get("/search/?q=ab").content.decode()
+    assert page.get("/search/").status_code == 200
+
+
+def test_the_search_page_goes_on_with_rows_alone(page: Client, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": f"hay {number}"} for number in range(40)))
+    [more] = set(re.findall(r'hx-get="(\?[^"]+)"', page.get("/search/?q=hay").content.decode()))
+    rows = page.get(f"/search/{more.replace('&amp;', '&')}", headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in rows
+    assert rows.count("<mark>") == 10

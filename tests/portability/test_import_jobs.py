@@ -1,0 +1,175 @@
+"""Imports in the background: invisible until complete, resumed or removed when interrupted, undone on request."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from sessions_app.models import AppState, ChatSession, Message, Project
+from sessions_app.models.import_job import ImportState
+from sessions_app.portability.imports.background_runner import ImportRunner
+from tests.support.account_contents import everything, projects
+from tests.support.background_imports import account, pieces, post, status, work
+from tests.support.chat import Chat
+from tests.support.export_files import download, purge, resealed, rows, upload
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("short_pieces")]
+
+
+def test_an_import_in_the_background_brings_everything(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    content, before = account(mine), everything(mine)
+    purge(mine)
+    job = post(mine, content)
+    assert (job["state"], projects(mine)) == ("queued", [])
+    work()
+    done = status(mine, job)
+    messages = [line for line in rows(content) if line.startswith(b'{"message"')]
+    assert (done["state"], done["found"], done["done"]) == ("done", done["done"], done["found"])
+    assert (done["found"]["messages"], done["error"], done["left_out"]) == (len(messages), None, [])
+    assert everything(mine) == before
+    assert rows(download(mine)) == rows(content)
+    assert mine.get("/imports").json()["items"][0] == done
+
+
+def test_nothing_of_it_is_seen_by_any_read_until_all_of_it_is_there(api: Callable[..., Any], alice: User, bob: User) -> None:
+    mine, his = api(alice), api(bob)
+    there = Chat(mine, project="/home/alice/0")
+    there.say("own", "stays")
+    kept = download(mine)
+    content = account(mine)
+    ids = [uuid.UUID(json.loads(line)["session"]["id"]) for line in rows(content) if line.startswith(b'{"session"')]
+    purge(mine)
+    AppState.objects.all().delete()
+    assert upload(mine, kept).status_code == 200
+    before, exported = everything(mine), rows(download(mine))
+    job, left = pieces(alice, content)
+    seen = 0
+    while job.state == ImportState.RUNNING and next(left, None) is not None:
+        hidden = Message.objects.filter(session_id__in=ids).exclude(session__id=uuid.UUID(there.id))
+        seen += job.state == ImportState.RUNNING and hidden.exists()
+        if job.state != ImportState.RUNNING or seen % 8 != 1:
+            continue
+        assert everything(mine) == before
+        assert rows(download(mine)) == exported
+        assert mine.get("/search?q=text%202%20of").json()["items"] == []
+        assert {mine.get(f"/sessions/{pk}").status_code for pk in ids if str(pk) != there.id} == {404}
+        assert {his.get(f"/sessions/{pk}").status_code for pk in ids} == {404}
+    assert seen > 5
+    list(left)
+    assert {mine.get(f"/sessions/{pk}").status_code for pk in ids} <= {200, 410}
+    assert mine.get("/search?q=text%202%20of").json()["items"] != []
+
+
+def test_an_import_that_was_stopped_leaves_nothing(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    content = account(mine)
+    purge(mine)
+    job = post(mine, content)
+    runner = ImportRunner()
+    while not Message.objects.exists():
+        assert runner.work()
+    stopped = mine.delete(f"/imports/{job['id']}")
+    assert (stopped.status_code, stopped.json()["state"]) == (200, "removing")
+    while runner.work():
+        pass
+    assert status(mine, job)["state"] == "stopped"
+    assert not any(model.objects.exists() for model in (Message, ChatSession, Project))
+    assert mine.delete(f"/imports/{job['id']}").status_code == 409
+
+
+def test_a_damaged_file_fails_and_says_where(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    content = account(mine)
+    purge(mine)
+    job = post(mine, content.replace(b"text 1 of 0", b"text 1 of 7"))
+    work()
+    failed = status(mine, job)
+    assert (failed["state"], failed["error"]["code"]) == ("failed", "bad_export")
+    assert failed["error"]["details"] == {"line": content.count(b"\n")}
+    assert projects(mine) == []
+
+
+def test_what_cannot_stand_beside_the_rest_takes_all_of_it_back(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    content = account(mine)
+    purge(mine)
+    lines = content.splitlines()[:-1]
+    lines.append(next(line for line in reversed(lines) if line.startswith(b'{"handoff_snapshot"')))
+    answer = upload(mine, resealed(lines))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "import_conflict")
+    assert not any(model.objects.exists() for model in (Message, ChatSession, Project))
+    assert upload(mine, content).status_code == 200
+
+
+def test_a_dry_run_tells_and_adds_nothing(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    content = account(mine)
+    purge(mine)
+    told = post(mine, content, "?dry_run=true")
+    work()
+    told = status(mine, told)
+    assert (told["state"], told["dry_run"], projects(mine)) == ("done", True, [])
+    assert told["added"] == upload(mine, content).json()["added"]
+    assert mine.post(f"/imports/{told['id']}/undo").status_code == 409
+
+
+def test_an_undo_takes_back_what_nobody_has_touched(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    own = Chat(mine, project="/home/alice/0")
+    own.say("a", "was there before")
+    kept = download(mine)
+    content = account(mine)
+    purge(mine)
+    upload(mine, kept)
+    before = everything(mine)
+    job = post(mine, content)
+    work()
+    undo = mine.post(f"/imports/{job['id']}/undo")
+    assert (undo.status_code, undo.json()["state"]) == (200, "removing")
+    work()
+    undone = status(mine, job)
+    assert (undone["state"], undone["left_out"]) == ("undone", [])
+    AppState.objects.all().delete()
+    without_events = {address: answer[:2] for address, answer in everything(mine).items() if "/resume" not in address}
+    assert without_events.keys() == {address for address in before if "/resume" not in address}
+    assert own.texts() == ["was there before"]
+    assert ChatSession.objects.count() == 1
+    assert upload(mine, content).json()["added"]["session"] == sum(b'{"session"' in line for line in rows(content)) - 1
+
+
+def test_an_undo_keeps_what_was_written_since(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    chats = [Chat(mine, project=f"/undo/{number}") for number in range(2)]
+    for chat in chats:
+        chat.say("a", "of the file")
+    content = download(mine)
+    purge(mine)
+    job = post(mine, content)
+    work()
+    chats[0].say("b", "written since")
+    mine.post(f"/imports/{job['id']}/undo")
+    work()
+    undone = status(mine, job)
+    assert undone["state"] == "undone"
+    assert {left["where"].split()[0] for left in undone["left_out"]} == {"session", "project"}
+    assert chats[0].texts() == ["of the file", "written since"]
+    assert mine.get(f"/sessions/{chats[1].id}").status_code == 404
+    assert [mine.get(f"/projects/{pk}").json()["path"] for pk in projects(mine)] == ["/undo/0"]
+
+
+def test_two_imports_of_one_user_run_one_after_the_other(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    content = account(mine)
+    purge(mine)
+    first, second = post(mine, content), post(mine, content)
+    runner = ImportRunner()
+    assert runner.work()
+    assert upload(mine, content).json()["error"]["code"] == "import_running"
+    while runner.work():
+        pass
+    assert [status(mine, job)["state"] for job in (first, second)] == ["done", "done"]
+    assert status(mine, second)["added"] == {}

@@ -1,0 +1,126 @@
+"""A damaged or inconsistent file changes nothing."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from sessions_app.models import HandoffSnapshot, Project
+from tests.support.account_contents import fill, projects
+from tests.support.chat import Chat
+from tests.support.export_files import download, purge, resealed, upload
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_damaged_file_changes_nothing_and_its_line_is_named(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    fill(mine, 2)
+    content = download(mine)
+    purge(mine)
+    lines = content.splitlines(keepends=True)
+    middle = len(lines) // 2
+    damages = {
+        "changed": (content.replace(b"text 1 of 0", b"text 1 of 7"), len(lines)),
+        "cut between lines": (b"".join(lines[:middle]), middle + 1),
+        "cut in a line": (b"".join(lines[:middle]) + lines[middle][:-5], middle + 1),
+        "without its end": (b"".join(lines[:-1]), len(lines)),
+        "a line lost": (b"".join(lines[:middle] + lines[middle + 1 :]), len(lines) - 1),
+        "more after it": (content + b"{}\n", len(lines) + 1),
+        "no JSON": (b"".join([*lines[:middle], b"nonsense\n", *lines[middle:]]), middle + 1),
+        "nothing": (b"", 1),
+        "something else": (b'{"hello": 1}\n', 1),
+        "newer": (content.replace(b'"version":1', b'"version":2'), 1),
+    }
+    for name, (damaged, line) in damages.items():
+        answer = upload(mine, damaged)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["details"]) == (422, "bad_export", {"line": line}), name
+        assert projects(mine) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("message", "text", 5),
+        ("message", "text", "\x00"),
+        ("message", "message_id", "x" * 65),
+        ("message", "position", -1),
+        ("message", "rev", 2**63),
+        ("message", "position", 2**63 - 1),
+        ("message", "epoch", 2**63 - 1),
+        ("session", "rev", 2**63 - 1),
+        ("session", "last_position", 2**63 - 1),
+        ("session", "message_count", 2**31 - 1),
+        ("project", "event_seq", 2**63 - 1),
+        ("message", "epoch", True),
+        ("message", "created_at", "yesterday"),
+        ("message", "created_at", "2026-01-01T00:00:00"),
+        ("message", "owner_id", 1),
+        ("session", "id", "no uuid"),
+        ("session", "project_id", "00000000-0000-4000-8000-000000000000"),
+        ("project", "owner_id", 1),
+        ("project", "settings", json.loads("[" * 70 + "]" * 70)),
+        ("project", "path", None),
+    ],
+)
+def test_a_value_that_cannot_be_stored_is_refused(
+    api: Callable[..., Any], alice: User, kind: str, field: str, value: Any
+) -> None:
+    mine = api(alice)
+    Chat(mine).say("a", "text")
+    lines = download(mine).splitlines()[:-1]
+    purge(mine)
+    number = next(index for index, line in enumerate(lines) if kind in json.loads(line))
+    row = json.loads(lines[number])
+    row[kind][field] = value
+    lines[number] = json.dumps(row).encode()
+    answer = upload(mine, resealed(lines))
+    assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"line": number + 1})
+    assert projects(mine) == []
+
+
+def test_rows_that_contradict_each_other_are_refused_whole(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    Chat(mine).say("a", "text")
+    lines = download(mine).splitlines()[:-1]
+    purge(mine)
+    lines.append(next(line for line in lines if b'{"message"' in line))
+    answer = upload(mine, resealed(lines))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "import_conflict")
+    assert projects(mine) == []
+
+
+def test_nobody_signs_a_snapshot_for_somebody_else(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    project = Project.objects.get(path=Chat(mine).project)
+    mine.post(f"/projects/{project.id}/handoff/decisions", {"text": "ship it"})
+    for _ in range(2):
+        mine.post(f"/projects/{project.id}/handoff/freeze")
+    lines = download(mine).splitlines()[:-1]
+    purge(mine)
+    [first, _] = [index for index, line in enumerate(lines) if line.startswith(b'{"handoff_snapshot"')]
+    row = json.loads(lines[first])
+    row["handoff_snapshot"]["author"] = "root"
+    lines[first] = json.dumps(row).encode()
+    content = resealed(lines)
+    for _ in range(2):
+        assert upload(mine, content).status_code == 200
+        assert list(HandoffSnapshot.objects.order_by("number").values_list("author", flat=True)) == ["root (imported)", "alice"]
+        content = download(mine)
+        purge(mine)
+
+
+def test_a_taken_id_is_answered_as_ones_own_and_tells_nothing_of_whose_it_is(
+    api: Callable[..., Any], alice: User, bob: User
+) -> None:
+    hers, his = api(alice), api(bob)
+    taken, own = Chat(hers).id, Chat(his).id
+    condition = {"If-None-Match": "*"}
+    foreign, mine = (his.put(f"/sessions/{id}", {"project": "shop"}, **condition) for id in (taken, own))
+    assert (foreign.status_code, foreign.json()) == (mine.status_code, mine.json()) == (412, mine.json())
+    refused = upload(his, download(hers))
+    assert refused.status_code == 409
+    assert "account" not in refused.json()["error"]["message"]

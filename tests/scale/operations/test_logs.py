@@ -1,0 +1,82 @@
+"""The log of the real server: a line a request, under the id that its answer carries, without anything that users wrote."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.server_process import ServerProcess
+from tests.support.stores import Store
+
+pytestmark = pytest.mark.scale
+SECRET = "planted-words"
+
+
+@pytest.fixture
+def server(store: Store) -> Iterator[ServerProcess]:
+    with ServerProcess(store, MAX_BODY_BYTES="20000", QUEUE="3") as process:
+        yield process
+
+
+def lines(server: ServerProcess) -> dict[str, dict[str, Any]]:
+    """By request id; a line that is no JSON fails here."""
+    told = [json.loads(line) for line in server.whole_log().splitlines()]
+    return {line["request_id"]: line for line in told if line["message"] == "request"}
+
+
+def test_every_request_has_its_line(server: ServerProcess) -> None:
+    key = server.key("ana")
+    headers = {"Authorization": f"Bearer {key}"}
+    api = server.api(key)
+    _, session = api.session(f"/{SECRET}")
+    address = f"{server.url}/api/v1/sessions/{session}/changes"
+    ops = [{"op": "upsert", "id": "m1", "role": "user", "text": SECRET}]
+    body = {"epoch": 1, "writer_id": "w", "seq": 1, "ops": ops}
+    asked = [
+        httpx.post(address, json=body, headers=headers),
+        httpx.get(f"{server.url}/api/v1/search?q={SECRET}", headers=headers),
+        httpx.get(f"{server.url}/api/v1/{SECRET}", headers={**headers, "X-Request-Id": "mine"}),
+        httpx.get(f"{server.url}/welcome/{SECRET}/"),
+        httpx.post(address, content=b"x" * 30_000, headers=headers),
+        httpx.get(f"{server.url}/static/css/base.css"),
+        httpx.get(f"{server.url}/{SECRET}/of/nobody"),
+        httpx.get(f"{server.url}/login/", headers={"Host": f"{SECRET}.example"}),
+    ]
+    full = too_many(server)
+    server.stop()
+    found = lines(server)
+    told = [found[answer.headers["X-Request-Id"]] for answer in [*asked, full]]
+    assert [(line["method"], line["route"], line["status"]) for line in told] == [
+        ("POST", "api/v1/sessions/<session_id>/changes", 200),
+        ("GET", "api/v1/search", 200),
+        ("GET", "^api/", 404),
+        ("GET", "welcome/<str:token>/", asked[3].status_code),
+        ("POST", "api/v1/sessions/<session_id>/changes", 413),
+        ("GET", "/static/", 200),
+        ("GET", "unknown", 404),
+        ("GET", "login/", 400),
+        ("GET", "api/v1/projects", 503),
+    ]
+    save = told[0]
+    assert save["bytes_in"] == len(asked[0].request.content)
+    assert save["bytes_out"] == len(asked[0].content)
+    assert 0 < save["ms"] < 5_000
+    assert isinstance(save["user"], int)
+    assert told[3]["user"] is None
+    assert SECRET not in server.whole_log()
+    assert key not in server.whole_log()
+    assert session not in server.whole_log()
+    api.close()
+
+
+def too_many(server: ServerProcess) -> httpx.Response:
+    """One request more than may wait or run at once."""
+    with ThreadPoolExecutor(40) as crowd:
+        for _ in range(20):
+            answers = list(crowd.map(lambda _: httpx.get(f"{server.url}/api/v1/projects"), range(40)))
+            if full := [answer for answer in answers if answer.status_code == 503]:
+                return full[0]
+    raise AssertionError("the server took all of them")

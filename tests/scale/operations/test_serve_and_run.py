@@ -1,0 +1,89 @@
+"""`manage.py serve` and `manage.py run` as their users start them."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.databases import own_database
+from tests.support.server_process import ROOT, free_port
+
+pytestmark = pytest.mark.scale
+START_SECONDS = 60
+
+
+@contextmanager
+def started(command: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The command once it serves: its address and its process."""
+    port = str(free_port())
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}
+    ours = {f"STILLHERE_{name}": value for name, value in {"DATA_DIR": str(folder), "PORT": port, **environment}.items()}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", command], cwd=ROOT, env=inherited | ours, stdout=subprocess.PIPE, text=True
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not answers(url):
+            assert process.poll() is None, "it ended"
+            assert time.monotonic() < deadline, "it does not serve"
+            time.sleep(0.1)
+        yield url, process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=15)
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.mark.once
+def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_forever(tmp_path: Path) -> None:
+    with own_database() as own, started("serve", tmp_path, **own) as (url, _):
+        docs = httpx.get(f"{url}/api/v1/docs").text
+        address = re.search(r'src="(/static/ninja/swagger-ui-bundle\.[0-9a-f]{12}\.js)"', docs)
+        assert address is not None
+        for coding in ("br", "gzip"):
+            script = httpx.get(url + address[1], headers={"Accept-Encoding": coding})
+            assert script.headers["Content-Encoding"] == coding
+            assert "immutable" in script.headers["Cache-Control"]
+
+
+def test_serve_ends_on_sigterm_without_an_error(tmp_path: Path) -> None:
+    with started("serve", tmp_path, STATIC_MANIFEST="0") as (_, process):
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) in {0, -signal.SIGTERM}
+
+
+def test_more_workers_than_one_store_can_bear_are_refused(tmp_path: Path) -> None:
+    environment = {**os.environ, "STILLHERE_DATA_DIR": str(tmp_path), "STILLHERE_WORKERS": "2", "STILLHERE_DATABASE_URL": ""}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "needs PostgreSQL" in done.stderr
+
+
+def test_run_greets_with_a_link_that_signs_in_and_a_key_that_works(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with started("run", folder) as (url, process):
+        assert process.stdout is not None
+        told = "".join(process.stdout.readline() for _ in range(4))
+        key = re.search(r"sh_\w{49}", told)
+        assert key is not None
+        assert f"{url}/welcome/" in told
+        assert httpx.get(f"{url}/api/v1/projects", headers={"Authorization": f"Bearer {key[0]}"}).status_code == 200
+    assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,97 @@
+"""One example of each object that an address can name, existing or not: they fill the rows of `routes.py`."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from memory_app.models import DeletedEntry
+from sessions_app.accounts.login_store import hashed
+from sessions_app.models import ApiKey, ImportJob, Project
+from sessions_app.models.import_job import ImportState
+from tests.support.chat import Chat
+from tests.support.routes import FRAGMENTS, PAGES, Row
+
+SECRET_TEXT = "nobody else's words"
+
+
+@dataclass(frozen=True)
+class World:
+    """Names to fill addresses with."""
+
+    names: dict[str, str]
+
+    def address(self, row: Row) -> str:
+        return row.address.format_map(self.names)
+
+    def body(self, row: Row) -> Any:
+        if isinstance(row.body, dict):
+            return {key: value.format_map(self.names) if isinstance(value, str) else value for key, value in row.body.items()}
+        return row.body
+
+
+def world_of(api: Callable[..., Any], user: User) -> World:
+    """One of each thing, as `user` has them."""
+    chat = Chat(api(user), project="/home/alice/shop")
+    chat.say("m1", SECRET_TEXT)
+    chat.say("m2", "taken out")
+    chat.ops({"op": "delete", "id": "m2"})
+    other = Chat(chat.api, session_id=chat.id)
+    other.ops({"op": "upsert", "id": "m1", "role": "user", "text": "another text"})
+    project = Project.objects.get(path=chat.project, owner=user)
+    chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
+    chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
+    chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
+    recorded = chat.api.post(f"/projects/{project.id}/errors", {"errors": [{"message": SECRET_TEXT}]}).json()
+    run = chat.api.post(f"/projects/{project.id}/runs").json()["run_id"]
+    plan = {"title": SECRET_TEXT, "steps": [{"id": "s1", "title": SECRET_TEXT, "status": "pending"}]}
+    asked = {"plan": plan, "pending_action": {"id": "a1", "kind": "deploy", "payload": SECRET_TEXT}}
+    chat.api.put(f"/sessions/{chat.id}/agent-state", asked)
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": SECRET_TEXT})
+    chat.api.post(f"/projects/{project.id}/handoff/decisions", {"id": "d1", "text": SECRET_TEXT})
+    chat.api.post(f"/projects/{project.id}/handoff/freeze")
+    login = Client()
+    login.force_login(user)
+    names = {
+        "login": hashed(str(login.session.session_key)),
+        "entry": "n",
+        "deleted": str(DeletedEntry.objects.get(project=project).id),
+        "run": run,
+        "error": recorded["fingerprints"][0],
+        "path": chat.project,
+        "project": str(project.id),
+        "session": chat.id,
+        "message": "m1",
+        "removed": "m2",
+        "step": "s1",
+        "action": "a1",
+        "copy": chat.conflicts()[0]["copy_id"],
+        "import": str(ImportJob.objects.create(user=user, state=ImportState.DONE, dry_run=True).id),
+        "key": str(ApiKey.objects.filter(user=user)[0].id),
+    }
+    return World(names)
+
+
+def whole_pages(world: World) -> dict[str, str]:
+    """The address of every page that a person signed in may open."""
+    rows = {name: row for name, row in PAGES.items() if row and row.method == "GET" and name not in FRAGMENTS}
+    return {name: world.address(row) for name, row in rows.items()}
+
+
+def unknown_world() -> World:
+    made = {name: str(uuid.uuid4()) for name in ("project", "session", "copy", "key", "run", "deleted", "login", "import")}
+    return World(
+        {
+            **made,
+            "path": "/home/nobody/nothing",
+            "message": "m1",
+            "removed": "m2",
+            "entry": "n",
+            "step": "s1",
+            "action": "a1",
+            "error": "e",
+        }
+    )

@@ -1,0 +1,42 @@
+"""The server inside the test's own process: real HTTP and sockets, and the test sees the same rows."""
+
+import socket
+import threading
+import time
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+
+from config.http.asgi import make_application
+
+START_SECONDS = 10
+
+
+class LiveServer:
+    """`http`: another protocol than uvicorn's own."""
+
+    def __init__(self, *, http: Any = "auto") -> None:
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        self.host = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        self.url = f"http://{self.host}"
+        configuration = uvicorn.Config(
+            make_application(), log_config=None, access_log=False, http=http, ws="websockets-sansio", lifespan="on"
+        )
+        self._server = uvicorn.Server(configuration)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        deadline = time.monotonic() + START_SECONDS
+        while not self._server.started:
+            if time.monotonic() > deadline or not self._thread.is_alive():
+                raise AssertionError("The server does not start.")
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()

@@ -1,0 +1,258 @@
+"""The table of all operations and pages, with what a call needs.
+
+A row names its operation and has an address in which `{project}`, `{session}` and so on are filled in by the
+test: with objects of alice, or unused ids. Every operation of the API and every page has a row; the tests of
+who may call it, and from where, run over this table.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from config.api.ninja_api import api as the_api
+
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+STEP = {"epoch": 1, "writer_id": "w", "seq": 1}
+
+
+@dataclass(frozen=True)
+class Row:
+    """`named`: the address names a thing that is somebody's. `cookie_only`, `open_to_all`: who else may call it."""
+
+    method: str
+    address: str
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    named: bool = True
+    cookie_only: bool = False
+    # Carries its own credentials in the body.
+    credentials_inside: bool = False
+    # A client names the new thing itself, so that a taken name cannot look like a free one.
+    makes_named: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return self.method in WRITES
+
+
+API: dict[str, Row] = {
+    "resume": Row("GET", "/resume?project={path}"),
+    "can_resume": Row("HEAD", "/resume?project={path}"),
+    "get_app_state": Row("GET", "/app-state", named=False),
+    "save_app_state": Row("PUT", "/app-state", {"selected_project": "x"}, named=False),
+    "list_projects": Row("GET", "/projects", named=False),
+    "create_project": Row("POST", "/projects", {"path": "{path}"}, named=False),
+    "get_project": Row("GET", "/projects/{project}"),
+    "update_project": Row("PATCH", "/projects/{project}", {"name": "taken over"}),
+    "delete_project": Row("DELETE", "/projects/{project}"),
+    "undelete_project": Row("POST", "/projects/{project}/undelete", {}),
+    "list_events": Row("GET", "/projects/{project}/events?since=0"),
+    "list_sessions": Row("GET", "/projects/{project}/sessions"),
+    "create_session": Row("POST", "/projects/{project}/sessions", {}),
+    "put_session": Row("PUT", "/sessions/{session}", {"project": "x"}, {"If-None-Match": "*"}, named=False, makes_named=True),
+    "get_session": Row("GET", "/sessions/{session}"),
+    "update_session": Row("PATCH", "/sessions/{session}", {"title": "taken over"}),
+    "delete_session": Row("DELETE", "/sessions/{session}"),
+    "undelete_session": Row("POST", "/sessions/{session}/undelete", {}),
+    "save_changes": Row("POST", "/sessions/{session}/changes", {**STEP, "ops": []}),
+    "save_session": Row("PUT", "/sessions/{session}/messages", {**STEP, "messages": []}),
+    "list_messages": Row("GET", "/sessions/{session}/messages?before={message}"),
+    "clear_session": Row("POST", "/sessions/{session}/clear", STEP),
+    "undo_clear": Row("POST", "/sessions/{session}/undo-clear", {**STEP, "of": 1}),
+    "list_removed": Row("GET", "/sessions/{session}/removed"),
+    "restore_message": Row("POST", "/sessions/{session}/removed/{removed}/restore", {}),
+    "list_conflicts": Row("GET", "/sessions/{session}/conflicts"),
+    "settle_conflict": Row("POST", "/sessions/{session}/conflicts/{copy}/settle", {"keep": "both"}),
+    "fork_session": Row("POST", "/sessions/{session}/fork", {}),
+    "get_agent_state": Row("GET", "/sessions/{session}/agent-state"),
+    "has_agent_state": Row("HEAD", "/sessions/{session}/agent-state"),
+    "save_agent_state": Row("PUT", "/sessions/{session}/agent-state", {"context": "taken over"}),
+    "update_agent_state": Row("PATCH", "/sessions/{session}/agent-state", {"context": "taken over"}),
+    "delete_agent_state": Row("DELETE", "/sessions/{session}/agent-state"),
+    "update_plan_step": Row("PATCH", "/sessions/{session}/agent-state/plan/steps/{step}", {"status": "failed"}),
+    "list_agent_state_history": Row("GET", "/sessions/{session}/agent-state/history"),
+    "restore_agent_state": Row("POST", "/sessions/{session}/agent-state/history/1/restore", {}),
+    "get_pending_action": Row("GET", "/sessions/{session}/agent-state/pending-action/{action}"),
+    "resolve_action": Row("POST", "/sessions/{session}/agent-state/pending-action/{action}/resolve", {"decision": "approve"}),
+    "list_ai_states": Row("GET", "/sessions/{session}/ai-states"),
+    "get_ai_state": Row("GET", "/sessions/{session}/ai-states/claude"),
+    "save_ai_state": Row("PUT", "/sessions/{session}/ai-states/claude", {"working_notes": "taken over"}),
+    "update_ai_state": Row("PATCH", "/sessions/{session}/ai-states/claude", {"working_notes": "taken over"}),
+    "delete_ai_state": Row("DELETE", "/sessions/{session}/ai-states/claude"),
+    "list_ai_state_history": Row("GET", "/sessions/{session}/ai-states/claude/history"),
+    "restore_ai_state": Row("POST", "/sessions/{session}/ai-states/claude/history/1/restore", {}),
+    "transfer_session": Row("POST", "/sessions/{session}/transfer", {"to_project": "{path}"}),
+    "move_session": Row("POST", "/sessions/{session}/move", {"to_project": "{path}"}),
+    "get_handoff": Row("GET", "/projects/{project}/handoff"),
+    "update_handoff": Row("PATCH", "/projects/{project}/handoff", {"summary": "taken over"}),
+    "add_decision": Row("POST", "/projects/{project}/handoff/decisions", {"text": "taken over"}),
+    "add_file": Row("POST", "/projects/{project}/handoff/files", {"path": "taken over"}),
+    "add_risk": Row("POST", "/projects/{project}/handoff/risks", {"text": "taken over"}),
+    "update_handoff_item": Row("PATCH", "/projects/{project}/handoff/decisions/d1", {"text": "taken over"}),
+    "delete_handoff_item": Row("DELETE", "/projects/{project}/handoff/decisions/d1"),
+    "freeze_handoff": Row("POST", "/projects/{project}/handoff/freeze", {}),
+    "list_snapshots": Row("GET", "/projects/{project}/handoff/snapshots"),
+    "get_snapshot": Row("GET", "/projects/{project}/handoff/snapshots/1"),
+    "export_snapshot": Row("GET", "/projects/{project}/handoff/snapshots/1.md"),
+    "diff_snapshots": Row("GET", "/projects/{project}/handoff/snapshots/1/diff/1"),
+    "flush": Row("POST", "/sessions/{session}/flush", {**STEP, "ops": []}, credentials_inside=True),
+    "create_flush_token": Row("POST", "/sessions/{session}/flush-tokens", {}),
+    "export_account": Row("GET", "/export", named=False),
+    "export_session": Row("GET", "/sessions/{session}/export"),
+    "export_session_markdown": Row("GET", "/sessions/{session}/export.md"),
+    "import_file": Row("POST", "/import", {}, named=False),
+    "list_imports": Row("GET", "/imports", named=False),
+    "start_import": Row("POST", "/imports", {}, named=False),
+    "get_import": Row("GET", "/imports/{import}"),
+    "stop_import": Row("DELETE", "/imports/{import}"),
+    "undo_import": Row("POST", "/imports/{import}/undo", {}),
+    "search": Row("GET", "/search?q=nobody", named=False),
+    "list_keys": Row("GET", "/keys", named=False, cookie_only=True),
+    "create_key": Row("POST", "/keys", {"name": "x"}, named=False, cookie_only=True),
+    "revoke_key": Row("DELETE", "/keys/{key}", cookie_only=True),
+    "list_memory": Row("GET", "/projects/{project}/memory"),
+    "get_memory_stats": Row("GET", "/projects/{project}/memory-stats"),
+    "list_memory_keys": Row("GET", "/projects/{project}/memory/notes"),
+    "get_memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}"),
+    "put_memory_entry": Row("PUT", "/projects/{project}/memory/notes/{entry}", {"taken": "over"}),
+    "delete_memory_entry": Row("DELETE", "/projects/{project}/memory/notes/{entry}"),
+    "list_memory_versions": Row("GET", "/projects/{project}/memory/notes/{entry}/versions"),
+    "restore_memory_version": Row("POST", "/projects/{project}/memory/notes/{entry}/versions/1/restore", {}),
+    "start_run": Row("POST", "/projects/{project}/runs", {}),
+    "heartbeat_run": Row("POST", "/projects/{project}/runs/{run}/heartbeat", {}),
+    "take_over_run": Row("POST", "/projects/{project}/runs/{run}/takeover", {}),
+    "end_run": Row("POST", "/projects/{project}/runs/{run}/end", {}),
+    "record_performance": Row("POST", "/projects/{project}/performance", {"samples": []}),
+    "list_performance": Row("GET", "/projects/{project}/performance"),
+    "record_errors": Row("POST", "/projects/{project}/errors", {"errors": []}),
+    "list_errors": Row("GET", "/projects/{project}/errors"),
+    "get_error": Row("GET", "/projects/{project}/errors/{error}"),
+    "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
+    "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen", {}),
+    "export_memory": Row("GET", "/projects/{project}/memory-export"),
+    "list_deleted_memory": Row("GET", "/projects/{project}/memory-deleted"),
+    "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore", {}),
+    "load_session_context": Row("GET", "/projects/{project}/context"),
+    "create_ws_ticket": Row("POST", "/ws-tickets", {}, named=False),
+}
+
+# Pages by the name of their address. `open_to_all` ones are listed with None.
+PAGES: dict[str, Row | None] = {
+    "healthz": None,
+    "readyz": None,
+    "login": None,
+    "logout": None,
+    "welcome": None,
+    "home": Row("GET", "/", named=False),
+    "account": Row("GET", "/account/", named=False),
+    "end_login": Row("POST", "/account/logins/{login}/end/"),
+    "delete_account": Row("POST", "/account/delete/", named=False),
+    "import": Row("GET", "/import/", named=False),
+    "import_act": Row("POST", "/import/{import}/stop/"),
+    "keys": Row("GET", "/keys/", named=False),
+    "search": Row("GET", "/search/?q=words", named=False),
+    "revoke_key": Row("POST", "/keys/{key}/revoke/"),
+    "restore_key": Row("POST", "/keys/{key}/restore/"),
+    "project": Row("GET", "/projects/{project}/"),
+    "project_handoff": Row("GET", "/projects/{project}/handoff/"),
+    "compare_handoff": Row("GET", "/projects/{project}/handoff/compare/?from=1&to=live"),
+    "handoff_snapshot": Row("GET", "/projects/{project}/handoff/1/"),
+    "handoff_item": Row("GET", "/projects/{project}/handoff/item/?kind=decisions&item=d1"),
+    "handoff_act": Row("POST", "/projects/{project}/handoff/freeze/"),
+    "project_activity": Row("GET", "/projects/{project}/activity/"),
+    "project_settings": Row("GET", "/projects/{project}/settings/"),
+    "remove_project": Row("POST", "/projects/{project}/delete/"),
+    "restore_project": Row("POST", "/projects/{project}/restore/"),
+    "erase_project": Row("POST", "/projects/{project}/erase/"),
+    "free_lease": Row("POST", "/projects/{project}/lease/free/"),
+    "take_over_lease": Row("POST", "/projects/{project}/runs/{run}/takeover/"),
+    "errors": Row("GET", "/projects/{project}/errors/"),
+    "error": Row("GET", "/projects/{project}/errors/{error}/"),
+    "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve/"),
+    "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen/"),
+    "add_noise_rule": Row("POST", "/projects/{project}/noise/"),
+    "switch_noise_rule": Row("POST", "/projects/{project}/noise/switch/"),
+    "delete_noise_rule": Row("POST", "/projects/{project}/noise/delete/"),
+    "performance": Row("GET", "/projects/{project}/performance/"),
+    "memory": Row("GET", "/projects/{project}/memory/"),
+    "new_memory_entry": Row("GET", "/projects/{project}/memory-new/"),
+    "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore/"),
+    "memory_keys": Row("GET", "/projects/{project}/memory/notes/"),
+    "memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/"),
+    "edit_memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/edit/"),
+    "delete_memory_entry": Row("POST", "/projects/{project}/memory/notes/{entry}/delete/"),
+    "restore_memory_version": Row("POST", "/projects/{project}/memory/notes/{entry}/versions/1/restore/"),
+    "session": Row("GET", "/sessions/{session}/"),
+    "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
+    "session_rail": Row("GET", "/sessions/{session}/rail/"),
+    "message_source": Row("GET", "/sessions/{session}/source/?id={message}"),
+    "transfer": Row("GET", "/sessions/{session}/transfer/"),
+    "move_session": Row("GET", "/sessions/{session}/move/"),
+    "session_act": Row("POST", "/sessions/{session}/archive/"),
+    "chat": Row("GET", "/chat/?project={path}", named=False),
+    "answer": None,
+    "chat_words": None,
+    "chat_sign_in_state": None,
+}
+# Parts of a page, for scripts.
+FRAGMENTS = {"session_changes", "session_rail", "message_source"}
+# What takes a form: address and fields. Each is refused without its token.
+FORMS: dict[str, str] = {
+    "login": "/login/",
+    "logout": "/logout/",
+    "welcome": "/welcome/token/",
+    "home": "/",
+    "account": "/account/",
+    "end_login": "/account/logins/{login}/end/",
+    "delete_account": "/account/delete/",
+    "import": "/import/",
+    "import_act": "/import/{import}/stop/",
+    "keys": "/keys/",
+    "revoke_key": "/keys/{key}/revoke/",
+    "restore_key": "/keys/{key}/restore/",
+    "answer": "/chat/answer",
+    "chat_words": "/chat/words",
+    "project": "/projects/{project}/",
+    "project_settings": "/projects/{project}/settings/",
+    "handoff_act": "/projects/{project}/handoff/freeze/",
+    "remove_project": "/projects/{project}/delete/",
+    "restore_project": "/projects/{project}/restore/",
+    "erase_project": "/projects/{project}/erase/",
+    "resolve_error": "/projects/{project}/errors/{error}/resolve/",
+    "reopen_error": "/projects/{project}/errors/{error}/reopen/",
+    "add_noise_rule": "/projects/{project}/noise/",
+    "switch_noise_rule": "/projects/{project}/noise/switch/",
+    "delete_noise_rule": "/projects/{project}/noise/delete/",
+    "free_lease": "/projects/{project}/lease/free/",
+    "take_over_lease": "/projects/{project}/runs/{run}/takeover/",
+    "new_memory_entry": "/projects/{project}/memory-new/",
+    "undelete_memory_entry": "/projects/{project}/memory-deleted/{deleted}/restore/",
+    "edit_memory_entry": "/projects/{project}/memory/notes/{entry}/edit/",
+    "delete_memory_entry": "/projects/{project}/memory/notes/{entry}/delete/",
+    "restore_memory_version": "/projects/{project}/memory/notes/{entry}/versions/1/restore/",
+    "transfer": "/sessions/{session}/transfer/",
+    "move_session": "/sessions/{session}/move/",
+    "session_act": "/sessions/{session}/delete/",
+}
+
+
+def operations() -> dict[str, tuple[str, str]]:
+    """Every operation of the API's document: its method and its path."""
+    paths = the_api.get_openapi_schema()["paths"]
+    return {shape["operationId"]: (method.upper(), path) for path, methods in paths.items() for method, shape in methods.items()}
+
+
+def page_names() -> set[str]:
+    """Every named address of ours that is neither the API's nor the admin's."""
+    return set(_names(get_resolver().url_patterns))
+
+
+def _names(patterns: list[Any]) -> list[str]:
+    found: list[str] = []
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver) and pattern.namespace is None:
+            found += _names(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern) and pattern.name:
+            found.append(pattern.name)
+    return found
