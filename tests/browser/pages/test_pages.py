@@ -16,6 +16,19 @@ from tests.support.live_server import LiveServer
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 SHOWN = "return [...document.querySelectorAll('[role=log] article')].map((article) => article.dataset.id);"
 
+# Seven of the ten seconds that a page waits have passed; `read` counts the answers that say what changed.
+BEING_LEFT = """
+    dispatchEvent(new Event("beforeunload"));
+    const [now, own] = [performance.now.bind(performance), window.fetch];
+    performance.now = () => now() + 7000;
+    window.read = 0;
+    window.fetch = async (...asked) => {
+      const reply = await own(...asked);
+      if (String(asked[0]).includes("/changes/")) setTimeout(() => { window.read += 1; }, 200);
+      return reply;
+    };
+"""
+
 
 @pytest.fixture
 def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
@@ -40,6 +53,20 @@ def test_a_transcript_grows_by_itself_and_keeps_what_is_unfolded(signed_in: Brow
     chat.clear()
     signed_in.until(f"{SHOWN[:-1]}.length === 0;")
     assert signed_in.complaints() == []
+
+
+def test_a_page_that_is_being_left_is_not_reloaded_in_place_of_where_one_goes(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    """Clear session in a form: its answer carries the message with Undo. A reload by the page that is left would swallow it."""
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    signed_in.run(BEING_LEFT)
+    chat.clear()
+    signed_in.until("return window.read > 0;")
+    assert signed_in.run("return document.querySelectorAll('article').length;") == 2
+    # What was asked for was a download: the page is still here, and follows.
+    signed_in.until("return window.read === undefined && document.querySelectorAll('article').length === 0;")
 
 
 def test_older_messages_load_upwards_and_what_is_read_stays_in_place(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
