@@ -31,7 +31,8 @@ class EventType(models.TextChoices):
 class Event(models.Model):
     """One line of a project's log: kind, numbers and ids of a change, never its content."""
 
-    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="events")
+    # Other indexes begin with it.
+    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="events", db_index=False)
     event_seq = models.PositiveBigIntegerField()
     # An EventType, or the type of another app: no choices here, so that a new one needs no migration.
     type = models.CharField(max_length=32)

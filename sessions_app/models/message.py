@@ -58,7 +58,8 @@ class Content(models.Model):
 class Message(Content):
     """A message of one epoch of a session, live or tombstoned (`removed`)."""
 
-    session = models.ForeignKey("sessions_app.ChatSession", on_delete=models.CASCADE, related_name="messages")
+    # Other indexes begin with it, here and below: one of its own would only cost each save a write.
+    session = models.ForeignKey("sessions_app.ChatSession", on_delete=models.CASCADE, related_name="messages", db_index=False)
     epoch = models.PositiveBigIntegerField()
     position = models.PositiveBigIntegerField()
     ver = models.PositiveBigIntegerField(default=1)
@@ -99,7 +100,9 @@ class ConflictCopy(Content):
         REMOVED = "removed"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    session = models.ForeignKey("sessions_app.ChatSession", on_delete=models.CASCADE, related_name="conflict_copies")
+    session = models.ForeignKey(
+        "sessions_app.ChatSession", on_delete=models.CASCADE, related_name="conflict_copies", db_index=False
+    )
     epoch = models.PositiveBigIntegerField()
     reason = models.CharField(max_length=11, choices=Reason)
     created_at = models.DateTimeField(default=now)
@@ -119,7 +122,7 @@ class ConflictCopy(Content):
 class SaveReceipt(models.Model):
     """The stored answer to one request of one writer, returned unchanged to a retry."""
 
-    session = models.ForeignKey("sessions_app.ChatSession", on_delete=models.CASCADE, related_name="receipts")
+    session = models.ForeignKey("sessions_app.ChatSession", on_delete=models.CASCADE, related_name="receipts", db_index=False)
     writer_id = models.CharField(max_length=WRITER_ID_LENGTH)
     seq = models.PositiveBigIntegerField()
     body_sha256 = models.CharField(max_length=64)

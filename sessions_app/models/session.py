@@ -43,7 +43,8 @@ class ChatSession(models.Model):
     """One conversation. Its counters describe the live messages of the current epoch; clearing begins a new epoch."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="sessions")
+    # Other indexes begin with it.
+    project = models.ForeignKey("sessions_app.Project", on_delete=models.CASCADE, related_name="sessions", db_index=False)
     external_id = models.CharField(max_length=EXTERNAL_ID_LENGTH, null=True, blank=True)
     title = models.CharField(max_length=TITLE_LENGTH, blank=True)
     opening_step = models.CharField(max_length=OPENING_STEP_LENGTH, blank=True)

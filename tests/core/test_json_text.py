@@ -2,7 +2,8 @@
 
 import pytest
 
-from sessions_app.core.serialization.json_text import fingerprint, json_text
+from sessions_app.core.serialization import strict_json
+from sessions_app.core.serialization.json_text import WrittenNumber, fingerprint, json_text
 
 
 @pytest.mark.parametrize(
@@ -12,6 +13,7 @@ from sessions_app.core.serialization.json_text import fingerprint, json_text
         ({"text": "A sentence. Another."}, {"text": "A sentence. Another."}),
         ({"n": 10**30}, {"n": 10**30}),
         ([{"x": -0.0}], [{"x": 0}]),
+        ({"n": WrittenNumber.of(1.1, "1.10"), "m": 10**30}, {"n": 1.1, "m": 10**30}),
     ],
 )
 def test_values_that_are_equal_as_json_have_one_fingerprint(one: object, other: object) -> None:
@@ -27,3 +29,26 @@ def test_different_values_have_different_ones(one: object, other: object) -> Non
 
 def test_big_numbers_stay_exact() -> None:
     assert json_text({"n": 10**30}) == '{"n":1000000000000000000000000000000}'
+
+
+def test_numbers_are_written_back_as_they_were_sent() -> None:
+    sent = b'{"ops":[{"op":"upsert","id":"m","raw":{"a":1.10,"b":[1E5,-0,0.1]}}]}'
+    value, replaced = strict_json.loads(sent)
+    assert json_text(value["ops"][0]["raw"]) == '{"a":1.10,"b":[1E5,-0,0.1]}'
+    assert replaced == []
+
+
+def test_elsewhere_a_number_is_a_number() -> None:
+    value, _ = strict_json.loads(b'{"ops":[{"n":1.10,"m":-0}],"base_rev":1.0E1}')
+    assert json_text(value) == '{"ops":[{"n":1.1,"m":0}],"base_rev":10.0}'
+
+
+def test_a_nul_stays_in_what_is_stored_as_json() -> None:
+    text = r'{"text":"a\u0000","raw":{"k\u0000":"b\u0000\ud800"},"parts":[{"text":"c\u0000"}],"metadata":"\u0000","role":"\u0000"}'
+    value, replaced = strict_json.loads(f'{{"ops":[{text}]}}'.encode())
+    [op] = value["ops"]
+    assert op == {
+        "text": "a\ufffd", "raw": {"k\0": "b\0\ufffd"}, "parts": [{"text": "c\0"}], "metadata": "\0", "role": "\ufffd",
+    }  # fmt: skip
+    assert replaced == ["ops.0.text", "ops.0.raw.k\0", "ops.0.role"]
+    assert json_text(op["metadata"]) == r'"\u0000"'

@@ -5,6 +5,7 @@ from typing import Any
 
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import quick_json
+from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.models.message import EXTRA_BYTES, FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, Role, Status
 
 ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
@@ -112,7 +113,7 @@ def read_upsert(op: dict[str, Any]) -> Upsert:
     if text is None and parts is None and "content" in op:
         raise Rejected("no_text")
     if text is None:
-        text = "".join(_texts(parts))
+        text = clean_text("".join(_texts(parts)))
     if not isinstance(text, str):
         raise Rejected("bad_text")
     if len(text) > TEXT_LENGTH:

@@ -1,28 +1,64 @@
 """JSON as the text that is stored and compared."""
 
 import hashlib
-import json
 from typing import Any
 
 import orjson
 
 
+class WrittenNumber(float):
+    """A number that was written otherwise than we write it (`1.10`, `1E5`, `-0`). `json_text` returns it as it was written."""
+
+    __slots__ = ("written",)
+    written: str
+
+    @classmethod
+    def of(cls, number: float, written: str) -> "WrittenNumber":
+        made = cls(number)
+        made.written = written
+        return made
+
+
 def json_text(value: Any) -> str:
-    """Compact JSON, keys in insertion order. Integers of any size stay exact."""
+    """Compact JSON, keys in insertion order. Integers of any size stay exact, and so does a number's notation."""
+    return _encoded(value).decode()
+
+
+def _encoded(value: Any, option: int = 0) -> bytes:
     try:
-        return orjson.dumps(value).decode()
+        return orjson.dumps(value, default=_as_written, option=option)
     except TypeError:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return orjson.dumps(_marked(value), default=_as_written, option=option | orjson.OPT_PASSTHROUGH_SUBCLASS)
+
+
+class _LargeInteger(int):
+    """An integer beyond 64 bits, which orjson passes on instead of refusing it."""
+
+
+def _as_written(value: Any) -> orjson.Fragment:
+    match value:
+        case WrittenNumber():
+            return orjson.Fragment(value.written)
+        case _LargeInteger():
+            return orjson.Fragment(int.__repr__(value))
+        case _:
+            raise TypeError
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+        return _LargeInteger(value)
+    if isinstance(value, list):
+        return [_marked(child) for child in value]
+    if isinstance(value, dict):
+        return {key: _marked(child) for key, child in value.items()}
+    return value
 
 
 def fingerprint(value: Any) -> str:
-    """Equal for values that are equal as JSON: key order is ignored, and 1 equals 1.0."""
-    same = _whole(value) if _has_float(value) else value
-    try:
-        canonical = orjson.dumps(same, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # An integer beyond 64 bits.
-        canonical = json.dumps(same, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
-    return hashlib.sha256(canonical).hexdigest()
+    """Equal for values that are equal as JSON: key order is ignored, 1 equals 1.0, and 1.10 equals 1.1."""
+    same = _plain(value) if _has_float(value) else value
+    return hashlib.sha256(_encoded(same, orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _has_float(value: Any) -> bool:
@@ -33,11 +69,11 @@ def _has_float(value: Any) -> bool:
     return isinstance(value, float)
 
 
-def _whole(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else float(value)
     if isinstance(value, list):
-        return [_whole(child) for child in value]
+        return [_plain(child) for child in value]
     if isinstance(value, dict):
-        return {key: _whole(child) for key, child in value.items()}
+        return {key: _plain(child) for key, child in value.items()}
     return value

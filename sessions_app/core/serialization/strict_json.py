@@ -1,7 +1,8 @@
 """Strict JSON parsing: ambiguous input is refused, characters that a database cannot hold are replaced.
 
 Refused (400): NaN, Infinity, numbers beyond a double's range, duplicate keys, depth over 64, bad UTF-8, anything after the value.
-Replaced by U+FFFD and reported: NUL and lone surrogates, which PostgreSQL's text or UTF-8 itself cannot hold.
+Replaced by U+FFFD and reported: NUL and lone surrogates, which PostgreSQL's text or UTF-8 itself cannot hold. In what is
+stored as JSON exactly as it was sent (`_EXACT`), a NUL stays (JSON text holds it escaped), and so does a number's notation.
 """
 
 import json
@@ -9,11 +10,17 @@ import math
 import re
 from typing import Any, Never
 
+import orjson
+
 from sessions_app.core.errors import BadRequest
+from sessions_app.core.serialization.json_text import WrittenNumber
 
 MAX_DEPTH = 64
 REPLACEMENT = "\ufffd"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Dotted paths in a body: the JSON fields of messages, and a session's metadata.
+_EXACT = re.compile(r"(?:(?:ops|messages)\.\d+\.(?:raw|parts|metadata)|(?:session\.|create\.)?metadata)")
 
 
 class UnreadableJson(BadRequest):
@@ -24,8 +31,9 @@ class UnreadableJson(BadRequest):
 
 def loads(raw: bytes) -> tuple[Any, list[str]]:
     """The value, and the dotted paths of the strings in which characters were replaced."""
+    reading = _Reading()
     try:
-        value = _DECODER.decode(raw.decode("utf-8"))
+        value = reading.decoder(minus_zeros=b"-0" in raw).decode(raw.decode("utf-8"))
     except UnicodeDecodeError:
         raise UnreadableJson("it is not UTF-8") from None
     except RecursionError:
@@ -35,7 +43,7 @@ def loads(raw: bytes) -> tuple[Any, list[str]]:
         raise UnreadableJson(_reason(error)) from None
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    return _normalise(value) if b"\\u" in raw else (value, [])
+    return _normalise(value) if b"\\u" in raw or reading.found_notations else (value, [])
 
 
 def clean_text(text: str) -> str:
@@ -56,18 +64,32 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError("a number is too large")
-    return number
-
-
 def _refuse_constant(name: str) -> Never:
     raise ValueError(f"{name} is no JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
+class _Reading:
+    """The decoding of one body."""
+
+    def __init__(self) -> None:
+        self.found_notations = False
+
+    def decoder(self, *, minus_zeros: bool) -> json.JSONDecoder:
+        whole = {"parse_int": self._integer} if minus_zeros else {}
+        return json.JSONDecoder(object_pairs_hook=_object, parse_float=self._float, parse_constant=_refuse_constant, **whole)
+
+    def _float(self, text: str) -> float:
+        number = float(text)
+        if math.isinf(number):
+            raise ValueError("a number is too large")
+        return number if orjson.dumps(number).decode() == text else self._written(number, text)
+
+    def _integer(self, text: str) -> float:
+        return self._written(-0.0, text) if text == "-0" else int(text)
+
+    def _written(self, number: float, text: str) -> WrittenNumber:
+        self.found_notations = True
+        return WrittenNumber.of(number, text)
 
 
 def _check_depth(value: Any) -> None:
@@ -87,26 +109,42 @@ def _check_depth(value: Any) -> None:
 
 
 def _normalise(value: Any) -> tuple[Any, list[str]]:
-    replaced: list[str] = []
+    normal = _Normal()
+    return normal.walk(value, "", exact=False), normal.replaced
 
-    def walk(item: Any, path: str) -> Any:
+
+class _Normal:
+    """A value as it can be stored; `replaced`: the paths of changed strings."""
+
+    def __init__(self) -> None:
+        self.replaced: list[str] = []
+
+    def walk(self, item: Any, path: str, *, exact: bool) -> Any:
+        exact = exact or _EXACT.fullmatch(path) is not None
         if isinstance(item, str):
-            cleaned = clean_text(item)
+            cleaned = _clean(item, exact)
             if cleaned != item:
-                replaced.append(path)
+                self.replaced.append(path)
             return cleaned
         if isinstance(item, list):
-            return [walk(child, f"{path}.{number}" if path else str(number)) for number, child in enumerate(item)]
+            return [self.walk(child, _below(path, number), exact=exact) for number, child in enumerate(item)]
         if isinstance(item, dict):
-            return {key: walk(child, f"{path}.{key}" if path else key) for key, child in _clean_keys(item, path, replaced)}
+            return {key: self.walk(child, _below(path, key), exact=exact) for key, child in self._keys(item, path, exact)}
+        if isinstance(item, WrittenNumber) and not exact:
+            return int(item) if item.written == "-0" else float(item)
         return item
 
-    return walk(value, ""), replaced
+    def _keys(self, item: dict[str, Any], path: str, exact: bool) -> list[tuple[str, Any]]:
+        cleaned = [(_clean(key, exact), child) for key, child in item.items()]
+        if len({key for key, _ in cleaned}) != len(item):
+            raise UnreadableJson("two keys of an object differ only in characters that cannot be stored")
+        self.replaced += [_below(path, key) for (key, _), old in zip(cleaned, item, strict=True) if key != old]
+        return cleaned
 
 
-def _clean_keys(item: dict[str, Any], path: str, replaced: list[str]) -> list[tuple[str, Any]]:
-    cleaned = [(clean_text(key), child) for key, child in item.items()]
-    if len({key for key, _ in cleaned}) != len(item):
-        raise UnreadableJson("two keys of an object differ only in characters that cannot be stored")
-    replaced += [f"{path}.{key}" if path else key for (key, _), old in zip(cleaned, item, strict=True) if key != old]
-    return cleaned
+def _clean(text: str, exact: bool) -> str:
+    return _SURROGATES.sub(REPLACEMENT, text) if exact else clean_text(text)
+
+
+def _below(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)

@@ -126,10 +126,25 @@ def test_text_left_out_is_the_text_parts_joined(chat: Chat, tab: Writer) -> None
 
 
 def test_what_no_database_can_hold_is_replaced_and_named(chat: Chat, tab: Writer) -> None:
-    answer = tab.save(upsert("m1", "nul \0 lone \ud800", metadata={"k\0": ["ok", "\udfff"]}))
-    assert answer["normalized"] == ["ops.0.text", "ops.0.metadata.k\0".replace("\0", "�"), "ops.0.metadata.k�.1"]
+    """In JSON that is returned as it was sent, a NUL can be held."""
+    answer = tab.save(upsert("m1", "nul \0 lone \ud800", metadata={"k\0": ["ok\0", "\udfff"]}))
+    assert answer["normalized"] == ["ops.0.text", "ops.0.metadata.k\0.1"]
     (message,) = chat.read()["messages"]
-    assert (message["text"], message["metadata"]) == ("nul � lone �", {"k�": ["ok", "�"]})
+    assert (message["text"], message["metadata"]) == ("nul \ufffd lone \ufffd", {"k\0": ["ok\0", "\ufffd"]})
+
+
+def test_raw_comes_back_as_it_was_written(chat: Chat, tab: Writer) -> None:
+    raw = r'{"b":1.10,"a":[1E5,-0,12345678901234567890123],"z":"nul \u0000 é"}'
+    body = f'{{"epoch":1,"writer_id":"exact","seq":1,"ops":[{{"op":"upsert","id":"m1","role":"user","format":"my","raw":{raw}}}]}}'
+    assert chat.api.post(f"/sessions/{chat.id}/changes", body).status_code == 200
+    assert raw.encode() in chat.api.get(f"/sessions/{chat.id}").content
+
+
+def test_a_nul_in_parts_is_replaced_in_the_text_that_is_searched(chat: Chat, tab: Writer) -> None:
+    parts = [{"type": "text", "text": "one\0two"}]
+    tab.save({"op": "upsert", "id": "m1", "role": "user", "parts": parts})
+    (message,) = chat.read()["messages"]
+    assert (message["text"], message["parts"]) == ("one\ufffdtwo", parts)
 
 
 def test_nothing_is_named_where_nothing_was_replaced(chat: Chat, tab: Writer) -> None:
