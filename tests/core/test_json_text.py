@@ -44,7 +44,9 @@ def test_elsewhere_a_number_is_a_number() -> None:
 
 
 def test_a_nul_stays_in_what_is_stored_as_json() -> None:
-    text = r'{"text":"a\u0000","raw":{"k\u0000":"b\u0000\ud800"},"parts":[{"text":"c\u0000"}],"metadata":"\u0000","role":"\u0000"}'
+    text = (
+        r'{"text":"a\u0000","raw":{"k\u0000":"b\u0000\ud800"},"parts":[{"text":"c\u0000"}],"metadata":"\u0000","role":"\u0000"}'
+    )
     value, replaced = strict_json.loads(f'{{"ops":[{text}]}}'.encode())
     [op] = value["ops"]
     assert op == {

@@ -17,14 +17,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from config.http.static_files import without_comments
 from sessions_app.models import ChatSession, Message, Project
 from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages
 from tests.support.live_server import LiveServer
 
 HEAVIEST = 80_000
-# The chat brings the whole browser module along, unbundled: a third of that is comments, above all types.
-HEAVIEST_CHAT = 105_000
 FIRST_BYTE_SECONDS = 0.1
 ROUNDS = 15
 
@@ -93,7 +92,8 @@ def source(name: str) -> bytes:
     path = finders.find(name)
     assert path, name
     with open(path, "rb") as file:
-        return file.read()
+        found = file.read()
+    return without_comments(found.decode()).encode() if name.startswith("js/") else found
 
 
 def test_every_page_is_light(page: Client, hers: World) -> None:
@@ -102,7 +102,7 @@ def test_every_page_is_light(page: Client, hers: World) -> None:
         files = linked(html.decode())
         assert "js/pages/common.js" in files
         weight = len(gzip.compress(html)) + sum(len(gzip.compress(source(file))) for file in files)
-        assert weight <= (HEAVIEST_CHAT if name == "chat" else HEAVIEST), (name, weight)
+        assert weight <= HEAVIEST, (name, weight)
 
 
 def test_no_module_runs_twice(page: Client, hers: World) -> None:

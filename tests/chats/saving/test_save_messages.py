@@ -135,7 +135,9 @@ def test_what_no_database_can_hold_is_replaced_and_named(chat: Chat, tab: Writer
 
 def test_raw_comes_back_as_it_was_written(chat: Chat, tab: Writer) -> None:
     raw = r'{"b":1.10,"a":[1E5,-0,12345678901234567890123],"z":"nul \u0000 é"}'
-    body = f'{{"epoch":1,"writer_id":"exact","seq":1,"ops":[{{"op":"upsert","id":"m1","role":"user","format":"my","raw":{raw}}}]}}'
+    body = (
+        f'{{"epoch":1,"writer_id":"exact","seq":1,"ops":[{{"op":"upsert","id":"m1","role":"user","format":"my","raw":{raw}}}]}}'
+    )
     assert chat.api.post(f"/sessions/{chat.id}/changes", body).status_code == 200
     assert raw.encode() in chat.api.get(f"/sessions/{chat.id}").content
 
