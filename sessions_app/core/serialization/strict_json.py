@@ -75,8 +75,12 @@ class _Reading:
         self.found_notations = False
 
     def decoder(self, *, minus_zeros: bool) -> json.JSONDecoder:
-        whole = {"parse_int": self._integer} if minus_zeros else {}
-        return json.JSONDecoder(object_pairs_hook=_object, parse_float=self._float, parse_constant=_refuse_constant, **whole)
+        return json.JSONDecoder(
+            object_pairs_hook=_object,
+            parse_float=self._float,
+            parse_int=self._integer if minus_zeros else None,
+            parse_constant=_refuse_constant,
+        )
 
     def _float(self, text: str) -> float:
         number = float(text)
