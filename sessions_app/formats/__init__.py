@@ -1,0 +1,1 @@
+"""Messages as frameworks write them: read into one neutral form, written from it, recognised."""
