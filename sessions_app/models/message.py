@@ -18,6 +18,26 @@ STREAMING_SECONDS = 60
 class Role(models.TextChoices):
     USER = "user"
     ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+# Of messages without a format.
+PLAIN_ROLES = frozenset({Role.USER.value, Role.ASSISTANT.value})
+# What formats call these roles otherwise.
+ROLE_NAMES = {
+    "human": Role.USER,
+    "ai": Role.ASSISTANT,
+    "model": Role.ASSISTANT,
+    "developer": Role.SYSTEM,
+    "function": Role.TOOL,
+}
+ROLES = frozenset(Role.values) | ROLE_NAMES.keys()
+
+
+def common_role(name: str) -> str:
+    """user, assistant, system or tool, however a format calls it."""
+    return ROLE_NAMES.get(name, name)
 
 
 class Status(models.TextChoices):
@@ -40,7 +60,7 @@ class Content(models.Model):
     """Content sent by a client. The JSON fields are text, returned unchanged; None = was absent."""
 
     message_id = models.CharField(max_length=MESSAGE_ID_LENGTH)
-    role = models.CharField(max_length=9, choices=Role)
+    role = models.CharField(max_length=9, help_text="As its format names it.")
     text = models.TextField(blank=True)
     parts = models.TextField(null=True, blank=True)
     metadata = models.TextField(null=True, blank=True)

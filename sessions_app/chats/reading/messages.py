@@ -25,10 +25,10 @@ from sessions_app.core.storage.sql import (
     rfc3339,
 )
 from sessions_app.models.live import Live
-from sessions_app.models.message import STREAMING_SECONDS, Role, Status
+from sessions_app.models.message import ROLES, STREAMING_SECONDS, Status
 from sessions_app.models.times import now
 
-ROLES, STATUSES = frozenset(Role.values), frozenset(Status.values)
+STATUSES = frozenset(Status.values)
 STREAMING, INTERRUPTED = Status.STREAMING.value, Status.INTERRUPTED.value
 _REV = "CASE WHEN position <= %s AND rev < %s THEN %s ELSE rev END AS rev"
 _COLUMNS = "message_id, role, text, status, ver, rev, position"

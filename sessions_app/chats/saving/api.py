@@ -3,14 +3,18 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
+from sessions_app.chats.reading.conversion import converted
 from sessions_app.chats.reading.messages import Page, changed_since, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import step_of
 from sessions_app.chats.saving.schemas import (
+    AS,
+    REPAIR,
     SINCE_REV,
     ChangedMessages,
     ChangesIn,
+    ConvertedMessages,
     MessageList,
     SaveOut,
     WholeSessionIn,
@@ -64,7 +68,7 @@ def save_whole(request: HttpRequest, session_id: str, payload: WholeSessionIn, m
 
 @router.get(
     "/{session_id}/messages",
-    response={200: MessageList | ChangedMessages, **refusals(404, 410)},
+    response={200: MessageList | ChangedMessages | ConvertedMessages, **refusals(404, 410)},
     operation_id="list_messages",
 )
 def browse(
@@ -74,15 +78,22 @@ def browse(
     after: str | None = None,
     since_rev: int | None = SINCE_REV,
     limit: int = LIMIT,
+    as_: str | None = AS,
+    repair: bool = REPAIR,
 ) -> HttpResponse:
-    """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only changes."""
+    """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only changes.
+
+    With `as`, one message may become several items, and several one.
+    """
     row = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     if since_rev is not None:
-        return _changed(row, since_rev, limit)
+        return _reply(*_changed(row, since_rev, limit), as_, repair=repair)
     if after is not None:
-        return _page(page_after(session_id=row.id, live=row.live, position=_position(row, after), limit=limit), newest=True)
+        page = page_after(session_id=row.id, live=row.live, position=_position(row, after), limit=limit)
+        return _reply(page, {"next": _edge(page, -1)}, as_, repair=repair)
     position = BIGGEST if before is None else _position(row, before)
-    return _page(page_before(session_id=row.id, live=row.live, position=position, limit=limit), newest=False)
+    page = page_before(session_id=row.id, live=row.live, position=position, limit=limit)
+    return _reply(page, {"next": _edge(page, 0)}, as_, repair=repair)
 
 
 def changes_of(
@@ -107,16 +118,20 @@ def answer_of(answer: Answer) -> HttpResponse:
     return reply
 
 
-def _changed(row: SessionRow, since_rev: int, limit: int) -> HttpResponse:
+def _changed(row: SessionRow, since_rev: int, limit: int) -> tuple[Page, dict[str, Any]]:
     page, removed, last = changed_since(session_id=row.id, live=row.live, rev=since_rev, limit=limit)
     rev = row.rev if last is None else last
-    body = {"items": page.items, "removed": removed, "epoch": row.epoch, "rev": rev, "more": page.more}
-    return json_reply({**body, "next": None, "skipped": page.skipped})
+    return page, {"removed": removed, "epoch": row.epoch, "rev": rev, "more": page.more, "next": None}
 
 
-def _page(page: Page, *, newest: bool) -> HttpResponse:
-    edge = page.items[-1 if newest else 0]["id"] if page.items and page.more else None
-    return json_reply({"items": page.items, "next": edge, "skipped": page.skipped})
+def _edge(page: Page, at: int) -> str | None:
+    """The message to continue from."""
+    return page.items[at]["id"] if page.items and page.more else None
+
+
+def _reply(page: Page, others: dict[str, Any], format_: str | None, *, repair: bool) -> HttpResponse:
+    items = {"items": page.items} if format_ is None else converted(page.items, format_, repair=repair)
+    return json_reply({**items, **others, "skipped": page.skipped})
 
 
 def _position(row: SessionRow, message_id: str) -> int:

@@ -3,12 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.chats.saving.framework_messages import Reading, read_raw, roles_of
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import quick_json
 from sessions_app.core.serialization.strict_json import clean_text
-from sessions_app.models.message import EXTRA_BYTES, FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, Role, Status
+from sessions_app.formats.fields import Unreadable
+from sessions_app.models.message import (
+    EXTRA_BYTES,
+    FORMAT_LENGTH,
+    MESSAGE_ID_LENGTH,
+    TEXT_LENGTH,
+    Role,
+    Status,
+    common_role,
+)
 
-ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
+STATUSES = frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
 
 
 # Fields that a read adds to a message. A client may send them back; they are ignored.
@@ -25,7 +35,8 @@ REASONS = {
     "bad_id": "`id` is a text of at least one character.",
     "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
     "bad_if_ver": "`if_ver` is a whole number.",
-    "bad_role": "`role` is user or assistant; instructions and tool results go into `parts`, `metadata` or `raw`.",
+    "bad_role": "`role` is user or assistant or, with a `format`, one of its roles.",
+    "unreadable_raw": "`raw` is not a message of this `format`.",
     "bad_status": "`status` is streaming, complete or interrupted.",
     "bad_parts": "`parts` is a list of JSON objects.",
     "bad_text": "`text` is a text.",
@@ -41,8 +52,8 @@ REASONS = {
 class Rejected(Exception):
     """This message is rejected; the others are saved."""
 
-    def __init__(self, reason: str, field: str | None = None) -> None:
-        self.reason, self.message, self.field = reason, REASONS[reason], field
+    def __init__(self, reason: str, field: str | None = None, why: str = "") -> None:
+        self.reason, self.message, self.field = reason, f"{REASONS[reason]} {why}".rstrip(), field
         super().__init__(reason)
 
 
@@ -83,7 +94,7 @@ class Content:
             return False
         if sent.parts in {None, self.parts} or sent.parts_are_text:
             return True
-        return self.role == Role.ASSISTANT and sent.text != ""
+        return common_role(self.role) == Role.ASSISTANT and sent.text != ""
 
     @property
     def parts_are_text(self) -> bool:
@@ -101,28 +112,45 @@ class Upsert:
 def read_upsert(op: dict[str, Any]) -> Upsert:
     """Returns the validated op. Raises `Rejected` with the reason for the answer."""
     message_id = read_id(op.get("id"))
-    role, status = op.get("role"), op.get("status", Status.COMPLETE.value)
-    if not isinstance(role, str) or role not in ROLES:
+    name = _short(op, "format", FORMAT_LENGTH)
+    own = _own_reading(op, name)
+    role, status = op.get("role", own and own.role), op.get("status", Status.COMPLETE.value)
+    if not isinstance(role, str) or role not in roles_of(name):
         raise Rejected("bad_role")
     if not isinstance(status, str) or status not in STATUSES:
         raise Rejected("bad_status")
-    parts = op.get("parts")
+    text = _read_text(op, own)
+    content = Content(role, text, status, format=name, parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH))
+    _read_extras(op, content)
+    if own is not None and own.parts is not None and op.get("text") is None and op.get("parts") is None:
+        content.parts = json_text(own.parts)
+    return Upsert(message_id, content, read_if_ver(op))
+
+
+def _own_reading(op: dict[str, Any], name: str | None) -> Reading | None:
+    """What `raw` says, if its format is known."""
+    try:
+        return read_raw(name, op.get("raw"))
+    except Unreadable as error:
+        raise Rejected("unreadable_raw", why=str(error)) from None
+
+
+def _read_text(op: dict[str, Any], own: Reading | None) -> str:
+    """The text that was sent, or that of the parts that were sent, or of `raw`."""
+    parts, text = op.get("parts"), op.get("text")
     if parts is not None and not (isinstance(parts, list) and all(isinstance(part, dict) for part in parts)):
         raise Rejected("bad_parts")
-    text = op.get("text")
-    if text is None and parts is None and "content" in op:
-        raise Rejected("no_text")
+    if text is None and parts is None:
+        if own is None and "content" in op:
+            raise Rejected("no_text")
+        text = "" if own is None else own.text
     if text is None:
         text = clean_text("".join(_texts(parts)))
     if not isinstance(text, str):
         raise Rejected("bad_text")
     if len(text) > TEXT_LENGTH:
         raise Rejected("text_too_long")
-    content = Content(
-        role, text, status, format=_short(op, "format", FORMAT_LENGTH), parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH)
-    )
-    _read_extras(op, content)
-    return Upsert(message_id, content, read_if_ver(op))
+    return text
 
 
 def check_fields(op: dict[str, Any]) -> None:

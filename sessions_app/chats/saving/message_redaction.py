@@ -23,8 +23,8 @@ def redact_message(content: Content, mode: str) -> Counter[str]:
             continue
         value, in_extra = redact(read_json(stored))
         clean[name] = json_text(value) if in_extra else stored
-        # Parts repeat the text.
-        found = found | Counter(in_extra) if name == "parts" else found + Counter(in_extra)
+        # Parts repeat the text, and so does a framework's own message.
+        found = found + Counter(in_extra) if name == "metadata" else found | Counter(in_extra)
     if found:
         content.flagged = json_text(dict(found))
         if mode == REDACT:

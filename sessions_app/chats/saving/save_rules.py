@@ -12,7 +12,7 @@ from sessions_app.chats.saving.conflict_copies import ConflictCopies
 from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
 from sessions_app.chats.saving.message_input import Content, Rejected, Upsert, check_fields, read_id, read_if_ver, read_upsert
 from sessions_app.chats.saving.message_redaction import redact_message
-from sessions_app.models.message import ConflictCopy, Removal, Role, Status
+from sessions_app.models.message import ConflictCopy, Removal, Role, Status, common_role
 from sessions_app.models.project import OFF
 
 COMPLETE, STREAMING = Status.COMPLETE.value, Status.STREAMING.value
@@ -163,7 +163,7 @@ class OpRules:
 
     def _settle(self, stored: StoredMessage, sent: Content) -> None:
         """Merge concurrent writes of two writers. If one text contains the other (clients of one stream), keep the longer."""
-        if stored.content.role == Role.ASSISTANT:
+        if common_role(stored.content.role) == Role.ASSISTANT:
             winner = _longer(stored.content, sent)
             if winner is sent:
                 return self._write(stored, sent)

@@ -5,7 +5,8 @@ from pydantic import Field, WithJsonSchema
 
 from sessions_app.chats.saving.message_input import AS_READ
 from sessions_app.core.web.schemas import BIGGEST, In
-from sessions_app.models.message import FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, WRITER_ID_LENGTH, Role, Status
+from sessions_app.formats.registry import FORMATS
+from sessions_app.models.message import FORMAT_LENGTH, MESSAGE_ID_LENGTH, ROLES, TEXT_LENGTH, WRITER_ID_LENGTH, Status
 
 
 class FlushTokenOut(Schema):
@@ -13,6 +14,10 @@ class FlushTokenOut(Schema):
     expires_at: str
 
 
+AS: str | None = Query(  # type: ignore[type-arg]
+    None, alias="as", description=f"Return them as the objects of one framework: {', '.join(FORMATS)}."
+)
+REPAIR: bool = Query(False, description="With `as`: give calls of tools that have no output one, so that a model accepts them.")  # type: ignore[type-arg]
 SINCE_REV: int | None = Query(None, ge=0, le=BIGGEST)  # type: ignore[type-arg]
 Counter = Annotated[int, Field(ge=0, le=BIGGEST)]
 OpeningStepChange = Annotated[str, Field(max_length=64)]
@@ -44,12 +49,16 @@ _ID = {"type": "string", "minLength": 1, "maxLength": MESSAGE_ID_LENGTH}
 _IF_VER = {"type": "integer", "description": "The `ver` that the writer knows; 0: the message must be new."}
 _MESSAGE: dict[str, dict[str, Any]] = {
     "id": _ID,
-    "role": {"enum": Role.values},
+    "role": {"enum": sorted(ROLES), "description": "user or assistant; with a known `format` any role of it, or left out."},
     "text": {"type": "string", "maxLength": TEXT_LENGTH, "description": "Left out: the text parts joined."},
     "parts": {"type": "array", "items": {"type": "object"}, "description": "Kept as given."},
     "metadata": {"description": "Any JSON, kept as given."},
-    "format": {"type": "string", "maxLength": FORMAT_LENGTH, "description": "Which framework's shape `raw` has."},
-    "raw": {"description": "Any JSON, kept as given."},
+    "format": {
+        "type": "string",
+        "maxLength": FORMAT_LENGTH,
+        "description": f"What `raw` is. Known ones: {', '.join(FORMATS)}. Role, text and parts then follow from `raw`.",
+    },
+    "raw": {"description": "A framework's own message: any JSON, kept as given, numbers as written."},
     "parent_id": _ID,
     "status": {"enum": Status.values, "default": Status.COMPLETE.value},
     "if_ver": _IF_VER,
@@ -61,14 +70,14 @@ Op = Annotated[
     WithJsonSchema(
         {
             "oneOf": [
-                _op("upsert", ["id", "role"], **_MESSAGE),
+                _op("upsert", ["id"], **_MESSAGE),
                 _op("delete", ["id"], id=_ID, if_ver=_IF_VER),
                 _op("truncate", ["after"], after={"anyOf": [_ID, {"type": "null"}], "description": "null: all."}),
             ]
         }
     ),
 ]
-Sent = Annotated[Any, WithJsonSchema(_object(["id", "role"], **_MESSAGE))]
+Sent = Annotated[Any, WithJsonSchema(_object(["id"], **_MESSAGE))]
 
 
 class ChangesIn(WriterIn):
@@ -124,6 +133,24 @@ class Skipped(Schema):
 class MessageList(Schema):
     items: list[MessageOut]
     next: str | None = Field(description="The message id to continue from, in the same direction.")
+    skipped: list[Skipped]
+
+
+class LossOut(Schema):
+    """What the format cannot express. `part`: its number in the message; null: of the message itself."""
+
+    id: str
+    part: int | None
+    reason: str
+
+
+class ConvertedMessages(Schema):
+    """`items`: a framework's own objects in order. `ids`: for each the ids of the messages that it came from."""
+
+    items: list[Any]
+    ids: list[list[str]]
+    losses: list[LossOut]
+    next: str | None
     skipped: list[Skipped]
 
 

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
+from sessions_app.chats.saving.schemas import AS, REPAIR
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.responses import json_reply, refusals, unchanged
 from sessions_app.frontends.app_state.api import CLIENT
@@ -20,12 +23,18 @@ OPTIONAL: bool = Query(False, description="Return 204 if nothing is saved; for p
 
 @router.get("/resume", response={200: ResumeOut, 204: None, 304: None, **refusals(404)}, operation_id="resume")
 def resume(
-    request: HttpRequest, project: str = PROJECT, client: str = CLIENT, quiet: bool = False, optional: bool = OPTIONAL
+    request: HttpRequest,
+    project: str = PROJECT,
+    client: str = CLIENT,
+    quiet: bool = False,
+    optional: bool = OPTIONAL,
+    as_: str | None = AS,
+    repair: bool = REPAIR,
 ) -> HttpResponse:
     """Everything a frontend needs to repaint. Sends SESSION_RESTORED to the project's other listeners, unless `quiet`."""
     caller = caller_of(request)
     try:
-        found = find_resume(caller=caller, path=project, client=client)
+        found = replace(find_resume(caller=caller, path=project, client=client), format=as_, repair=repair)
     except NothingSaved:
         if optional:
             return HttpResponse(status=204)

@@ -8,7 +8,9 @@ import orjson
 
 from sessions_app.agents.handoff.queries import handoff_of
 from sessions_app.agents.states.queries import states_of
+from sessions_app.chats.reading.conversion import converted
 from sessions_app.chats.reading.live_windows import window_of
+from sessions_app.chats.reading.messages import live_window
 from sessions_app.chats.reading.sessions import SessionRow, as_uuid, session_columns, session_row
 from sessions_app.core.errors import NotFound
 from sessions_app.core.storage.sql import fetch_row, json_value, rfc3339_sql
@@ -39,18 +41,24 @@ class Resume:
     app_state: AppStateRow
     event_cursor: int
 
+    # A framework's format to return the messages in, and whether tool calls without an output get one.
+    format: str | None = None
+    repair: bool = False
+
     @property
     def etag(self) -> str:
         """Includes the session's id: a path may now belong to another project whose numbers are the same."""
-        return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}.{self.session.id.hex[:8]}"'
+        form = f".{self.format}.{self.repair:d}" if self.format else ""
+        return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}.{self.session.id.hex[:8]}{form}"'
 
     def body(self) -> "Body":
         window = window_of(self.session)
+        messages = window.as_json() if self.format is None else self._converted(self.format)
         states = states_of(self.session.id)
         bundle = {
             "project": self.project,
             "session": self.session.as_json(),
-            **window.as_json(),
+            **messages,
             "agent_state": states.agent,
             "ai_states": states.ais,
             "handoff": handoff_of(self.project_id),
@@ -58,6 +66,11 @@ class Resume:
             "event_cursor": self.event_cursor,
         }
         return Body(orjson.dumps(bundle), window.mark(self.etag), states.has_plan)
+
+    def _converted(self, format_: str) -> dict[str, Any]:
+        page = live_window(session_id=self.session.id, live=self.session.live)
+        made = converted(page.items, format_, repair=self.repair)
+        return {"messages": made.pop("items"), **made, "skipped": page.skipped, "more": page.more}
 
 
 def find_resume(*, caller: Caller, path: str, client: str) -> Resume:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from ninja import Schema
+from pydantic import Field
 
-from sessions_app.chats.saving.schemas import MessageOut, Skipped
+from sessions_app.chats.saving.schemas import LossOut, MessageOut, Skipped
 from sessions_app.chats.sessions.schemas import SessionOut
 from sessions_app.frontends.app_state.schemas import AppStateOut
 from sessions_app.projects.schemas import ProjectOut
@@ -15,7 +16,9 @@ class ResumeOut(Schema):
 
     project: ProjectOut
     session: SessionOut
-    messages: list[MessageOut]
+    messages: list[MessageOut] | list[Any] = Field(description="With `as` the objects of that framework.")
+    ids: list[list[str]] | None = Field(None, description="With `as`: for each object the ids of the messages it came from.")
+    losses: list[LossOut] | None = Field(None, description="With `as`: what the format cannot express.")
     skipped: list[Skipped]
     more: bool
     agent_state: dict[str, Any] | None

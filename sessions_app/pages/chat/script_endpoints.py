@@ -9,14 +9,14 @@ from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from sessions_app.chats.reading.messages import ROLES, Page
+from sessions_app.chats.reading.messages import Page
 from sessions_app.core.errors import AppError, Invalid, TooLarge, Unauthorized
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.responses import error_reply
-from sessions_app.models.message import TEXT_LENGTH
+from sessions_app.models.message import ROLES, TEXT_LENGTH
 from sessions_app.models.times import now
 from sessions_app.pages.session.transcript import shown
 
@@ -33,7 +33,10 @@ def words(request: HttpRequest) -> HttpResponse:
         renderer = PageRenderer(signed_in_caller(request).user_id)
     except AppError as error:
         return error_reply(error)
-    articles = [render_to_string("pages/session/_message.html", {"message": message}) for message in shown(page, renderer)]
+    articles = [
+        render_to_string("pages/session/_message.html", {"message": message})
+        for message in shown(page, renderer, fold_results=False)
+    ]
     reply = HttpResponse(orjson.dumps({"articles": articles}), content_type="application/json; charset=utf-8")
     reply["Cache-Control"] = "no-store"
     return reply

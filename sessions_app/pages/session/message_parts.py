@@ -28,6 +28,8 @@ TOOL_STATES = {
 }
 FAILED = TOOL_STATES["output-error"]
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+# Parts between the steps of an answer.
+_WITHOUT_CONTENT = {"ai-sdk:step-start"}
 READABLE = {"application/json", "application/xml", "application/yaml", "application/javascript"}
 
 
@@ -59,6 +61,23 @@ class Attachment:
 type Block = SafeString | Fold | Attachment
 
 
+def with_results(messages: list[list[Any]]) -> list[list[Any]]:
+    """The parts of messages in sequence. A result becomes the `result` of its call, if that is among them and came before."""
+    calls: dict[Any, dict[str, Any]] = {}
+    return [[own for part in parts if (own := _answered(part, calls)) is not None] for parts in messages]
+
+
+def _answered(part: Any, calls: dict[Any, dict[str, Any]]) -> Any:
+    kind, id_ = (part.get("type"), part.get("id")) if isinstance(part, dict) else (None, None)
+    if kind == "tool_call" and isinstance(id_, str):
+        calls[id_] = dict(part)
+        return calls[id_]
+    if kind == "tool_result" and isinstance(id_, str) and (call := calls.pop(id_, None)) is not None:
+        call["result"] = part
+        return None
+    return part
+
+
 def blocks_of(parts: list[Any], renderer: PageRenderer) -> list[Block]:
     return [block for part in parts if isinstance(part, dict) and (block := _block(part, renderer)) is not None]
 
@@ -81,8 +100,16 @@ def _block(part: dict[str, Any], renderer: PageRenderer) -> Block | None:
         return _tool(kind, part)
     if kind in {"file", "reasoning-file", "image", "image_url", "source-document"}:
         return _file(kind, part)
-    if kind == "source-url":
+    if kind in {"source-url", "source"}:
         return _source(part)
+    if kind in {"tool_call", "tool_result"}:
+        return _call(part) if kind == "tool_call" else _result(part)
+    if kind == "data":
+        return (
+            None
+            if part.get("name") in _WITHOUT_CONTENT
+            else Fold(str(part.get("name")), "data", content=_pretty(part.get("value")))
+        )
     if kind.startswith("data-"):
         return Fold(kind.removeprefix("data-"), "data", content=_pretty(part.get("data", part)))
     return Fold(kind.replace("-", " ") or "part", content=_pretty(part))
@@ -96,6 +123,23 @@ def _tool(kind: str, part: dict[str, Any]) -> Fold:
     word, colour = FAILED if failed and state != "output-denied" else TOOL_STATES.get(state, (state.replace("-", " "), ""))
     named = [f"{label}\n{_pretty(part[name])}" for name, label in FIRST_WORDS.items() if name in part]
     return Fold(name, word, colour, _cut("\n\n".join(named) or _pretty(part)))
+
+
+def _call(part: dict[str, Any]) -> Fold:
+    """A call in the common form of all formats, with its result if there is one."""
+    result = part.get("result")
+    told = [f"Input\n{_pretty(part.get('input'))}"]
+    if not isinstance(result, dict):
+        return Fold(str(part.get("name")), *TOOL_STATES["input-available"], _cut(told[0]))
+    failed = result.get("is_error") is True
+    told.append(f"{'Error' if failed else 'Output'}\n{_pretty(result.get('output'))}")
+    return Fold(str(part.get("name")), *(FAILED if failed else TOOL_STATES["output-available"]), _cut("\n\n".join(told)))
+
+
+def _result(part: dict[str, Any]) -> Fold:
+    """A result whose call is not on the page."""
+    word, colour = FAILED if part.get("is_error") is True else ("result", "")
+    return Fold(str(part.get("name") or "Tool"), word, colour, _pretty(part.get("output")))
 
 
 def _file(kind: str, part: dict[str, Any]) -> Attachment:

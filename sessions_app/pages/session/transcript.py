@@ -9,7 +9,8 @@ from django.utils.safestring import SafeString
 
 from sessions_app.chats.reading.messages import Page
 from sessions_app.core.rendering.page_renderer import PageRenderer
-from sessions_app.pages.session.message_parts import Block, blocks_of, prose_of
+from sessions_app.core.web.template_tags.formatting import speaker
+from sessions_app.pages.session.message_parts import Block, blocks_of, prose_of, with_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,21 @@ class Shown:
 
     @property
     def who(self) -> str:
-        return "You" if self.role == "user" else "Assistant"
+        return speaker(self.role)
 
 
-def shown(page: Page, renderer: PageRenderer) -> list[Shown]:
-    """Renders all texts of a page in one batch, so that the page waits only once."""
+def shown(page: Page, renderer: PageRenderer, *, fold_results: bool = True) -> list[Shown]:
+    """Renders all texts of a page in one batch, so that the page waits only once.
+
+    `fold_results`: a tool's result is shown in the call that it answers, and a message that has nothing else is left out.
+    """
     parts = [_parts(item) for item in page.items]
-    renderer.prepare(text for item, own in zip(page.items, parts, strict=True) for text in _texts(item, own))
-    return [_shown(item, own, renderer) for item, own in zip(page.items, parts, strict=True)]
+    messages = list(zip(page.items, with_results(parts) if fold_results else parts, strict=True))
+    if fold_results:
+        had = dict(zip((item["id"] for item in page.items), parts, strict=True))
+        messages = [(item, own) for item, own in messages if own or item["text"] or not had[item["id"]]]
+    renderer.prepare(text for item, own in messages for text in _texts(item, own))
+    return [_shown(item, own, renderer) for item, own in messages]
 
 
 def _parts(item: dict[str, Any]) -> list[Any]:

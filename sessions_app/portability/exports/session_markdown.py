@@ -11,12 +11,21 @@ import orjson
 from sessions_app.chats.reading.messages import page_after
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.storage.snapshot_reads import one_moment
+from sessions_app.formats.neutral import (
+    STEP_START,
+    DataPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    parts_as_json,
+    parts_from_json,
+)
 from sessions_app.models import Caller
 
 AT_ONCE = 50
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-# Parts whose text is already in the message's text, or that show nothing.
-_SILENT = frozenset({"text", "step-start"})
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!])")
 
 
@@ -51,7 +60,7 @@ def _message(message: dict[str, Any]) -> str:
         blocks.append(closed(message["text"].rstrip()) + "\n")
     # Stored JSON is returned as unparsed text: parse it as a client would.
     extras = json.loads(orjson.dumps({name: message.get(name) for name in ("parts", "raw")}))
-    blocks += [_block(part) for part in extras["parts"] if part.get("type") not in _SILENT]
+    blocks += [block for part in parts_from_json(extras["parts"]) if (block := _part(part))]
     if not message["text"] and extras["raw"] is not None:
         blocks.append(_block(extras["raw"]))
     return "\n".join(blocks)
@@ -71,6 +80,23 @@ def closed(text: str) -> str:
         elif marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
             fence = ""
     return f"{text}\n{fence}" if fence else text
+
+
+def _part(part: Part) -> str:
+    """A part in words, or as JSON; empty if the message's text has it already, or if it shows nothing."""
+    match part:
+        case TextPart():
+            return ""
+        case DataPart(name=name) if name == STEP_START:
+            return ""
+        case ReasoningPart(text=text):
+            return "".join(f"> {line}\n" for line in closed(text.strip()).splitlines())
+        case ToolCallPart(name=name, input=value):
+            return f"**Call of {_line(name)}**\n\n{_block(value)}"
+        case ToolResultPart(name=name, output=value, is_error=failed):
+            return f"**{'Error' if failed else 'Result'}{f' of {_line(name)}' if name else ''}**\n\n{_block(value)}"
+        case _:
+            return _block(parts_as_json([part])[0])
 
 
 def _block(value: Any) -> str:

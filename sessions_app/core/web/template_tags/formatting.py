@@ -7,6 +7,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from sessions_app.models.message import common_role
+
 register = template.Library()
 # Markdown markup, and white space of any length.
 MARKS = re.compile(r"```[\w-]*|[*`]+|^#{1,6} |^> ?", re.MULTILINE)
@@ -23,6 +25,7 @@ AGES = (
     ("year", 365 * DAY, float("inf")),
 )
 UNITS = ("KB", "MB", "GB", "TB")
+SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instructions", "tool": "Tool"}
 
 
 # Browser and system names in user agents, the more specific one first: Edge also claims to be Chrome, and Chrome to be Safari.
@@ -96,3 +99,9 @@ def when(at: datetime | str) -> SafeString:
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at
     exact = moment.strftime("%Y-%m-%d %H:%M:%S UTC")
     return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, ago(moment))
+
+
+@register.filter
+def speaker(role: str) -> str:
+    """Who says a message of this role."""
+    return SPEAKERS.get(common_role(role), role.capitalize())

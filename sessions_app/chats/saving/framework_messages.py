@@ -1,0 +1,44 @@
+"""What a framework's own message says: role, text and parts, read from its `raw`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sessions_app.core.serialization.strict_json import clean_text
+from sessions_app.formats.neutral import FilePart, Part, TextPart, parts_as_json
+from sessions_app.formats.registry import format_of
+from sessions_app.models.message import PLAIN_ROLES, ROLES, TEXT_LENGTH, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`parts`: None if the text says it all."""
+
+    role: str
+    text: str
+    parts: list[dict[str, Any]] | None
+
+
+def read_raw(name: str | None, raw: Any) -> Reading | None:
+    """None: the format is not known, so `raw` is only kept. Raises `formats.fields.Unreadable`."""
+    known = None if name is None or raw is None else format_of(name)
+    if known is None:
+        return None
+    neutral = known.read(raw)
+    text = clean_text(neutral.text)
+    only_text = len(text) <= TEXT_LENGTH and all(isinstance(part, TextPart) for part in neutral.parts)
+    # A longer text is whole in the parts; what is searched is its beginning.
+    return Reading(neutral.role, text[:TEXT_LENGTH], None if only_text else parts_as_json(_without_content(neutral.parts)))
+
+
+def roles_of(name: str | None) -> frozenset[str]:
+    """The roles that a message of this format may have."""
+    if name is None:
+        return PLAIN_ROLES
+    known = format_of(name)
+    return ROLES if known is None else frozenset(Role.values) | frozenset(known.roles)
+
+
+def _without_content(parts: Iterable[Part]) -> Iterable[Part]:
+    """The content of files is in `raw` already."""
+    return (replace(part, data=None) if isinstance(part, FilePart) else part for part in parts)
