@@ -15,6 +15,16 @@ def json_text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def storable_json(value: Any) -> str:
+    """As `json_text`, for values that may have NUL and lone surrogates: they are stored as escapes."""
+    text = json_text(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text
+
+
 def fingerprint(value: Any) -> str:
     """Equal for values that are equal as JSON: key order is ignored, and 1 equals 1.0."""
     same = _whole(value) if _has_float(value) else value

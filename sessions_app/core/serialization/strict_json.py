@@ -35,7 +35,12 @@ def loads(raw: bytes) -> tuple[Any, list[str]]:
         raise UnreadableJson(_reason(error)) from None
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    return _normalise(value) if b"\\u" in raw else (value, [])
+    return without_unstorable(value) if b"\\u" in raw else (value, [])
+
+
+def exact(raw: bytes) -> Any:
+    """A body that `loads` accepted, with the characters that it replaced: for values that are stored as escaped JSON."""
+    return _DECODER.decode(raw.decode("utf-8"))
 
 
 def clean_text(text: str) -> str:
@@ -86,7 +91,8 @@ def _check_depth(value: Any) -> None:
     raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")
 
 
-def _normalise(value: Any) -> tuple[Any, list[str]]:
+def without_unstorable(value: Any) -> tuple[Any, list[str]]:
+    """A copy in which characters that no database can hold are replaced, and the dotted paths of their strings."""
     replaced: list[str] = []
 
     def walk(item: Any, path: str) -> Any:
