@@ -31,6 +31,8 @@ from sessions_app.chats.saving import api as saving_api
 from sessions_app.chats.saving.beacon import api as beacon_api
 from sessions_app.chats.search import api as search_api
 from sessions_app.chats.sessions import api as session_api
+from sessions_app.chats.sessions import list_api as _list_api  # noqa: F401 - adds operations to the router of its path
+from sessions_app.chats.sessions import message_api
 from sessions_app.core.errors import AppError, BadRequest, NotFound, TooLarge, Unauthorized, WrongFields
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
@@ -78,6 +80,7 @@ api.add_router("", app_state_api.router)
 api.add_router("/projects", project_api.router)
 api.add_router("", session_api.router)
 api.add_router("/sessions", saving_api.router)
+api.add_router("/sessions", message_api.router)
 api.add_router("/sessions", lifecycle_api.router)
 api.add_router("/sessions", agent_state_api.router)
 api.add_router("/sessions", ai_state_api.router)

@@ -19,6 +19,7 @@ from config.http.request_log import Message, Send
 from config.http.uploads import Uploads
 from config.server import allocator, garbage_collection
 from config.server.background import BackgroundTasks
+from config.server.long_polls import LongPolls
 from sessions_app.core.storage import transactions
 from sessions_app.core.storage.sql import on_postgresql
 from sessions_app.events import hub
@@ -45,11 +46,15 @@ class Server:
         # Probes get their response however many requests wait.
         self._probes = Bridge(handler, threads=PROBE_THREADS, queue=PROBE_QUEUE, bodies=bodies)
         self._uploads, self._background = Uploads(self._bridge), BackgroundTasks()
+        self._long_polls = LongPolls(self._bridge)
 
     async def http(self, scope: Message, receive: Receive, send: Send) -> None:
         path = scope["path"]
         if self._uploads.takes(scope):
             await self._uploads(scope, receive, send)
+            return
+        if self._long_polls.takes(scope):
+            await self._long_polls(scope, receive, send)
             return
         chosen = self._probes if path in PROBES else self._answers if LONG.fullmatch(path) else self._bridge
         await chosen(scope, receive, send)
@@ -68,6 +73,7 @@ class Server:
             await loop.run_in_executor(None, self._bridge.warm_up)
         transactions.group_commits()
         await hub.start(loop)
+        self._long_polls.stop_on_signals(loop)
         self._background.start()
         garbage_collection.begin()
 

@@ -32,6 +32,8 @@ from sessions_app.core.limits.request_limits import COUNTED
 from sessions_app.core.storage.database_threads import DatabaseThreads
 
 REQUEST_RECORD = "stillhere.exchange"
+# Scope key of what is added to `request.META`.
+ENVIRON = "stillhere.environ"
 # A client that reads nothing of a stream for so long counts as disconnected.
 STALLED_SECONDS = 60
 # What goes well takes little but the interpreter, which more threads would mostly hand to one another.
@@ -132,7 +134,12 @@ class Bridge:
         scope, exchange = request.scope, request.exchange
         without_body = scope["method"] == "HEAD"
         told = request_id.set(exchange.id)
-        environ = {**_environ(scope, request.body), REQUEST_RECORD: exchange, "stillhere.request_id": exchange.id}
+        environ = {
+            **_environ(scope, request.body),
+            **scope.get(ENVIRON, {}),
+            REQUEST_RECORD: exchange,
+            "stillhere.request_id": exchange.id,
+        }
         if request.counted:
             environ[COUNTED] = True
         try:

@@ -127,7 +127,7 @@ def handoff_section(reading: Reading) -> Section:
 def session_section(reading: Reading) -> Section:
     """The current session as in lists, without messages."""
     session = _current_session(reading)
-    shown = None if session is None else redact(session.as_json())[0]
+    shown = None if session is None else redact({**session.as_json(), "metadata": session.metadata_object})[0]
     return Section("session", lambda kept: shown, {})
 
 

@@ -11,11 +11,13 @@ from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
 from sessions_app.accounts import api_keys
+from sessions_app.accounts.login_store import hashed
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import Forbidden, NotFound, Unauthorized
 from sessions_app.core.limits.request_limits import check_request
 from sessions_app.core.storage.sql import db_time, fetch_row
 from sessions_app.core.web.csrf import check_csrf
+from sessions_app.events.listener_queries import Admission
 from sessions_app.models import Caller
 from sessions_app.models.credentials import READ, WRITE
 from sessions_app.models.times import now
@@ -66,6 +68,15 @@ def caller_named(username: str) -> Caller:
     if user is None:
         raise NotFound(f"There is no user {username!r}. Make one with `manage.py create_user`.")
     return caller_of_user(user)
+
+
+def admission_of(request: HttpRequest, project_id: uuid.UUID, path: str) -> Admission:
+    """For listening to a project that this request's caller may read."""
+    caller: Caller = request.auth  # type: ignore[attr-defined]
+    if caller.key_id is not None:
+        return Admission(caller, project_id, path)
+    user: Any = request.user
+    return Admission(caller, project_id, path, hashed(str(request.session.session_key)), hash(user.password))
 
 
 class ApiAuth:

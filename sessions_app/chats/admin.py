@@ -9,10 +9,23 @@ from sessions_app.models import ChatSession, Clearing, ConflictCopy, Message, Sa
 
 @admin.register(ChatSession)
 class ChatSessionAdmin(ReadOnlyAdmin):
-    list_display = ("__str__", "project", "opening_step", "message_count", "size", "epoch", "rev", "updated_at", "deleted_at")
+    list_display = (
+        "__str__",
+        "project",
+        "opening_step",
+        "message_count",
+        "size",
+        "pinned",
+        "tags",
+        "epoch",
+        "rev",
+        "updated_at",
+        "deleted_at",
+    )
     list_filter = (
         ("archive_requested_at", admin.EmptyFieldListFilter),
         ("deleted_at", admin.EmptyFieldListFilter),
+        ("pinned", admin.EmptyFieldListFilter),
         "opening_step",
         "updated_at",
     )

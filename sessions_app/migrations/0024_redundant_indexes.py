@@ -33,7 +33,7 @@ def without_index(model: str, field: str, to: str, related_name: str) -> migrati
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sessions_app", "0022_event_type_without_choices")]
+    dependencies = [("sessions_app", "0023_session_metadata")]
     operations = [
         migrations.SeparateDatabaseAndState(
             database_operations=[migrations.RunPython(drop, create)],

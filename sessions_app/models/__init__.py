@@ -8,7 +8,7 @@ from sessions_app.models.import_job import ImportJob
 from sessions_app.models.login import Login
 from sessions_app.models.message import ConflictCopy, Message, SaveReceipt
 from sessions_app.models.project import Project
-from sessions_app.models.session import ChatSession
+from sessions_app.models.session import ChatSession, SessionTag
 from sessions_app.models.store import Store
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Project",
     "Purge",
     "SaveReceipt",
+    "SessionTag",
     "SignInLink",
     "SocketTicket",
     "Store",

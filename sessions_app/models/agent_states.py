@@ -1,6 +1,8 @@
 """Agent data besides the messages: the agent's state, its questions to a person, and each AI's working state."""
 
 from django.db import models
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
 
 from sessions_app.models.times import now
 
@@ -10,6 +12,8 @@ NOTES_LENGTH = 100_000
 MOST_TODOS = 5_000
 # An agent's state can be as large as a request, so few old versions are kept.
 OVERWRITTEN_KEPT = 10
+# Of an agent state's content.
+NAMES_ERROR = GreaterThan(StrIndex("content", models.Value('"last_error":')), 0)
 
 
 class AgentState(models.Model):
@@ -19,6 +23,10 @@ class AgentState(models.Model):
     content = models.TextField(null=True, blank=True, help_text="A JSON object of the fields that were saved; NULL: deleted.")
     rev = models.PositiveBigIntegerField(default=0, editable=False)
     saved_at = models.DateTimeField(default=now, editable=False)
+
+    class Meta:
+        # Lists find the few sessions whose state names an error. An object's field, or a text that looks like it.
+        indexes = [models.Index("session", name="agent_state_with_error", condition=models.Q(NAMES_ERROR))]
 
     def __str__(self) -> str:
         return f"agent state of {self.session_id}, rev {self.rev}"
@@ -51,6 +59,7 @@ class PendingAction(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "action_id"], name="action_once")]
+        indexes = [models.Index("session", name="action_open", condition=models.Q(resolution=None))]
 
     def __str__(self) -> str:
         return self.action_id
@@ -67,6 +76,7 @@ class AiState(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "ai_id"], name="ai_state_once")]
+        indexes = [models.Index("ai_id", "session", name="ai_state_by_ai")]
 
     def __str__(self) -> str:
         return f"{self.ai_id} in {self.session_id}"

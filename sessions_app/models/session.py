@@ -9,6 +9,9 @@ SCHEMA_VERSION = 1
 TITLE_LENGTH = 200
 OPENING_STEP_LENGTH = 64
 EXTERNAL_ID_LENGTH = 128
+METADATA_BYTES = 16_384
+TAG_LENGTH = 64
+MOST_TAGS = 20
 
 
 class SessionState(models.TextChoices):
@@ -70,6 +73,11 @@ class ChatSession(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     # The import that created it.
     import_id = models.UUIDField(null=True, blank=True, editable=False)
+    # JSON as text, returned unchanged: an object, and a list of texts. NULL: none. All three are nullable, so that SQLite
+    # adds the columns in place.
+    metadata = models.TextField(null=True, blank=True)
+    tags = models.TextField(null=True, blank=True)
+    pinned = models.BooleanField(null=True, blank=True)
 
     objects = ChatSessionQuerySet.as_manager()
 
@@ -86,7 +94,46 @@ class ChatSession(models.Model):
         indexes = [
             models.Index("project", models.F("updated_at").desc(), "id", name="session_browse"),
             models.Index("import_id", name="session_imported", condition=models.Q(import_id__isnull=False)),
+            models.Index("project", "created_at", "id", name="session_by_creation"),
+            models.Index("project", "title", "id", name="session_by_title"),
+            # The few among many: each is read without the others.
+            models.Index("project", models.F("updated_at").desc(), "id", name="session_pinned", condition=models.Q(pinned=True)),
+            models.Index(
+                *("project", models.F("updated_at").desc(), "id"),
+                name="session_archived",
+                condition=models.Q(archive_requested_at__isnull=False),
+            ),
+            models.Index(
+                *("project", models.F("updated_at").desc(), "id"),
+                name="session_trash",
+                condition=models.Q(deleted_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
         return self.title or str(self.id)
+
+
+class SessionTag(models.Model):
+    """Which sessions of a project have a tag: an index of `ChatSession.tags`, which the database's triggers keep.
+
+    A table, because SQLite has no index on the members of a JSON list. With the project, because a tag that everybody uses
+    must cost no more than the caller's own sessions. Kept by triggers, so that every way in which a session is written
+    (saves aside, which touch no tags) is covered: imports, forks, moves, deletions. Reads take the tags from the session's
+    own row, so resume and lists cost no further statement. Only triggers write this table.
+    """
+
+    session = models.ForeignKey(
+        ChatSession, on_delete=models.DO_NOTHING, related_name="tag_rows", db_index=False, db_constraint=False
+    )
+    project = models.ForeignKey(
+        "sessions_app.Project", on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
+    tag = models.CharField(max_length=TAG_LENGTH)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "tag"], name="session_tag_once")]
+        indexes = [models.Index(fields=["project", "tag", "session"], name="session_by_tag")]
+
+    def __str__(self) -> str:
+        return self.tag

@@ -27,7 +27,7 @@ from sessions_app.models import (
     PendingAction,
     Project,
 )
-from sessions_app.portability.secret_removal import clean_snapshot, clean_state
+from sessions_app.portability.secret_removal import clean_session, clean_snapshot, clean_state
 
 USER = ""
 
@@ -83,7 +83,16 @@ _OWN: tuple[Kind, ...] = (
         later=("current_session_id",),
         without=("import_id", "import_into", "import_current"),
     ),
-    Kind("session", ChatSession, "project", "project", ("created_at", "id"), known_by=("id",), without=("import_id",)),
+    Kind(
+        "session",
+        ChatSession,
+        "project",
+        "project",
+        ("created_at", "id"),
+        known_by=("id",),
+        without=("import_id",),
+        clean=clean_session,
+    ),
     Kind("clearing", Clearing, "session", "session"),
     Kind("message", Message, "session", "session", without=("words_due",)),
     Kind("conflict_copy", ConflictCopy, "session", "session", ("created_at", "id")),

@@ -4,8 +4,11 @@ import hashlib
 import json
 from typing import Any
 
+from sessions_app.chats.sessions.session_fields import WrongTags, tags_text
 from sessions_app.core.redaction import may_hold_secrets, redact
-from sessions_app.core.serialization.stored_json import read_json
+from sessions_app.core.serialization.stored_json import read_json, read_object, read_value
+from sessions_app.core.serialization.strict_json import clean_text
+from sessions_app.models.session import METADATA_BYTES
 
 
 class WrongValue(Exception):
@@ -17,6 +20,22 @@ def clean_state(values: dict[str, Any]) -> None:
     for field in ("content", "resolution"):
         if field in values:
             values[field] = _without_secrets(values[field])
+
+
+def clean_session(values: dict[str, Any]) -> None:
+    """Refuses metadata and tags that the API would not accept. Accepted ones stay byte for byte."""
+    metadata, tags = values.get("metadata"), values.get("tags")
+    if metadata is not None and (read_object(metadata) is None or len(metadata.encode()) > METADATA_BYTES):
+        raise WrongValue("metadata of a session has a wrong value")
+    found = None if tags is None else read_value(tags)
+    if tags is not None and not (
+        isinstance(found, list) and all(isinstance(tag, str) and clean_text(tag) == tag for tag in found)
+    ):
+        raise WrongValue("tags of a session has a wrong value")
+    try:
+        tags_text(found or [])
+    except WrongTags:
+        raise WrongValue("tags of a session has a wrong value") from None
 
 
 def clean_snapshot(values: dict[str, Any]) -> None:

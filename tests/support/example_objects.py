@@ -42,6 +42,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     other = Chat(chat.api, session_id=chat.id)
     other.ops({"op": "upsert", "id": "m1", "role": "user", "text": "another text"})
     project = Project.objects.get(path=chat.project, owner=user)
+    chat.api.put(f"/projects/{project.id}/sessions/by-external/thread-1", {"title": SECRET_TEXT, "current": False})
     chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
     chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
     chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
@@ -65,6 +66,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "project": str(project.id),
         "session": chat.id,
         "message": "m1",
+        "external": "thread-1",
         "removed": "m2",
         "step": "s1",
         "action": "a1",
@@ -88,6 +90,7 @@ def unknown_world() -> World:
             **made,
             "path": "/home/nobody/nothing",
             "message": "m1",
+            "external": "thread-1",
             "removed": "m2",
             "entry": "n",
             "step": "s1",

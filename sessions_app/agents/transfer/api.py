@@ -38,6 +38,7 @@ def transfer_session(request: HttpRequest, session_id: str, payload: TransferIn)
         choice=payload.choice(),
         epoch=payload.epoch,
         request=_same(request, source, payload),
+        current=payload.current,
         dry_run=payload.dry_run,
     )
     return answer_of(transfer(caller=caller_of(request), session_id=source, wanted=wanted))
@@ -60,7 +61,7 @@ def _same(request: HttpRequest, source: uuid.UUID, payload: TransferIn) -> Reque
     openapi_extra=takes(IDEMPOTENCY_KEY),
 )
 def fork(request: HttpRequest, session_id: str, payload: ForkIn = NO_BODY) -> HttpResponse:
-    """A new current session with the messages up to one, here or in another project."""
+    """A new session with the messages up to one, here or in another project; the current one unless `current` is false."""
     own_id = session_uuid(session_id)
-    wanted = Fork(payload.up_to, payload.project, same_request(request, own_id, payload))
+    wanted = Fork(payload.up_to, payload.project, same_request(request, own_id, payload), payload.current)
     return answer_of(fork_session(caller=caller_of(request), session_id=own_id, fork=wanted))

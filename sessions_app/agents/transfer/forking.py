@@ -49,15 +49,17 @@ class Fork:
     """`up_to`: the last message to copy (None: all). `project`: the path of another project, created if it does not exist.
 
     `request`: identifies the request, so that a retry is idempotent; without it every request makes another fork.
+    `current`: whether it becomes the project's current session.
     """
 
     up_to: str | None = None
     project: str | None = None
     request: Request | None = None
+    current: bool = True
 
 
 def fork_session(*, caller: Caller, session_id: uuid.UUID, fork: Fork) -> Answer:
-    """A new current session with the messages up to one; streaming messages become interrupted. 201 with the session.
+    """A new session with the messages up to one; streaming messages become interrupted. 201 with the session.
 
     Raises NotFound, Gone, UnknownMessage, SourceChanged, Unavailable.
     """
@@ -147,21 +149,32 @@ def _publish(caller: Caller, session_id: uuid.UUID, fork: Fork, copying: Copying
     if _answered(fork) is not None:
         raise TakenOver
     done = copying.finish(source, project)
-    _give(caller, project, row, source, copying, done)
+    _give(caller, project, row, source, copying, done, current=fork.current)
     copy_states(source.id, copying.target_id)
     made = get_session(caller=caller, session_id=copying.target_id)
     answer = Answer(201, orjson.dumps(made.as_json()), made.etag)
     return answer if fork.request is None else receipts.keep(fork.request, answer)
 
 
-def _give(caller: Caller, project: Project, row: SessionRow, source: LockedSession, copying: Copying, done: Progress) -> None:
-    """Makes the copy a session of this project, and its current one."""
+def _give(
+    caller: Caller,
+    project: Project,
+    row: SessionRow,
+    source: LockedSession,
+    copying: Copying,
+    done: Progress,
+    *,
+    current: bool,
+) -> None:
+    """Makes the copy a session of this project, with the source's metadata and tags, and the current one if wanted."""
     at = now()
     mine = ChatSession.objects.filter(id=copying.target_id, updated_at=done.heartbeat, project__owner=None)
     staged = list(mine.values_list("project_id", flat=True))
     values = {
         "project_id": project.id,
         "title": f"{row.title} (fork)"[:TITLE_LENGTH] if row.title else "",
+        "metadata": row.metadata,
+        "tags": row.tags,
         "opening_step": source.opening_step if source.live.epoch == copying.epoch else copying.opening_step,
         "created_at": at,
         "updated_at": at,
@@ -177,4 +190,5 @@ def _give(caller: Caller, project: Project, row: SessionRow, source: LockedSessi
         target = lock_session(caller=caller, session_id=copying.target_id)
         drop_oldest(target)
         target.write()
-    welcome(caller=caller, project=project, session_id=copying.target_id, at=at, rev=FIRST if done.count else 0)
+    rev = FIRST if done.count else 0
+    welcome(caller=caller, project=project, session_id=copying.target_id, at=at, rev=rev, current=current)

@@ -11,6 +11,8 @@ from sessions_app.chats.saving.schemas import WriterIn
 from sessions_app.models.message import MESSAGE_ID_LENGTH
 from sessions_app.projects.schemas import Path
 
+# Left out of a request's identity unless it is sent, so that a retry of a request from before it existed is recognised.
+CURRENT: bool = Field(True, exclude=True, description="False: a new session leaves the project's current one alone.")
 Kind = Literal["ai_states", "agent_state", "messages", "opening_step"]
 
 
@@ -32,6 +34,8 @@ class TransferIn(WriterIn):
     dry_run: bool = Field(
         False, description="Only report what would happen, with what the target has `now` and would have `then`."
     )
+
+    current: bool = CURRENT
 
     def choice(self) -> Choice:
         return Choice(
@@ -77,3 +81,4 @@ class ForkIn(WriterIn):
 
     up_to: Annotated[str, Field(max_length=MESSAGE_ID_LENGTH)] | None = None
     project: Path | None = None
+    current: bool = CURRENT

@@ -29,7 +29,8 @@ class NoTarget(NotFound):
 class Transfer:
     """To a session, or into a new one of the project at a path. `epoch`: the expected epoch of the source (None: any).
 
-    `request`: identifies the request, so that a retry is idempotent. `dry_run`: only report what would happen.
+    `request`: identifies the request, so that a retry is idempotent. `current`: whether a new session becomes the current one.
+    `dry_run`: only report what would happen.
     """
 
     to_session: uuid.UUID | None = None
@@ -37,6 +38,7 @@ class Transfer:
     choice: Choice = field(default_factory=Choice)
     epoch: int | None = None
     request: Request | None = None
+    current: bool = True
     dry_run: bool = False
 
 
@@ -91,7 +93,7 @@ def _lock(caller: Caller, row: SessionRow, wanted: Transfer) -> tuple[LockedSess
     if project is None:
         raise NoTarget
     lock_project_and_current(caller=caller, project_id=project.id, also=row.id, also_project=row.project_id)
-    return lock_session(caller=caller, session_id=row.id), lambda: _new_session(caller, project, row)
+    return lock_session(caller=caller, session_id=row.id), lambda: _new_session(caller, project, row, wanted)
 
 
 def _lock_either(caller: Caller, session_id: uuid.UUID, source_id: uuid.UUID) -> LockedSession:
@@ -101,8 +103,9 @@ def _lock_either(caller: Caller, session_id: uuid.UUID, source_id: uuid.UUID) ->
         raise SessionNotFound if session_id == source_id else NoTarget from None
 
 
-def _new_session(caller: Caller, project: Project, row: SessionRow) -> LockedSession:
-    made = create_in(caller=caller, project_id=project.id, session_id=uuid.uuid4(), new=NewSession(row.title))
+def _new_session(caller: Caller, project: Project, row: SessionRow, wanted: Transfer) -> LockedSession:
+    new = NewSession(row.title, current=wanted.current)
+    made = create_in(caller=caller, project_id=project.id, session_id=uuid.uuid4(), new=new)
     return lock_session(caller=caller, session_id=made.id)
 
 

@@ -100,6 +100,12 @@ def changed_since(*, session_id: uuid.UUID, live: Live, rev: int, limit: int) ->
     return _page(rows, more=last is not None), removed, last
 
 
+def find_message(*, session_id: uuid.UUID, live: Live, message_id: str) -> dict[str, Any] | None:
+    """One live message; None if it is unknown, removed or damaged."""
+    rows = _rows(_select("removed = '' AND message_id = %s", "position"), [*_of(session_id, live), message_id, 1])
+    return next(iter(_page(rows, more=False).items), None)
+
+
 def position_of(*, session_id: uuid.UUID, live: Live, message_id: str) -> int | None:
     """A message's position, removed or not; None if there is no such message."""
     sql = "SELECT position FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND message_id = %s"

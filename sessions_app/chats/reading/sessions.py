@@ -1,29 +1,26 @@
-"""Reading sessions: one row by SQL (the hot path of every call on a session), lists by the ORM."""
+"""Reading one session by SQL: the hot path of every call on a session. Lists are in `session_lists.py`."""
 
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from sessions_app.chats.search.session_search import find_sessions
+import orjson
+
 from sessions_app.core.errors import Gone, NotFound
 from sessions_app.core.id_parsing import parse_id
-from sessions_app.core.storage.sql import db_uuid, fetch_row, rfc3339, rfc3339_sql
+from sessions_app.core.serialization.stored_json import read_object, read_value
+from sessions_app.core.serialization.strict_json import UnreadableJson, without_unstorable
+from sessions_app.core.storage.sql import db_uuid, fetch_row, rfc3339_sql
 from sessions_app.core.storage.store_incarnation import incarnation
-from sessions_app.models import Caller, ChatSession
+from sessions_app.models import Caller
 from sessions_app.models.live import Live
 from sessions_app.models.session import SessionState
 
-_LIST_FIELDS = (
-    "id", "external_id", "title", "opening_step", "schema_version", "epoch", "rev", "message_count", "size_bytes",
-    "archive_requested_at", "created_at", "updated_at", "archived_at", "deleted_at",
-    "project_id", "project__path", "project__current_session_id", "epochs_ahead", "revived_rev", "revived_to",
-)  # fmt: skip
 _PLAIN = (
     "s.id, s.external_id, s.title, s.opening_step, s.schema_version, s.epoch, s.rev, s.message_count, s.size_bytes, "
-    "s.archive_requested_at IS NOT NULL"
+    "s.archive_requested_at IS NOT NULL, s.metadata, s.tags, s.pinned IS TRUE"
 )
-_EPOCH = _LIST_FIELDS.index("epoch")
+_EPOCH = 5
 _TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
 
 
@@ -50,6 +47,10 @@ class SessionRow:
     message_count: int
     size_bytes: int
     archive_requested: bool
+    # As stored: JSON, or None.
+    metadata: str | None
+    tags: str | None
+    pinned: bool
     created_at: str
     updated_at: str
     archived_at: str | None
@@ -72,8 +73,24 @@ class SessionRow:
             return SessionState.CURRENT
         return SessionState.ARCHIVED if self.archive_requested else SessionState.EARLIER
 
+    @property
+    def tag_list(self) -> list[str]:
+        """Empty if the stored value is damaged."""
+        found = None if self.tags is None else read_value(self.tags)
+        return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+
+    @property
+    def metadata_object(self) -> dict[str, Any]:
+        """For display and search: characters that only escaped JSON can hold are replaced. Empty if damaged."""
+        found = None if self.metadata is None else read_object(self.metadata)
+        try:
+            cleaned: dict[str, Any] = {} if found is None else without_unstorable(found)[0]
+        except UnreadableJson:  # Two names differ only in such characters.
+            return {}
+        return cleaned
+
     def as_json(self) -> dict[str, Any]:
-        """The API's JSON. `external_id` is present only if one was given."""
+        """The API's JSON. `external_id` is present only if one was given; `metadata` is the stored text."""
         shape: dict[str, Any] = {"id": str(self.id), "project": self.project_path, "project_id": str(self.project_id)}
         if self.external_id is not None:
             shape["external_id"] = self.external_id
@@ -86,6 +103,9 @@ class SessionRow:
             "rev": self.rev,
             "current": self.is_current,
             "state": self.state.value,
+            "metadata": {} if self.metadata is None else _stored(self.metadata),
+            "tags": self.tag_list,
+            "pinned": bool(self.pinned),
             "message_count": self.message_count,
             "size_bytes": self.size_bytes,
             "created_at": self.created_at,
@@ -93,14 +113,6 @@ class SessionRow:
             "archived_at": self.archived_at,
             "deleted_at": self.deleted_at,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPage:
-    """`last`: the session after which the next page begins; None: last page."""
-
-    rows: list[SessionRow]
-    last: SessionRow | None
 
 
 def session_uuid(text: str) -> uuid.UUID:
@@ -145,41 +157,6 @@ def get_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
     return row
 
 
-def list_sessions(
-    *,
-    caller: Caller,
-    project_id: uuid.UUID,
-    text: str = "",
-    archived: bool | None = None,
-    state: SessionState | None = None,
-    deleted: bool = False,
-    after: tuple[datetime, uuid.UUID] | None = None,
-    limit: int = 50,
-) -> SessionPage:
-    """The project's sessions (`deleted`: those in its trash), most recently changed first. `text` is searched in titles and live
-    messages: then a page may have fewer than `limit` rows and still a next page, because the search time is limited."""
-    rows = ChatSession.objects.visible_to(caller).filter(project_id=project_id, deleted_at__isnull=not deleted)
-    if archived is not None:
-        rows = rows.filter(archived_at__isnull=not archived)
-    if state is not None:
-        rows = rows.in_state(state)
-    if after is not None:
-        # The index (project, updated_at desc, id) serves this without reading earlier pages.
-        rows = rows.filter(updated_at__lte=after[0]).exclude(updated_at=after[0], id__lte=after[1])
-    rows, ended_at = rows.order_by("-updated_at", "id"), None
-    if text:
-        found = find_sessions(rows, _LIST_FIELDS, text, project_id, limit + 1)
-        listed, ended_at = found.rows, found.ended_at
-    else:
-        listed = list(rows.values_list(*_LIST_FIELDS)[: limit + 1])
-    if len(listed) > limit:
-        ended_at = listed[limit - 1]
-    return SessionPage([_listed(row) for row in listed[:limit]], _listed(ended_at) if ended_at else None)
-
-
-def _listed(values: tuple[Any, ...]) -> SessionRow:
-    plain: list[Any]
-    *plain, archive_requested_at, created_at, updated_at, archived_at, deleted_at, project_id, path, current = values[:-3]
-    times: list[Any] = [None if at is None else rfc3339(at) for at in (created_at, updated_at, archived_at, deleted_at)]
-    own = [*plain, archive_requested_at is not None, *times]
-    return session_row((*own, project_id, path, current, *values[-3:]))
+def _stored(metadata: str) -> Any:
+    """The exact text, if it still is an object: the database may be damaged."""
+    return {} if read_object(metadata) is None else orjson.Fragment(metadata)

@@ -25,6 +25,7 @@ from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, TooLarge
 from sessions_app.core.web.responses import IDEMPOTENCY_KEY, IF_MATCH, json_reply, refusals, takes
 from sessions_app.core.web.schemas import BIGGEST, LIMIT
+from sessions_app.core.web.waiting import WAIT, Awaited, nothing_yet
 
 router = Router(tags=["Messages"])
 MOST_OPS = 500
@@ -80,13 +81,19 @@ def browse(
     limit: int = LIMIT,
     as_: str | None = AS,
     repair: bool = REPAIR,
+    wait: int = WAIT,
 ) -> HttpResponse:
-    """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only changes.
+    """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only changes, and with
+    `wait` as soon as there are any.
 
     With `as`, one message may become several items, and several one.
     """
+    if wait and since_rev is None:
+        raise Invalid("`wait` needs `since_rev`: the rev after which a change is awaited.", details={"field": "wait"})
     row = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     if since_rev is not None:
+        if wait and row.rev == since_rev:
+            nothing_yet(request, Awaited(row.project_id, row.project_path, row.id, row.rev, wait))
         return _reply(*_changed(row, since_rev, limit), as_, repair=repair)
     if after is not None:
         page = page_after(session_id=row.id, live=row.live, position=_position(row, after), limit=limit)

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import F, Max, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
-from sessions_app.chats.search.text_matching import Found, newest_messages
+from sessions_app.chats.search.text_matching import Found, like, newest_messages
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller, ChatSession, Message
@@ -144,6 +144,24 @@ def title_matches(text: str) -> Q:
     numbers, parameters = _rowids("title", text)
     ids = f"SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers})"  # noqa: S608 - our own SQL
     return Q(pk__in=RawSQL(ids, parameters), title__iregex=re.escape(text))  # noqa: S611
+
+
+def title_test(text: str) -> tuple[str, list[str]]:
+    """As `title_matches`, as SQL about a session `s`, by comparing its title alone."""
+    if on_postgresql():
+        return like("s.title", text)
+    return "s.title REGEXP %s", [_regular(text)]
+
+
+def titles_by_index(text: str) -> tuple[str, list[str]] | None:
+    """SQLite: a table of one column `session_id` for a FROM, with every session whose title has the text's trigrams.
+
+    None if the text has none; PostgreSQL needs no such table, because it uses its index for `title_test`.
+    """
+    if on_postgresql() or len(text) < TRIGRAM:
+        return None
+    numbers, parameters = _rowids("title", text)
+    return f"(SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers}))", parameters  # noqa: S608
 
 
 def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:

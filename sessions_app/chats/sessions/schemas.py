@@ -1,22 +1,39 @@
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from sessions_app.chats.reading.session_filters import DEFAULT_SORT, Has, Sort
 from sessions_app.chats.saving.schemas import MessageOut, Skipped
 from sessions_app.core.web.schemas import In
-from sessions_app.models.session import EXTERNAL_ID_LENGTH, OPENING_STEP_LENGTH, TITLE_LENGTH
+from sessions_app.models.agent_states import STATE_ID_LENGTH
+from sessions_app.models.session import EXTERNAL_ID_LENGTH, MOST_TAGS, OPENING_STEP_LENGTH, TAG_LENGTH, TITLE_LENGTH, SessionState
 from sessions_app.projects.schemas import Path
 
 Title = Annotated[str, Field(max_length=TITLE_LENGTH)]
 OpeningStep = Annotated[str, Field(max_length=OPENING_STEP_LENGTH)]
 ExternalId = Annotated[str, Field(min_length=1, max_length=EXTERNAL_ID_LENGTH)]
+Tag = Annotated[str, Field(min_length=1, max_length=TAG_LENGTH)]
+
+
+def _distinct(tags: list[str] | None) -> list[str] | None:
+    if tags is not None and len(set(tags)) < len(tags):
+        raise ValueError("A tag is named twice.")
+    return tags
+
+
+Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS), AfterValidator(_distinct)]
 
 
 class SessionIn(In):
     title: Title = ""
     opening_step: OpeningStep = ""
     external_id: ExternalId | None = None
+    metadata: dict[str, Any] = Field(default={}, description="Your own fields, at most 16,384 bytes as compact JSON.")
+    tags: Tags = []
+    pinned: bool = False
+    current: bool = Field(default=True, description="False: the project's current session stays the current one.")
 
 
 class SessionPut(SessionIn):
@@ -28,6 +45,27 @@ class SessionPatch(In):
     opening_step: OpeningStep | None = None
     archived: bool | None = None
     current: Literal[True] | None = None
+    metadata: dict[str, Any] | None = Field(
+        None, description="A JSON Merge Patch (RFC 7396): null removes a field, null in place of the object removes all."
+    )
+    tags: Tags | None = None
+    pinned: bool | None = None
+
+
+class ListQuery(Schema):
+    """Filters of a list of sessions. All of them have to be met, and all tags."""
+
+    external_id: Annotated[str, Field(max_length=EXTERNAL_ID_LENGTH)] | None = None
+    tag: Annotated[list[Tag], Field(max_length=MOST_TAGS)] = []
+    agent: Annotated[str, Field(max_length=STATE_ID_LENGTH, description="Id of an AI with a state in the session.")] | None = None
+    state: SessionState | None = None
+    pinned: bool | None = None
+    since: datetime | None = Field(None, description="`updated_at` from here on; RFC 3339.")
+    until: datetime | None = Field(None, description="`updated_at` up to here.")
+    has: Has | None = Field(
+        None, description="`errors`: the agent's last error is set. `question`: a question waits for a person."
+    )
+    sort: Sort = DEFAULT_SORT
 
 
 class SessionOut(Schema):
@@ -45,6 +83,9 @@ class SessionOut(Schema):
     state: Literal["current", "earlier", "archived", "trash"] = Field(
         description="`archived`: by request. `earlier`: another session became the current one."
     )
+    metadata: dict[str, Any]
+    tags: list[str]
+    pinned: bool
     message_count: int
     size_bytes: int
     created_at: str

@@ -1,6 +1,7 @@
-"""Creating sessions, choosing the current one, naming and archiving them."""
+"""Creating sessions, choosing the current one, naming, labelling and archiving them."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from sessions_app.chats.locking import lock_project_and_current, lock_session
-from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
 from sessions_app.core.errors import Conflict, PreconditionFailed
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
@@ -18,6 +19,7 @@ from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
+from sessions_app.projects.queries import get_project
 from sessions_app.projects.services import ensure_project
 
 
@@ -31,13 +33,19 @@ class ExternalIdTaken(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
+    """`metadata`, `tags`: as stored. `current`: whether it becomes the project's current session."""
+
     title: str = ""
     opening_step: str = ""
     external_id: str | None = None
+    metadata: str | None = None
+    tags: str | None = None
+    pinned: bool = False
+    current: bool = True
 
 
 def create_session(*, caller: Caller, project_id: uuid.UUID, new: NewSession) -> SessionRow:
-    """A new session in one of the caller's projects; it becomes the current one and the previous one is archived."""
+    """A new session in one of the caller's projects; if it becomes the current one, the previous one is archived."""
 
     return write(lambda: create_in(caller=caller, project_id=project_id, session_id=uuid.uuid4(), new=new))
 
@@ -61,8 +69,34 @@ def create_session_under_id(*, caller: Caller, session_id: uuid.UUID, path: str,
     return write(work)
 
 
+def get_by_external_id(*, caller: Caller, project_id: uuid.UUID, external_id: str) -> SessionRow:
+    """The project's session with this external id; unknown → 404, in the trash → 410."""
+    found = _by_external_id(get_project(caller=caller, project_id=project_id), external_id)
+    if found is None:
+        raise SessionNotFound
+    return get_session(caller=caller, session_id=found)
+
+
+def ensure_by_external_id(*, caller: Caller, project_id: uuid.UUID, new: NewSession) -> tuple[SessionRow, bool]:
+    """The project's session with `new.external_id`, and whether it was created. An existing one is not changed."""
+    external_id = new.external_id or ""
+    found = _by_external_id(get_project(caller=caller, project_id=project_id), external_id)
+    if found is not None:
+        return get_session(caller=caller, session_id=found), False
+
+    def work() -> tuple[SessionRow, bool]:
+        project = lock_project_and_current(caller=caller, project_id=project_id)
+        # Under the project's lock: of several requests one creates it, and the others find it here.
+        if (made := _by_external_id(project, external_id)) is not None:
+            return get_session(caller=caller, session_id=made), False
+        return _create(caller, project, uuid.uuid4(), new), True
+
+    return write(work)
+
+
 def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> SessionRow:
-    """Title, opening step, `archived`, `current: true`; fields not in `fields` stay. An archived session is not current."""
+    """Title, opening step, `pinned`, `archived`, `current: true`; fields not in `fields` stay. An archived session is not
+    current. `metadata` and `tags` are functions of the locked session's row that return what to store."""
 
     def work() -> SessionRow:
         row = get_session(caller=caller, session_id=session_id)
@@ -70,6 +104,7 @@ def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, A
         session = lock_session(caller=caller, session_id=session_id)
         at = now()
         changed: dict[str, Any] = {name: fields[name] for name in ("title", "opening_step") if name in fields}
+        changed |= _labels(caller, session_id, fields)
         if "archived" in fields:
             changed |= dict.fromkeys(("archived_at", "archive_requested_at"), at if fields["archived"] else None)
         if fields.get("archived") and not fields.get("current") and project.current_session_id == session_id:
@@ -86,6 +121,17 @@ def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, A
     return write(work)
 
 
+def _labels(caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> dict[str, Any]:
+    changed: dict[str, Any] = {"pinned": fields["pinned"] or None} if "pinned" in fields else {}
+    computed: dict[str, Callable[[SessionRow], str | None]] = {
+        name: fields[name] for name in ("metadata", "tags") if name in fields
+    }
+    if computed:
+        row = get_session(caller=caller, session_id=session_id)  # Read again, under the session's lock.
+        changed |= {name: compute(row) for name, compute in computed.items()}
+    return changed
+
+
 def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: NewSession) -> SessionRow:
     quotas.check_sessions(caller.user_id)
     at = now()
@@ -98,28 +144,36 @@ def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: NewSes
                 external_id=new.external_id,
                 title=new.title,
                 opening_step=new.opening_step,
+                metadata=new.metadata,
+                tags=new.tags,
+                pinned=new.pinned or None,
                 created_at=at,
                 updated_at=at,
             )
     except IntegrityError:
+        refuse_taken(project, new.external_id)  # An import published it meanwhile, which does not wait for the project's lock.
         # The id is another user's: random ids never collide, and the error does not reveal the owner.
         raise SessionExists from None
-    welcome(caller=caller, project=project, session_id=session_id, at=at)
+    welcome(caller=caller, project=project, session_id=session_id, at=at, current=new.current)
     return get_session(caller=caller, session_id=session_id)
 
 
-def welcome(*, caller: Caller, project: Project, session_id: uuid.UUID, at: datetime, rev: int = 0) -> None:
+def welcome(*, caller: Caller, project: Project, session_id: uuid.UUID, at: datetime, rev: int = 0, current: bool = True) -> None:
     """Announce a new session in its first epoch and make it current, inside the caller's transaction."""
-    _make_current(caller, project, session_id, at)
+    if current:
+        _make_current(caller, project, session_id, at)
     _tell(caller, EventType.SESSION_CREATED, project.id, session_id, 1, rev)
 
 
 def refuse_taken(project: Project, external_id: str | None) -> None:
     if external_id is None:
         return
-    taken = ChatSession.objects.filter(project=project, external_id=external_id).values_list("id", flat=True).first()
-    if taken is not None:
+    if (taken := _by_external_id(project, external_id)) is not None:
         raise ExternalIdTaken(details={"session": str(taken)})
+
+
+def _by_external_id(project: Project, external_id: str) -> uuid.UUID | None:
+    return ChatSession.objects.filter(project=project, external_id=external_id).values_list("id", flat=True).first()
 
 
 def _make_current(caller: Caller, project: Project, session_id: uuid.UUID, at: datetime) -> None:

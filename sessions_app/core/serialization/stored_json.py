@@ -36,10 +36,15 @@ def exact_object(stored: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_object(content: str) -> dict[str, Any] | None:
-    """None if it is not a JSON object: a damaged row must not break a page or a bundle."""
+def read_value(content: str) -> Any:
+    """None if it is not JSON."""
     try:
-        value = quick_json(content)
+        return quick_json(content)
     except (ValueError, RecursionError):
         return None
+
+
+def read_object(content: str) -> dict[str, Any] | None:
+    """None if it is not a JSON object: a damaged row must not break a page or a bundle."""
+    value = read_value(content)
     return value if isinstance(value, dict) else None

@@ -43,7 +43,7 @@ def loads(raw: bytes) -> tuple[Any, list[str]]:
         raise UnreadableJson(_reason(error)) from None
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    return _normalise(value) if b"\\u" in raw or reading.found_notations else (value, [])
+    return without_unstorable(value) if b"\\u" in raw or reading.found_notations else (value, [])
 
 
 def clean_text(text: str) -> str:
@@ -112,7 +112,8 @@ def _check_depth(value: Any) -> None:
     raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")
 
 
-def _normalise(value: Any) -> tuple[Any, list[str]]:
+def without_unstorable(value: Any) -> tuple[Any, list[str]]:
+    """A copy in which characters that cannot be stored are replaced, and the dotted paths of their strings."""
     normal = _Normal()
     return normal.walk(value, "", exact=False), normal.replaced
 

@@ -1,6 +1,7 @@
 """One project's pages: its sessions and its settings."""
 
 import uuid
+from dataclasses import replace
 
 from django import forms
 from django.contrib import messages
@@ -11,20 +12,26 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
+from sessions_app.chats.reading.session_filters import Place, SessionFilter
+from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words, list_trash
-from sessions_app.chats.reading.sessions import list_sessions
+from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.search.message_search import newest_hits
 from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.services import NewSession, create_session
 from sessions_app.core.extension import extensions
+from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
+from sessions_app.models import Caller
 from sessions_app.models.project import NAME_LENGTH
 from sessions_app.models.session import SessionState
 from sessions_app.projects.queries import get_project, get_trashed
 from sessions_app.projects.services import update_project
 
 A_PAGE = 30
+# Before the cursor of a page that continues among the pinned sessions.
+PINNED = "pinned:"
 STATES = {state.value: state for state in (SessionState.EARLIER, SessionState.ARCHIVED)}
 
 
@@ -46,12 +53,14 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
     text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     if text:
         catch_up()
-    after = read_cursor(request.GET.get("cursor"))
-    found = list_sessions(caller=caller, project_id=project_id, text=text, state=STATES.get(state), after=after, limit=A_PAGE)
-    ids = [row.id for row in found.rows]
+    wanted, cursor = SessionFilter(text=text, state=STATES.get(state)), request.GET.get("cursor", "")
+    found, following = _found(caller, project_id, wanted, cursor) if text else _pinned_first(caller, project_id, wanted, cursor)
+    ids = [row.id for row in found]
     last, hits = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text)
-    following = make_cursor(found.last.updated_at, found.last.id) if found.last else None
-    shown = [{"session": row, "last": last.get(row.id, Last()), "hit": hits.get(row.id)} for row in found.rows]
+    shown = [
+        {"session": row, "last": last.get(row.id, Last()), "hit": hits.get(row.id), "first": row.pinned and not text}
+        for row in found
+    ]
     return project_page(
         request,
         project,
@@ -62,6 +71,27 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         text=text,
         state=state,
     )
+
+
+def _pinned_first(
+    caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str
+) -> tuple[list[SessionRow], str | None]:
+    """One page of the list, and the cursor of the next: first all pinned sessions, then the others."""
+    pinned: list[SessionRow] = []
+    if not cursor or cursor.startswith(PINNED):
+        pinned, more = _found(caller, project_id, replace(wanted, pinned=True), cursor.removeprefix(PINNED))
+        if more is not None:
+            return pinned, PINNED + more
+        cursor = ""
+    others, more = _found(caller, project_id, replace(wanted, pinned=False), cursor)
+    return [*pinned, *others], more
+
+
+def _found(caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str) -> tuple[list[SessionRow], str | None]:
+    read = read_cursor(cursor)
+    after = None if read is None else Place(rfc3339(read[0]), read[1])
+    found = list_sessions(caller=caller, project_id=project_id, wanted=wanted, after=after, limit=A_PAGE)
+    return found.rows, None if found.next is None else make_cursor(found.next.value, found.next.id)
 
 
 class SettingsForm(forms.Form):

@@ -16,12 +16,14 @@ from sessions_app.agents.transfer import forking
 from sessions_app.chats.lifecycle import deletion, session_move
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
 from sessions_app.chats.lifecycle.restore_and_conflicts import Keep, settle_conflict
-from sessions_app.chats.reading.sessions import get_session
+from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.chats.saving.idempotency import Step
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.sessions import services as session_services
+from sessions_app.chats.sessions.session_fields import tags_text
 from sessions_app.core.errors import Conflict, Invalid, NotFound
 from sessions_app.core.serialization.json_text import fingerprint
+from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller
@@ -136,11 +138,46 @@ def _move_back(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     return Done("Moved back.")
 
 
+def _pin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    session_services.update_session(caller=caller, session_id=session_id, fields={"pinned": True})
+    return Done("Pinned: it comes first in the project's list.", undo="unpin")
+
+
+def _unpin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    session_services.update_session(caller=caller, session_id=session_id, fields={"pinned": False})
+    return Done("Unpinned.", undo="pin")
+
+
+def _tag(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """Several tags can be typed with commas between them. Those that it has stay where they are."""
+    typed = [tag.strip() for tag in clean_text(form.get("tag", "")).split(",")]
+
+    def with_typed(row: SessionRow) -> str | None:
+        return tags_text(list(dict.fromkeys([*row.tag_list, *filter(None, typed)])))
+
+    session_services.update_session(caller=caller, session_id=session_id, fields={"tags": with_typed})
+    return Done("Tagged.")
+
+
+def _untag(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    gone = form.get("tag", "")
+
+    def without_it(row: SessionRow) -> str | None:
+        return tags_text([tag for tag in row.tag_list if tag != gone])
+
+    session_services.update_session(caller=caller, session_id=session_id, fields={"tags": without_it})
+    return Done("The tag is removed.")
+
+
 ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "rename": _rename,
     "archive": _archive,
     "unarchive": _unarchive,
     "current": _current,
+    "pin": _pin,
+    "unpin": _unpin,
+    "tag": _tag,
+    "untag": _untag,
     "clear": _clear,
     "undo-clear": _undo_clear,
     "delete": _delete,

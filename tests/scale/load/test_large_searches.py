@@ -11,7 +11,8 @@ from django.db import connection
 
 from benchmarks.measurements.hostile import words
 from benchmarks.seeding.chat_texts import texts
-from sessions_app.chats.reading.sessions import list_sessions
+from sessions_app.chats.reading.session_filters import SessionFilter
+from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.search.index_update import index_waiting
 from sessions_app.chats.search.services import search
 from sessions_app.core.callers import caller_of_user
@@ -70,7 +71,12 @@ def all_in_time(owner: User, project: Project, count: int) -> None:
     caller: Caller = caller_of_user(owner)
     if ON_POSTGRESQL:
         assert slow(lambda text: search(caller=caller, text=text), count, SEARCH_SECONDS) == {}
-    assert slow(lambda text: list_sessions(caller=caller, project_id=project.id, text=text), count, LIST_SECONDS) == {}
+    assert (
+        slow(
+            lambda text: list_sessions(caller=caller, project_id=project.id, wanted=SessionFilter(text=text)), count, LIST_SECONDS
+        )
+        == {}
+    )
 
 
 @pytest.mark.once
