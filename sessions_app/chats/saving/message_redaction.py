@@ -7,8 +7,11 @@ from typing import Any
 from sessions_app.chats.saving.message_input import Content
 from sessions_app.core.redaction import may_hold_secrets, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import read_json
-from sessions_app.models.project import OFF, REDACT
+from sessions_app.core.serialization.stored_json import read_json, stored_object
+from sessions_app.models.project import FLAG, OFF, REDACT
+
+# What is searched for secrets.
+_SEARCHED = {"text", "parts", "metadata", "raw"}
 
 
 def redact_message(content: Content, mode: str) -> Counter[str]:
@@ -31,6 +34,28 @@ def redact_message(content: Content, mode: str) -> Counter[str]:
             for name, value in clean.items():
                 setattr(content, name, value)
     return found
+
+
+def redact_patch(fields: dict[str, Any], mode: str) -> Counter[str]:
+    """As `redact_message`, for the fields that a patch names."""
+    named = Content("", **{"text": "", "status": "", **{name: fields[name] for name in fields.keys() & _SEARCHED}})
+    found = redact_message(named, mode)
+    for name in fields.keys() & _SEARCHED:
+        fields[name] = getattr(named, name)
+    return found
+
+
+def flag_patched(content: Content, found: Counter[str], mode: str) -> None:
+    """Record the secrets of a patched message: those that it has now or, where they are removed, those ever found in it."""
+    if mode == REDACT and found:
+        earlier = Counter({kind: int(count) for kind, count in stored_object(content.flagged).items()})
+        content.flagged = json_text(dict(earlier | found))
+    elif mode == FLAG:
+        known, content.flagged = content.flagged, None
+        try:
+            redact_message(content, mode)
+        except (ValueError, RecursionError):
+            content.flagged = known  # Damaged JSON is skipped when it is read.
 
 
 def redact_stored_message(values: dict[str, Any], mode: str) -> Counter[str]:
