@@ -86,8 +86,8 @@ class MessageBatch:
         found = (m for m in self.messages.values() if m.position > position and not m.removed)
         return sorted(found, key=lambda message: message.position)
 
-    def load_newest(self, count: int, room: int) -> list[StoredMessage]:
-        """The newest live messages, oldest first: at most `count`, and at most `room` bytes but at least one."""
+    def load_newest(self, count: int, room: int, *, least: int) -> list[StoredMessage]:
+        """The newest live messages, oldest first: at most `count`, and more than `least` only within `room` bytes."""
         limit = count + len(self._changed)
         rows = fetch_rows(_NEWEST, [db_uuid(self.session_id), self.live.epoch, limit])
         found = [tuple(row) for row in rows if row[1] not in self._changed]
@@ -95,7 +95,7 @@ class MessageBatch:
         newest = list[str]()
         for _, message_id, size_bytes in sorted(found, reverse=True)[:count]:
             room -= size_bytes
-            if room < 0 and newest:
+            if room < 0 and len(newest) >= least:
                 break
             newest.append(message_id)
         self.load(newest)

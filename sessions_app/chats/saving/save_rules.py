@@ -134,9 +134,9 @@ class OpRules:
         if self.beacon:
             raise Rejected("pop_in_beacon")
         taken = self.outcome.popped = self.outcome.popped or []
-        room = settings.WINDOW_BYTES - self.popped_bytes
-        count = min(count, MOST_POPPED - len(taken))
-        for message in self.page.load_newest(count, room) if room > 0 else []:
+        # So that the answer, which is also stored, is not larger than a window.
+        count, room = min(count, MOST_POPPED - len(taken)), settings.WINDOW_BYTES - self.popped_bytes
+        for message in self.page.load_newest(count, room, least=0 if taken else 1):
             self.popped_bytes += message.content.size_bytes
             taken += message.as_read()
             self._take_out(message, Removal.DELETED.value)
