@@ -3,7 +3,8 @@
 import uuid
 from typing import Any
 
-from sessions_app.chats.saving.message_input import Content, patched, read_patch, read_upsert
+from sessions_app.chats.saving.message_input import Content, read_upsert
+from sessions_app.chats.saving.message_patch import patched, read_patch
 from sessions_app.chats.saving.message_redaction import redact_message
 from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.times import now

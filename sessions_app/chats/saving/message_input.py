@@ -1,10 +1,10 @@
 """Validation of a save's ops: each message is checked on its own, so that an invalid one does not affect the rest."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import quick_json, read_json
+from sessions_app.core.serialization.stored_json import quick_json
 from sessions_app.models.message import EXTRA_BYTES, FORMAT_LENGTH, MESSAGE_ID_LENGTH, TEXT_LENGTH, Role, Status
 
 ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
@@ -12,9 +12,9 @@ ROLES, STATUSES = frozenset(Role.values), frozenset({Status.STREAMING.value, Sta
 
 # Fields that a read adds to a message. A client may send them back; they are ignored.
 AS_READ = {"ver", "rev", "created_at", "updated_at", "position", "flagged"}
-# What one pop takes at most.
-MOST_POPPED = 500
 _UPSERT = {"op", "id", "role", "text", "parts", "metadata", "format", "raw", "parent_id", "status", "if_ver"}
+# What one request pops at most.
+MOST_POPPED = 500
 # The fields that each op has.
 FIELDS = {
     "upsert": _UPSERT | AS_READ,
@@ -108,99 +108,31 @@ class Upsert:
     if_ver: int | None
 
 
-@dataclass(slots=True)
-class Patch:
-    """The fields that a patch names, as they are stored: None removes one."""
-
-    message_id: str
-    if_ver: int | None
-    fields: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_growth(self) -> bool:
-        """True if it names the text, and else only what grows with it while an answer is streamed.
-
-        Whoever does not name the text may not know the stored one, and must not become its writer.
-        """
-        return "text" in self.fields and self.fields.keys() <= {"text", "parts", "status"}
-
-    @property
-    def has_text(self) -> bool:
-        return not self.fields.keys().isdisjoint({"text", "parts"})
-
-
 def read_upsert(op: dict[str, Any]) -> Upsert:
     """Returns the validated op. Raises `Rejected` with the reason for the answer."""
     message_id = read_id(op.get("id"))
-    role, status = _role(op.get("role")), _status(op.get("status", Status.COMPLETE.value))
-    parts = _parts(op.get("parts"))
+    role, status = op.get("role"), op.get("status", Status.COMPLETE.value)
+    if not isinstance(role, str) or role not in ROLES:
+        raise Rejected("bad_role")
+    if not isinstance(status, str) or status not in STATUSES:
+        raise Rejected("bad_status")
+    parts = op.get("parts")
+    if parts is not None and not (isinstance(parts, list) and all(isinstance(part, dict) for part in parts)):
+        raise Rejected("bad_parts")
     text = op.get("text")
     if text is None and parts is None and "content" in op:
         raise Rejected("no_text")
-    text = _text("".join(_texts(parts)) if text is None else text)
+    if text is None:
+        text = "".join(_texts(parts))
+    if not isinstance(text, str):
+        raise Rejected("bad_text")
+    if len(text) > TEXT_LENGTH:
+        raise Rejected("text_too_long")
     content = Content(
         role, text, status, format=_short(op, "format", FORMAT_LENGTH), parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH)
     )
     _read_extras(op, content)
     return Upsert(message_id, content, read_if_ver(op))
-
-
-def read_patch(op: dict[str, Any]) -> Patch:
-    """Returns the validated op. Raises `Rejected`. An explicit null removes an optional field, `raw` too."""
-    patch = Patch(read_id(op.get("id")), read_if_ver(op))
-    for name, read in (("role", _role), ("status", _status), ("text", _text)):
-        if name in op:
-            patch.fields[name] = read(op[name])
-    _parts(op.get("parts"))
-    for name in ("parts", "metadata", "raw"):
-        if name in op:
-            patch.fields[name] = None if op[name] is None else json_text(op[name])
-    for name, length in (("format", FORMAT_LENGTH), ("parent_id", MESSAGE_ID_LENGTH)):
-        if name in op:
-            patch.fields[name] = _short(op, name, length)
-    return patch
-
-
-def patched(stored: Content, patch: Patch) -> Content:
-    """The content with the patch's fields; the others stay, but text and parts that agreed still agree. Raises `Rejected`."""
-    content = replace(stored, **patch.fields)
-    parts = _stored_parts(stored)
-    if parts is not None and stored.text != "".join(_texts(parts)):
-        return _checked(content)
-    if "text" not in patch.fields and patch.fields.get("parts"):
-        # Parts without a text do not empty the message: its text was left out, so it stays.
-        content.text = _text("".join(_texts(read_json(patch.fields["parts"]))) or stored.text)
-    elif "parts" not in patch.fields and parts is not None and content.text != stored.text:
-        content.parts = json_text(_with_text(parts, content.text))
-    return _checked(content)
-
-
-def _stored_parts(stored: Content) -> list[dict[str, Any]] | None:
-    """None if there are none, or if the stored value is damaged."""
-    try:
-        return None if stored.parts is None else _parts(read_json(stored.parts))
-    except (ValueError, RecursionError, Rejected):
-        return None
-
-
-def _with_text(parts: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
-    if len(_texts(parts)) > 1:
-        raise Rejected("text_in_parts")
-    return [{**part, "text": text} if _texts([part]) else part for part in parts]
-
-
-def _checked(content: Content) -> Content:
-    if content.size_bytes - len(content.text.encode()) > EXTRA_BYTES:
-        raise Rejected("too_large")
-    return content
-
-
-def read_count(op: dict[str, Any]) -> int:
-    """How many messages a pop takes; one if it does not say."""
-    count = op.get("n", 1)
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_POPPED:
-        raise Rejected("bad_n")
-    return count
 
 
 def check_fields(op: dict[str, Any]) -> None:
@@ -222,32 +154,6 @@ def read_if_ver(op: dict[str, Any]) -> int | None:
     value = op.get("if_ver")
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise Rejected("bad_if_ver")
-    return value
-
-
-def _role(value: Any) -> str:
-    if not isinstance(value, str) or value not in ROLES:
-        raise Rejected("bad_role")
-    return value
-
-
-def _status(value: Any) -> str:
-    if not isinstance(value, str) or value not in STATUSES:
-        raise Rejected("bad_status")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise Rejected("bad_text")
-    if len(value) > TEXT_LENGTH:
-        raise Rejected("text_too_long")
-    return value
-
-
-def _parts(value: Any) -> list[dict[str, Any]] | None:
-    if value is not None and not (isinstance(value, list) and all(isinstance(part, dict) for part in value)):
-        raise Rejected("bad_parts")
     return value
 
 

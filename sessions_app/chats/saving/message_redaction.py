@@ -11,7 +11,7 @@ from sessions_app.core.serialization.stored_json import read_json, stored_object
 from sessions_app.models.project import FLAG, OFF, REDACT
 
 # What is searched for secrets.
-_SEARCHED = {"text", "parts", "metadata", "raw"}
+_SEARCHED = ("text", "parts", "metadata", "raw")
 
 
 def redact_message(content: Content, mode: str) -> Counter[str]:
@@ -36,26 +36,32 @@ def redact_message(content: Content, mode: str) -> Counter[str]:
     return found
 
 
-def redact_patch(fields: dict[str, Any], mode: str) -> Counter[str]:
-    """As `redact_message`, for the fields that a patch names."""
-    named = Content("", **{"text": "", "status": "", **{name: fields[name] for name in fields.keys() & _SEARCHED}})
-    found = redact_message(named, mode)
-    for name in fields.keys() & _SEARCHED:
-        fields[name] = getattr(named, name)
+def redact_patched(content: Content, stored: Content, mode: str) -> Counter[str]:
+    """As `redact_message`, for a message that a patch changed: returns what is in the changed fields.
+
+    The content records the secrets that it has now or, where they are removed, those ever found in it.
+    """
+    changed = [name for name in _SEARCHED if getattr(content, name) != getattr(stored, name)]
+    new = Content("", "", "")
+    for name in changed:
+        setattr(new, name, getattr(content, name))
+    found = redact_message(new, mode)
+    for name in changed:
+        setattr(content, name, getattr(new, name))
+    if mode == REDACT and found:
+        earlier = Counter({kind: int(count) for kind, count in stored_object(stored.flagged).items()})
+        content.flagged = json_text(dict(earlier | found))
+    elif mode == FLAG and changed:
+        _flag(content)
     return found
 
 
-def flag_patched(content: Content, found: Counter[str], mode: str) -> None:
-    """Record the secrets of a patched message: those that it has now or, where they are removed, those ever found in it."""
-    if mode == REDACT and found:
-        earlier = Counter({kind: int(count) for kind, count in stored_object(content.flagged).items()})
-        content.flagged = json_text(dict(earlier | found))
-    elif mode == FLAG:
-        known, content.flagged = content.flagged, None
-        try:
-            redact_message(content, mode)
-        except (ValueError, RecursionError):
-            content.flagged = known  # Damaged JSON is skipped when it is read.
+def _flag(content: Content) -> None:
+    known, content.flagged = content.flagged, None
+    try:
+        redact_message(content, FLAG)
+    except (ValueError, RecursionError):
+        content.flagged = known  # Damaged JSON is skipped when it is read.
 
 
 def redact_stored_message(values: dict[str, Any], mode: str) -> Counter[str]:

@@ -15,18 +15,15 @@ from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
 from sessions_app.chats.saving.message_input import (
     MOST_POPPED,
     Content,
-    Patch,
     Rejected,
     Upsert,
     check_fields,
-    patched,
-    read_count,
     read_id,
     read_if_ver,
-    read_patch,
     read_upsert,
 )
-from sessions_app.chats.saving.message_redaction import flag_patched, redact_message, redact_patch
+from sessions_app.chats.saving.message_patch import Patch, patched, read_count, read_patch
+from sessions_app.chats.saving.message_redaction import redact_message, redact_patched
 from sessions_app.models.message import ConflictCopy, Removal, Role, Status
 from sessions_app.models.project import OFF
 
@@ -120,10 +117,8 @@ class OpRules:
         stored = self.page.messages.get(sent.message_id)
         if stored is None:
             raise Rejected("unknown_message")
-        found = redact_patch(sent.fields, self.redaction)
         content = patched(stored.content, sent)
-        flag_patched(content, found, self.redaction)
-        self.outcome.redacted.update(found)
+        self.outcome.redacted.update(redact_patched(content, stored.content, self.redaction))
         if stored.removed:
             self._after_removal(stored, content, patch=sent)
         else:

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import ValidationError
 
+from sessions_app.chats.beacon.tokens import caller_of_flush_token, create_flush_token
 from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.chats.saving.api import changes_of
-from sessions_app.chats.saving.beacon.tokens import caller_of_flush_token, create_flush_token
 from sessions_app.chats.saving.schemas import FlushIn, FlushTokenOut
 from sessions_app.chats.saving.services import save_changes
 from sessions_app.core.callers import caller_of, caller_of_user
