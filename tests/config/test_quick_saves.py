@@ -89,8 +89,8 @@ BODIES: list[dict[str, Any]] = [
         ]
     },
     {"ops": [{"op": "pop", "n": 2}], "writer_id": "other"},
+    {"ops": [{"op": "pop", "n": 2}], "if_rev": 3},
     {"ops": [{"op": "pop", "n": 2}], "if_rev": 4},
-    {"ops": [{"op": "pop", "n": 2}], "if_rev": 5},
     {"session": {"title": "About carts"}},
     {"session": {"title": "About carts"}, "opening_step": "x"},
     {"session": {"title": 7}},

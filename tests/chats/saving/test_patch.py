@@ -8,7 +8,7 @@ import pytest
 from sessions_app.models import Message
 from sessions_app.models.message import EXTRA_BYTES, TEXT_LENGTH
 from tests.support.chat import Chat
-from tests.support.saves import Op, Writer, answer_of_ai, delete, reasons, truncate, upsert
+from tests.support.saves import Op, Writer, answer_of_ai, delete, patch, reasons, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 FULL = {"parts": [{"type": "text", "text": "one"}, {"type": "tool", "id": "t"}], "metadata": {"a": 1}, "format": "f",
@@ -23,10 +23,6 @@ def tab(chat: Chat) -> Writer:
 @pytest.fixture
 def other(chat: Chat) -> Writer:
     return Writer(chat)
-
-
-def patch(message_id: str, **fields: Any) -> Op:
-    return {"op": "patch", "id": message_id, **fields}
 
 
 def only(chat: Chat) -> dict[str, Any]:

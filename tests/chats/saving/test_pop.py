@@ -13,7 +13,7 @@ from sessions_app.chats.lifecycle.pruning import prune, prune_some
 from sessions_app.models import SaveReceipt
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
-from tests.support.saves import Op, Writer, answer_of_ai, delete, truncate, upsert
+from tests.support.saves import Writer, answer_of_ai, delete, pop, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 
@@ -21,10 +21,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def tab(chat: Chat) -> Writer:
     return Writer(chat)
-
-
-def pop(count: Any = 1) -> Op:
-    return {"op": "pop", "n": count}
 
 
 def ids(popped: list[Any]) -> list[str]:
