@@ -110,9 +110,8 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
     if changes.replace:
         _take_out_what_is_left_out(rules, changes.ops)
     page.write()
-    prev_rev = session.rev
+    prev_rev, outcome = session.rev, rules.outcome
     dropped = _bump(caller, session, changes, rules)
-    outcome = rules.outcome
     return answer(
         session,
         prev_rev=prev_rev,

@@ -195,9 +195,9 @@ def test_the_mark_of_a_patch_outlives_a_removal_and_not_an_undo(chat: Chat, tab:
     assert copies(chat) == [("late", "removed")]
     chat.clear()
     chat.undo(of=1, epoch=2)
-    assert tab.save(patch("m2", text="seen"), epoch=3 if chat.read()["session"]["epoch"] == 3 else 2, seq=9, base_rev=99)[
-        "applied"
-    ]
+    # It belongs to no writer now.
+    assert tab.save(patch("m2", text="unseen"), epoch=2, seq=9, base_rev=1)["conflicts"]
+    assert tab.save(patch("m2", text="seen"), epoch=2, seq=10, base_rev=chat.read()["session"]["rev"])["applied"]
 
 
 def test_a_removed_message_stays_removed_and_the_words_are_kept(chat: Chat, tab: Writer, other: Writer) -> None:
@@ -207,6 +207,14 @@ def test_a_removed_message_stays_removed_and_the_words_are_kept(chat: Chat, tab:
     assert [entry["reason"] for entry in answer["ignored"]] == ["removed"] * 3
     assert (chat.texts(), copies(chat)) == ([], [("else", "removed")])
     assert {item["id"]: item["text"] for item in chat.removed()} == {"m1": "one and more", "m2": "two"}
+
+
+def test_a_late_patch_of_a_removed_message_does_not_stand_for_the_upsert_before_it(chat: Chat, tab: Writer) -> None:
+    tab.save(answer_of_ai("m1", "one"), seq=1)
+    tab.save(delete("m1"), seq=5)
+    tab.save(patch("m1", metadata=1), seq=3)
+    tab.save(answer_of_ai("m1", "late"), seq=2)
+    assert copies(chat) == [("late", "removed")]
 
 
 def test_words_of_a_chat_that_was_cleared_are_kept(chat: Chat, tab: Writer) -> None:
