@@ -111,8 +111,11 @@ EXAMPLES: dict[str, Any] = {
         "ops": [
             {"op": "upsert", **_QUESTION},
             {"op": "upsert", "id": "m42", "role": "assistant", "text": "The cache", "status": "streaming", "if_ver": 0},
+            {"op": "patch", "id": "m42", "status": "complete", "metadata": {"model": "small"}},
             {"op": "delete", "id": "m40"},
+            {"op": "pop", "n": 1},
         ],
+        "session": {"title": "The failing build"},
     },
     "save_session": {**_WRITER, "base_rev": 41, "messages": [_QUESTION]},
     "clear_session": _WRITER,

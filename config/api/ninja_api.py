@@ -23,12 +23,12 @@ from sessions_app.accounts.authentication import ApiAuth
 from sessions_app.agents.handoff import api as handoff_api
 from sessions_app.agents.states import agent_state_api, ai_state_api
 from sessions_app.agents.transfer import api as transfer_api
+from sessions_app.chats.beacon import api as beacon_api
 from sessions_app.chats.lifecycle import api as lifecycle_api
 from sessions_app.chats.lifecycle import move_api
 from sessions_app.chats.lifecycle import project_deletion_api as _project_deletion_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.chats.lifecycle import session_deletion_api as _session_deletion_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.chats.saving import api as saving_api
-from sessions_app.chats.saving.beacon import api as beacon_api
 from sessions_app.chats.search import api as search_api
 from sessions_app.chats.sessions import api as session_api
 from sessions_app.chats.sessions import list_api as _list_api  # noqa: F401 - adds operations to the router of its path

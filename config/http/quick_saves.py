@@ -18,7 +18,7 @@ from config.http.request_log import Message
 from config.http.save_batching import LATER, Later
 from sessions_app.accounts.authentication import caller_of_header
 from sessions_app.chats.reading.sessions import session_uuid
-from sessions_app.chats.saving.api import answer_of, changes_of
+from sessions_app.chats.saving.api import all_changes_of, answer_of
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.save_batches import Left, Save, save_together
 from sessions_app.chats.saving.schemas import ChangesIn
@@ -78,7 +78,7 @@ class QuickSaves:
             value, normalized = strict_json.loads(request.body)
             payload = ChangesIn.model_validate(value)
             body = cast(HttpRequest, _Body(value, normalized))
-            changes = changes_of(body, payload, payload.ops, payload.base_rev, payload.opening_step)
+            changes = all_changes_of(body, payload)
             return Save(caller, session_uuid(scope["path"].rsplit("/", 2)[1]), changes)
         except (AppError, ValidationError):
             return None

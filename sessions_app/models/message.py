@@ -13,6 +13,8 @@ TEXT_LENGTH = 100_000
 EXTRA_BYTES = 1_000_000
 # A streaming message without a write for this long reads as interrupted.
 STREAMING_SECONDS = 60
+# Added to the stored `writer_seq` of a message whose last write was a patch; a request's `seq` is below it.
+PATCHED = 2**53
 
 
 class Role(models.TextChoices):

@@ -99,8 +99,21 @@ def test_a_hundred_thousand_messages_are_too_many(chat: Chat) -> None:
 
 JUNK: list[Any] = [None, True, -1, 0, 1.5, 2**63, 10**30, "", "x", "\0", [], [None], {}, {"a": {}}, [[[]]], "\ud800", "9" * 200]
 BODIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "changes": ("post", {"epoch": 1, "writer_id": "w", "seq": 1, "base_rev": 0, "ops": [], "opening_step": ""}),
-    "messages": ("put", {"epoch": 1, "writer_id": "w", "seq": 1, "base_rev": 0, "messages": []}),
+    "changes": (
+        "post",
+        {
+            "epoch": 1,
+            "writer_id": "w",
+            "seq": 1,
+            "base_rev": 0,
+            "ops": [],
+            "opening_step": "",
+            "if_rev": 0,
+            "create": {"project": "/home/alice/shop"},
+            "session": {"title": ""},
+        },
+    ),
+    "messages": ("put", {"epoch": 1, "writer_id": "w", "seq": 1, "base_rev": 0, "messages": [], "if_rev": 0}),
     "clear": ("post", {"epoch": 1, "writer_id": "w", "seq": 1}),
     "undo-clear": ("post", {"epoch": 1, "writer_id": "w", "seq": 1, "of": 1}),
     "fork": ("post", {"up_to": "m1", "project": "/x", "writer_id": "w", "seq": 1}),
@@ -109,19 +122,29 @@ MESSAGE = {"op": "upsert", "id": "m1", "role": "user", "text": "x", "parts": [],
            "parent_id": "p", "status": "complete", "if_ver": 0}  # fmt: skip
 
 
+def with_junk(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The body with one field, or one field of an object in it, replaced by each kind of junk."""
+    for name, value in body.items():
+        for junk in JUNK:
+            yield {**body, name: junk}
+        for wrong in with_junk(value) if isinstance(value, dict) else ():
+            yield {**body, name: wrong}
+
+
 @pytest.mark.parametrize("path", BODIES)
 def test_wrong_types_everywhere_are_no_fault_of_the_server(chat: Chat, path: str) -> None:
     method, body = BODIES[path]
-    for name in body:
-        for junk in JUNK:
-            answer = getattr(chat.api, method)(f"/sessions/{chat.id}/{path}", {**body, name: junk})
-            assert answer.status_code < 500, (name, junk, answer.content)
-            if answer.status_code >= 400:
-                refusal(answer)
+    for wrong in with_junk(body):
+        answer = getattr(chat.api, method)(f"/sessions/{chat.id}/{path}", wrong)
+        assert answer.status_code < 500, (wrong, answer.content)
+        if answer.status_code >= 400:
+            refusal(answer)
 
 
 def test_wrong_types_in_every_field_of_a_message_spoil_only_it(chat: Chat) -> None:
     ops = [{**MESSAGE, "id": f"{name}{index}", name: junk} for name in MESSAGE for index, junk in enumerate(JUNK)]
+    ops += [{**op, "op": "patch"} for op in ops]
+    ops += [{"op": "pop", "n": junk} for junk in JUNK]
     ops += [{"op": "delete", "id": junk, "if_ver": junk} for junk in JUNK] + [{"op": "truncate", "after": j} for j in JUNK[1:]]
     answer = chat.ops(*ops, *JUNK, upsert("good", "good"))
     assert "good" in [entry["id"] for entry in answer["applied"]]

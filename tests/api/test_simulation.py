@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from sessions_app.core.serialization.json_text import json_text
 from sessions_app.models import ConflictCopy, Message
 from tests.support.chat import Chat
-from tests.support.saves import Op, Writer, answer_of_ai, delete, truncate, upsert
+from tests.support.saves import Op, Writer, answer_of_ai, delete, patch, pop, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 STEPS = 50
@@ -57,6 +58,8 @@ class History:
         # Words that their own writers replaced, and words that stand in what was taken out and not put back.
         self.given_up: set[str] = set()
         self.gone: set[str] = set()
+        # Each popped message, by id, text and `rev`: the request that took it.
+        self.taken: dict[tuple[str, str, int], Request] = {}
 
     def word(self) -> str:
         self.words += 1
@@ -113,21 +116,39 @@ class History:
             return op
         message_id, message = self.dice.choice(list(client.known.items()))
         seen = {"if_ver": message["ver"]} if "ver" in message and self.dice.random() < 0.6 else {}
-        if die < 0.8:
-            before = message["text"] if die < 0.6 else ""
+        if die < 0.72:
+            return self.patch(message_id, message, seen)
+        if die < 0.86:
+            before = message["text"] if die < 0.8 else ""
             if not before:
                 self.given_up |= set(message["text"].split())
             message["text"] = before + self.word()
             return answer_of_ai(message_id, message["text"], **seen)
-        if die < 0.87:
+        if die < 0.89:
             return truncate(message_id)
+        if die < 0.92:
+            # It knows what it took once it reads again.
+            return pop(self.dice.randint(1, 2))
         del client.known[message_id]
         return delete(message_id, **seen)
+
+    def patch(self, message_id: str, message: dict[str, Any], seen: Op) -> Op:
+        die = self.dice.random()
+        if die < 0.3:
+            return patch(message_id, metadata={"note": self.words}, **seen)
+        if die < 0.4:
+            return patch(message_id, status=self.dice.choice(["complete", "streaming"]), **seen)
+        before = message["text"] if die < 0.8 else ""
+        if not before:
+            self.given_up |= set(message["text"].split())
+        message["text"] = before + self.word()
+        return patch(message_id, text=message["text"], **seen)
 
     def request(self, client: Client, ops: list[Op]) -> Request:
         client.seq += 1
         writer, seq, epoch, base = client.writer, client.seq, client.epoch, client.rev
-        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base), ops)
+        if_rev = {"if_rev": base} if self.dice.random() < 0.05 else {}
+        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base, **if_rev), ops)
         self.late.append(request)
         return request
 
@@ -139,19 +160,30 @@ class History:
     def deliver(self, request: Request) -> None:
         before = self.window()
         answer = request.send()
+        if answer.status_code == 412:
+            # Nothing is done, and nothing is remembered: it may succeed later.
+            assert (request.first, self.window()) == (None, before)
+            return
         assert answer.status_code in {200, 409}, answer.content
         if request.first is not None:
             assert (answer.content, answer.headers.get("Idempotent-Replayed")) == (request.first, "true")
             assert self.window() == before
         request.first = answer.content
-        for op in request.ops:
-            self.acknowledged |= set(op.get("text", "").split())
+        rejected = {entry["index"] for entry in answer.json().get("rejected", [])}
+        for index, op in enumerate(request.ops):
+            if index not in rejected and (answer.status_code == 200 or op["op"] == "upsert"):
+                self.acknowledged |= set(op.get("text", "").split())
         if answer.status_code == 200:
+            popped = answer.json().get("popped", [])
+            for message in popped:
+                taken = (message["id"], message["text"], message["rev"])
+                assert self.taken.setdefault(taken, request) is request, "popped twice"
             out = {entry["id"] for entry in answer.json()["applied"] if entry.get("removed")}
             self.gone |= {word for message_id in out for word in before.get(message_id, "").split()}
             removed = {entry["id"] for entry in answer.json()["ignored"] if entry["reason"] == "removed"}
             pairs = (op for cut, op in pairwise(request.ops) if (cut["op"], op["op"]) == ("truncate", "upsert"))
-            behind_cut = {op["id"] for op in pairs if "if_ver" not in op}
+            # A pop before the cut may have taken it: a client does not know what is newest.
+            behind_cut = {op["id"] for op in pairs if "if_ver" not in op} - {message["id"] for message in popped}
             assert not removed & behind_cut & before.keys(), "taken out by its own cut"
 
     def step(self, client: Client, path: str) -> None:
@@ -175,9 +207,9 @@ class History:
         rows = (model._default_manager.filter(session=uuid.UUID(self.chat.id)) for model in (Message, ConflictCopy))
         held = {word for found in rows for text in found.values_list("text", flat=True) for word in text.split()}
         assert self.acknowledged - held <= self.given_up, "lost"
-        session = self.chat.read()["session"]
-        texts = list(self.window().values())
-        assert (session["message_count"], session["size_bytes"]) == (len(texts), sum(map(len, texts)))
+        read = self.chat.read()
+        sizes = [len(m["text"]) + (len(json_text(m["metadata"])) if "metadata" in m else 0) for m in read["messages"]]
+        assert (read["session"]["message_count"], read["session"]["size_bytes"]) == (len(sizes), sum(sizes))
 
 
 @pytest.mark.parametrize("seed", range(5))

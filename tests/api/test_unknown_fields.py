@@ -20,6 +20,7 @@ TOLERANT = {"update_plan_step"}
 # Bodies that are no object of ours: any JSON, a file.
 FREE = {"put_memory_entry", "import_file", "start_import"}
 NESTED: dict[str, tuple[dict[str, Any], str]] = {
+    "save_changes": ({"ops": [], "create": {"project": "x", "titel": 1}}, "create.titel"),
     "update_handoff": ({"decisions": [{"text": "x", "titel": 1}]}, "decisions.0.titel"),
     "update_project": ({"settings": {"redacton": "off"}}, "settings"),
     "record_performance": ({"samples": [{"endpoint": "x", "duration_ms": 1.0, "titel": 1}]}, "samples.0.titel"),
@@ -75,6 +76,8 @@ def test_a_field_that_a_part_does_not_know_is_told_too(alice: User, hers: World,
         ({"op": "upsert", "id": "m1", "role": "user", "text": "x", "f" * 1000: 1}, "f" * 64),
         ({"op": "delete", "id": "m0", "if_var": 1}, "if_var"),
         ({"op": "truncate", "after": None, "id": "m0"}, "id"),
+        ({"op": "patch", "id": "m0", "ver": 1}, "ver"),
+        ({"op": "pop", "n": 1, "id": "m0"}, "id"),
     ],
 )
 def test_a_message_with_a_field_too_many_is_named_and_the_others_are_saved(chat: Chat, op: dict[str, Any], field: str) -> None:

@@ -191,3 +191,31 @@ def test_a_result_that_comes_later_is_shown_by_itself(chat: Chat, tab: Writer, c
     client.force_login(alice)
     article = client.get(f"/sessions/{chat.id}/changes/?since={rev}", headers={"HX-Request": "true"}).content.decode()
     assert "7 degrees" in article
+
+
+def test_a_patch_of_raw_changes_what_the_message_says(chat: Chat, tab: Writer) -> None:
+    tab.save(*raws(HISTORY[1]))
+    changed = {"role": "assistant", "content": "It is 8 degrees.", "tool_calls": [CALL]}
+    assert tab.save({"op": "patch", "id": "m0", "raw": changed})["rejected"] == []
+    [message] = chat.read()["messages"]
+    assert (message["raw"], message["role"], message["text"]) == (changed, "assistant", "It is 8 degrees.")
+    assert [part["type"] for part in message["parts"]] == ["text", "tool_call"]
+
+
+def test_a_patch_of_raw_and_text_keeps_the_text_as_sent(chat: Chat, tab: Writer) -> None:
+    tab.save(*raws(HISTORY[1]))
+    tab.save({"op": "patch", "id": "m0", "raw": {"role": "assistant", "content": "of raw"}, "text": "sent"})
+    [message] = chat.read()["messages"]
+    assert (message["text"], message["role"]) == ("sent", "assistant")
+
+
+def test_a_save_changes_the_session_s_metadata_and_tags(chat: Chat, tab: Writer) -> None:
+    tab.save(session={"metadata": {"a": 1, "b": {"c": 2}}, "tags": ["x"]})
+    answer = tab.save(session={"metadata": {"a": None, "b": {"d": 3}}, "title": "Named"})
+    session = chat.read()["session"]
+    assert (session["metadata"], session["tags"], session["title"]) == ({"b": {"c": 2, "d": 3}}, ["x"], "Named")
+    assert session["rev"] == answer["rev"] == 2
+    assert chat.api.get("/sessions?tag=x").json()["items"][0]["id"] == chat.id
+    assert tab.save(session={"metadata": None})["rev"] == 3
+    assert chat.read()["session"]["metadata"] == {}
+    assert refusal(tab.send(session={"tags": ["y", "y"]})) == (422, "invalid")

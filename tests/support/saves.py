@@ -21,6 +21,14 @@ def delete(message_id: str, **more: Any) -> Op:
     return {"op": "delete", "id": message_id, **more}
 
 
+def patch(message_id: str, **fields: Any) -> Op:
+    return {"op": "patch", "id": message_id, **fields}
+
+
+def pop(count: Any = 1) -> Op:
+    return {"op": "pop", "n": count}
+
+
 def truncate(after: str | None) -> Op:
     return {"op": "truncate", "after": after}
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Length
 
 from sessions_app.chats.lifecycle.deletion import drop_staged, erase_project, erase_sessions
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
@@ -68,6 +68,7 @@ def prune_some() -> dict[str, int]:
     counts = {kind: _erase(Due(rows)) for kind, rows in _due_rows().items()}
     others = {kind: _erase(due) for extension in extensions() for kind, due in extension.due_rows().items()}
     counts |= others
+    counts["receipts"] = _erase(_due_receipts())
     counts["removed messages"] = _empty_some()
     counts["clearings"] = _end_clearings()
     counts["sessions"] = _erase_sessions()
@@ -89,7 +90,6 @@ def _due_rows() -> dict[str, QuerySet[Any]]:
         "deleted messages": Message.objects.filter(session__in=_expired_sessions()),
         "broken forks": Message.objects.filter(session__in=_broken_forks()),
         "conflict copies": ConflictCopy.objects.filter(created_at__lt=kept_since),
-        "receipts": SaveReceipt.objects.filter(created_at__lt=at - RECEIPTS_FOR),
         "events": Event.objects.filter(at__lt=at - EVENTS_KEPT_FOR),
         "sign-in links": SignInLink.objects.filter(expires_at__lt=at),
         "socket tickets": SocketTicket.objects.filter(expires_at__lt=at),
@@ -97,6 +97,12 @@ def _due_rows() -> dict[str, QuerySet[Any]]:
         "logins": Login.objects.filter(expire_date__lt=at),
         "imports": ImportJob.objects.filter(finished_at__lt=kept_since),
     }
+
+
+def _due_receipts() -> Due:
+    """An answer to a pop has the messages."""
+    old = SaveReceipt.objects.filter(created_at__lt=now() - RECEIPTS_FOR)
+    return Due(old.annotate(answer_size=Length("answer")), "answer_size")
 
 
 def _erase(due: Due) -> int:

@@ -106,6 +106,11 @@ def find_message(*, session_id: uuid.UUID, live: Live, message_id: str) -> dict[
     return next(iter(_page(rows, more=False).items), None)
 
 
+def shown_messages(rows: list[Any]) -> list[dict[str, Any]]:
+    """Rows with the columns of `_ROW` as JSON ready to send; damaged ones are left out."""
+    return _page(rows, more=False).items
+
+
 def position_of(*, session_id: uuid.UUID, live: Live, message_id: str) -> int | None:
     """A message's position, removed or not; None if there is no such message."""
     sql = "SELECT position FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND message_id = %s"

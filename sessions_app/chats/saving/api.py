@@ -17,10 +17,12 @@ from sessions_app.chats.saving.schemas import (
     ConvertedMessages,
     MessageList,
     SaveOut,
+    SessionChangeIn,
     WholeSessionIn,
     WriterIn,
 )
 from sessions_app.chats.saving.services import Changes, save_changes
+from sessions_app.chats.session_changes import SessionToCreate
 from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, TooLarge
 from sessions_app.core.web.responses import IDEMPOTENCY_KEY, IF_MATCH, json_reply, refusals, takes
@@ -40,14 +42,14 @@ class TooManyOps(TooLarge):
 
 @router.post(
     "/{session_id}/changes",
-    response={200: SaveOut, **refusals(404, 409, 410, 413)},
+    response={200: SaveOut, **refusals(404, 409, 410, 412, 413)},
     operation_id="save_changes",
     openapi_extra=takes(IDEMPOTENCY_KEY),
 )
 def save(request: HttpRequest, session_id: str, payload: ChangesIn = NO_CHANGES) -> HttpResponse:
     """**The save**: a writer's changes since its last one. Safe to repeat with the same body and `seq` (or `Idempotency-Key`)
     until answered."""
-    changes = changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step)
+    changes = all_changes_of(request, payload)
     return answer_of(save_changes(caller=caller_of(request), session_id=session_uuid(session_id), changes=changes))
 
 
@@ -63,7 +65,8 @@ def save_whole(request: HttpRequest, session_id: str, payload: WholeSessionIn, m
         raise Invalid("`mode` is `merge` or `replace`.", details={"field": "mode"})
     replace, if_match = mode == "replace", request.headers.get("If-Match")
     ops = [{**message, "op": "upsert"} if isinstance(message, dict) else message for message in payload.messages]
-    changes = changes_of(request, payload, ops, payload.base_rev, payload.opening_step, replace=replace, if_match=if_match)
+    whole = {"replace": replace, "if_match": if_match, "if_rev": payload.if_rev}
+    changes = changes_of(request, payload, ops, payload.base_rev, payload.opening_step, **whole)
     return answer_of(save_changes(caller=caller_of(request), session_id=session_uuid(session_id), changes=changes))
 
 
@@ -103,18 +106,30 @@ def browse(
     return _reply(page, {"next": _edge(page, 0)}, as_, repair=repair)
 
 
+def all_changes_of(request: HttpRequest, payload: ChangesIn) -> Changes:
+    create = None if payload.create is None else SessionToCreate(**payload.create.model_dump())
+    session = None if payload.session is None else _fields_of(payload.session)
+    more = {"if_rev": payload.if_rev, "create": create, "session": session}
+    return changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step, **more)
+
+
+def _fields_of(session: SessionChangeIn) -> dict[str, Any]:
+    named = {name: getattr(session, name) for name in session.model_fields_set}
+    return {name: value for name, value in named.items() if value is not None or name == "metadata"}
+
+
 def changes_of(
-    request: HttpRequest, payload: WriterIn, ops: list[Any], base_rev: int, opening_step: str | None, **whole: Any
+    request: HttpRequest, payload: WriterIn, ops: list[Any], base_rev: int, opening_step: str | None, **more: Any
 ) -> Changes:
     if len(ops) > MOST_OPS:
         raise TooManyOps(len(ops))
     return Changes(
-        **step_of(request, payload, replace=whole.get("replace", False)),
+        **step_of(request, payload, replace=more.get("replace", False)),
         base_rev=base_rev,
         ops=ops,
         opening_step=opening_step,
         normalized=getattr(request, "normalized", []),
-        **whole,
+        **more,
     )
 
 

@@ -1,8 +1,11 @@
 """Conflict copies: text that could not be saved where it was sent, kept until a person settles it."""
 
 import uuid
+from typing import Any
 
-from sessions_app.chats.saving.message_input import Content
+from sessions_app.chats.saving.message_input import Content, read_upsert
+from sessions_app.chats.saving.message_patch import patched, read_patch
+from sessions_app.chats.saving.message_redaction import redact_message
 from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.times import now
 
@@ -38,6 +41,28 @@ class ConflictCopies:
         known = Message.objects.filter(session_id=self.session_id, message_id=message_id)
         if not any(Content(*values).holds(sent) for values in known.values_list(*CONTENT)):
             self.keep(message_id, sent, ConflictCopy.Reason.STALE_EPOCH)
+
+
+def keep_late_text(copies: ConflictCopies, op: dict[str, Any], redaction: str) -> None:
+    """Keep the text of one op of an ended epoch. A patch is applied to the newest message of its id, in any epoch.
+
+    Raises Rejected for an invalid op.
+    """
+    if op.get("op") == "upsert":
+        sent = read_upsert(op)
+        message_id, content = sent.message_id, sent.content
+    elif op.get("op") == "patch":
+        patch = read_patch(op)
+        known = (
+            Message.objects.filter(session_id=copies.session_id, message_id=patch.message_id).order_by("-epoch", "-rev").first()
+        )
+        if known is None or not patch.has_text:
+            return
+        message_id, content = patch.message_id, patched(content_of(known), patch)
+    else:
+        return
+    redact_message(content, redaction)
+    copies.keep_refused(message_id, content)
 
 
 def content_of(row: ConflictCopy | Message) -> Content:

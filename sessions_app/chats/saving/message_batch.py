@@ -6,12 +6,12 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sessions_app.chats.reading.messages import shown_status
+from sessions_app.chats.reading.messages import shown_messages, shown_status
 from sessions_app.chats.saving.message_input import Content
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_rows, rfc3339, rfc3339_sql, table_of, write_later
 from sessions_app.core.storage.statement_batch import Batch, current_batch
 from sessions_app.models.live import Live
-from sessions_app.models.message import Removal
+from sessions_app.models.message import PATCHED, Removal
 
 _CONTENT = "role, text, status, parts, metadata, format, raw, parent_id, flagged"
 _INSERT = (
@@ -21,6 +21,11 @@ _INSERT = (
 _UPDATE = (
     f"UPDATE sessions_app_message SET {', '.join(f'{name} = %s' for name in _CONTENT.split(', '))}, ver = %s, rev = %s, "  # noqa: S608
     "writer_id = %s, writer_seq = %s, removed = %s, size_bytes = %s, updated_at = %s, position = %s WHERE id = %s"
+)
+
+_NEWEST = (
+    "SELECT position, message_id, size_bytes FROM sessions_app_message "
+    "WHERE session_id = %s AND epoch = %s AND removed = '' ORDER BY position DESC LIMIT %s"
 )
 
 
@@ -39,6 +44,8 @@ class StoredMessage:
     removed: str
     created_at: str
     updated_at: str
+    # The last write was a patch: an earlier request of its writer may still have text that the message does not contain.
+    patched: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The stored version, for a conflict or an ignored op."""
@@ -46,6 +53,13 @@ class StoredMessage:
         status = shown_status(content.status, self.updated_at)
         shown = {"id": self.message_id, "role": content.role, "text": content.text, "status": status}
         return {**shown, "ver": self.ver, "rev": self.rev, "removed": self.removed or None, "updated_at": self.updated_at}
+
+    def as_read(self) -> list[dict[str, Any]]:
+        """The whole message as a read returns it; nothing if its row is damaged."""
+        content = self.content
+        shown = [self.message_id, content.role, content.text, content.status, self.ver, self.rev, self.position]
+        extras = [content.parts, content.metadata, content.raw, content.format, content.parent_id, content.flagged]
+        return shown_messages([(*shown, self.created_at, self.updated_at, *extras, content.size_bytes)])
 
 
 class MessageBatch:
@@ -72,6 +86,21 @@ class MessageBatch:
         found = (m for m in self.messages.values() if m.position > position and not m.removed)
         return sorted(found, key=lambda message: message.position)
 
+    def load_newest(self, count: int, room: int, *, least: int) -> list[StoredMessage]:
+        """The newest live messages, oldest first: at most `count`, and more than `least` only within `room` bytes."""
+        limit = count + len(self._changed)
+        rows = fetch_rows(_NEWEST, [db_uuid(self.session_id), self.live.epoch, limit])
+        found = [tuple(row) for row in rows if row[1] not in self._changed]
+        found += [(m.position, m.message_id, m.content.size_bytes) for m in self._changed.values() if not m.removed]
+        newest = list[str]()
+        for _, message_id, size_bytes in sorted(found, reverse=True)[:count]:
+            room -= size_bytes
+            if room < 0 and len(newest) >= least:
+                break
+            newest.append(message_id)
+        self.load(newest)
+        return [self.messages[message_id] for message_id in reversed(newest)]
+
     def add(self, *, message_id: str, content: Content, rev: int, writer_id: str, seq: int, removed: str = "") -> StoredMessage:
         self.last_position += 1
         message = StoredMessage(
@@ -92,6 +121,7 @@ class MessageBatch:
         seq: int,
         content: Content | None = None,
         removed: str = "",
+        patched: bool = False,
     ) -> None:
         """Overwrite or remove a message and update the counters."""
         was_live, old_size = not message.removed, message.content.size_bytes
@@ -99,7 +129,7 @@ class MessageBatch:
             message.content = content
         message.ver += 1
         message.rev, message.writer_id, message.writer_seq = rev, writer_id, seq
-        message.removed, message.updated_at = removed, self.at_text
+        message.removed, message.updated_at, message.patched = removed, self.at_text, patched
         is_live = not removed
         self.added += is_live - was_live
         self.added_bytes += is_live * message.content.size_bytes - was_live * old_size
@@ -109,10 +139,10 @@ class MessageBatch:
         self.last_position += 1
         message.position = self.last_position
 
-    def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int) -> None:
+    def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int, patched: bool = False) -> None:
         """A late save of a removed message extends the kept text; the message stays removed."""
-        same_writer = message.writer_id == writer_id
-        message.writer_id, message.writer_seq = writer_id, max(seq, message.writer_seq) if same_writer else seq
+        if message.writer_id != writer_id or seq >= message.writer_seq:
+            message.writer_id, message.writer_seq, message.patched = writer_id, seq, patched
         message.content = content
         self._changed[message.message_id] = message
 
@@ -139,6 +169,8 @@ class MessageBatch:
     def _put(self, rows: list[Any]) -> None:
         for pk, message_id, *rest in rows:
             message = StoredMessage(pk, message_id, Content(*rest[:9]), *rest[9:])
+            if message.writer_seq >= PATCHED:
+                message.writer_seq, message.patched = message.writer_seq - PATCHED, True
             if self.live.revived(message.rev, message.position):
                 message.rev, message.writer_id, message.writer_seq = self.live.revived_rev, None, 0
             self.messages.setdefault(message_id, message)
@@ -182,7 +214,8 @@ def _values(message: StoredMessage, at: Any) -> list[Any]:
     content = message.content
     return [
         content.role, content.text, content.status, content.parts, content.metadata, content.format, content.raw,
-        content.parent_id, content.flagged, message.ver, message.rev, message.writer_id, message.writer_seq,
+        content.parent_id, content.flagged, message.ver, message.rev, message.writer_id,
+        message.writer_seq + PATCHED * message.patched,
         message.removed, content.size_bytes, at,
     ]  # fmt: skip
 

@@ -24,14 +24,25 @@ STATUSES = frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTE
 # Fields that a read adds to a message. A client may send them back; they are ignored.
 AS_READ = {"ver", "rev", "created_at", "updated_at", "position", "flagged"}
 _UPSERT = {"op", "id", "role", "text", "parts", "metadata", "format", "raw", "parent_id", "status", "if_ver"}
+# What one request pops at most.
+MOST_POPPED = 500
 # The fields that each op has.
-FIELDS = {"upsert": _UPSERT | AS_READ, "delete": {"op", "id", "if_ver"}, "truncate": {"op", "after"}}
+FIELDS = {
+    "upsert": _UPSERT | AS_READ,
+    "patch": _UPSERT,
+    "delete": {"op", "id", "if_ver"},
+    "truncate": {"op", "after"},
+    "pop": {"op", "n"},
+}
 # Sentences for rejected messages, by reason.
 REASONS = {
     "not_an_object": "An operation is a JSON object.",
-    "unknown_op": "`op` is upsert, delete or truncate.",
+    "unknown_op": "`op` is upsert, patch, delete, truncate or pop.",
     "unknown_message": "There is no such message in this session.",
     "bad_after": "`after` is a message id, or null for all.",
+    "bad_n": f"`n` is a whole number from 1 to {MOST_POPPED}.",
+    "pop_in_beacon": "A beacon has no answer that could return the messages: send a pop to `changes`.",
+    "text_in_parts": "The text of this message is in several of its parts: send `parts`.",
     "bad_id": "`id` is a text of at least one character.",
     "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
     "bad_if_ver": "`if_ver` is a whole number.",

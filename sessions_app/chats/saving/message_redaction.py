@@ -7,8 +7,11 @@ from typing import Any
 from sessions_app.chats.saving.message_input import Content
 from sessions_app.core.redaction import may_hold_secrets, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import read_json
-from sessions_app.models.project import OFF, REDACT
+from sessions_app.core.serialization.stored_json import read_json, stored_object
+from sessions_app.models.project import FLAG, OFF, REDACT
+
+# What is searched for secrets.
+_SEARCHED = ("text", "parts", "metadata", "raw")
 
 
 def redact_message(content: Content, mode: str) -> Counter[str]:
@@ -31,6 +34,34 @@ def redact_message(content: Content, mode: str) -> Counter[str]:
             for name, value in clean.items():
                 setattr(content, name, value)
     return found
+
+
+def redact_patched(content: Content, stored: Content, mode: str) -> Counter[str]:
+    """As `redact_message`, for a message that a patch changed: returns what is in the changed fields.
+
+    The content records the secrets that it has now or, where they are removed, those ever found in it.
+    """
+    changed = [name for name in _SEARCHED if getattr(content, name) != getattr(stored, name)]
+    new = Content("", "", "")
+    for name in changed:
+        setattr(new, name, getattr(content, name))
+    found = redact_message(new, mode)
+    for name in changed:
+        setattr(content, name, getattr(new, name))
+    if mode == REDACT and found:
+        earlier = Counter({kind: int(count) for kind, count in stored_object(stored.flagged).items()})
+        content.flagged = json_text(dict(earlier | found))
+    elif mode == FLAG and changed:
+        _flag(content)
+    return found
+
+
+def _flag(content: Content) -> None:
+    known, content.flagged = content.flagged, None
+    try:
+        redact_message(content, FLAG)
+    except (ValueError, RecursionError):
+        content.flagged = known  # Damaged JSON is skipped when it is read.
 
 
 def redact_stored_message(values: dict[str, Any], mode: str) -> Counter[str]:

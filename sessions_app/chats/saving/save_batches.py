@@ -74,8 +74,7 @@ def _save_all(saves: Sequence[Save]) -> list[Answer | Left]:
         return execute(statement, *rest)
 
     with batching(batch), connection.execute_wrapper(write_first):
-        left = Left.HELD if on_postgresql() else Left.ALONE
-        answers = [_save(batch, save) if save.session_id in locked else left for save in saves]
+        answers = [_save(batch, save) if save.session_id in locked else _left(save) for save in saves]
     # After some errors SQLite has rolled back already, even if only a read failed, possibly unnoticed.
     if connection.needs_rollback or connection.errors_occurred:
         raise _Broken
@@ -96,6 +95,11 @@ def _save(batch: Batch, save: Save) -> Answer | Left:
     finally:
         if batch.changes != changes:
             batch.forget(db_uuid(save.session_id))
+
+
+def _left(save: Save) -> Left:
+    """What creates its session runs alone at once: most likely there is no session to wait for."""
+    return Left.HELD if on_postgresql() and save.changes.create is None else Left.ALONE
 
 
 def _read_ahead(batch: Batch, saves: Sequence[Save]) -> set[uuid.UUID]:

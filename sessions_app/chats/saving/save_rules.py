@@ -8,10 +8,22 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+
 from sessions_app.chats.saving.conflict_copies import ConflictCopies
 from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
-from sessions_app.chats.saving.message_input import Content, Rejected, Upsert, check_fields, read_id, read_if_ver, read_upsert
-from sessions_app.chats.saving.message_redaction import redact_message
+from sessions_app.chats.saving.message_input import (
+    MOST_POPPED,
+    Content,
+    Rejected,
+    Upsert,
+    check_fields,
+    read_id,
+    read_if_ver,
+    read_upsert,
+)
+from sessions_app.chats.saving.message_patch import Patch, patched, read_count, read_patch
+from sessions_app.chats.saving.message_redaction import redact_message, redact_patched
 from sessions_app.models.message import ConflictCopy, Removal, Role, Status, common_role
 from sessions_app.models.project import OFF
 
@@ -28,6 +40,8 @@ class Outcome:
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
     spared: list[str] = field(default_factory=list)
+    # None: the request has no pop.
+    popped: list[dict[str, Any]] | None = None
     redacted: Counter[str] = field(default_factory=Counter)
 
 
@@ -42,9 +56,11 @@ class OpRules:
     base_rev: int
     next_rev: int
     redaction: str = OFF
+    beacon: bool = False
     outcome: Outcome = field(default_factory=Outcome)
     # Messages that this request truncated: the `ver` before, and the entry in `applied`.
     truncated: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+    popped_bytes: int = 0
 
     def apply(self, index: int, op: Any) -> None:
         """Apply one op; an invalid one is listed in `rejected` with its index."""
@@ -74,6 +90,14 @@ class OpRules:
                 after = _read_after(op)
                 check_fields(op)
                 self.truncate(after)
+            case "patch":
+                patch = read_patch(op)
+                check_fields(op)
+                self.patch(patch)
+            case "pop":
+                count = read_count(op)
+                check_fields(op)
+                self.pop(count)
             case _:
                 raise Rejected("unknown_op")
 
@@ -85,15 +109,51 @@ class OpRules:
         elif stored.removed:
             if not self._brought_back(stored, sent):
                 self._after_removal(stored, sent.content)
-        elif _says_the_same(stored.content, sent.content):
+        else:
+            self._replace(stored, sent.content, sent.if_ver)
+
+    def patch(self, sent: Patch) -> None:
+        """An upsert of the stored message with the named fields; for a removed one, its text is kept in the same way."""
+        stored = self.page.messages.get(sent.message_id)
+        if stored is None:
+            raise Rejected("unknown_message")
+        content = patched(stored.content, sent)
+        self.outcome.redacted.update(redact_patched(content, stored.content, self.redaction))
+        if stored.removed:
+            self._after_removal(stored, content, patch=sent)
+        else:
+            self._replace(stored, content, sent.if_ver, patch=sent)
+
+    def pop(self, count: int) -> None:
+        """Remove the newest messages, whoever wrote them: the answer returns them, so nothing is lost unseen."""
+        if self.beacon:
+            raise Rejected("pop_in_beacon")
+        taken = self.outcome.popped = self.outcome.popped or []
+        # So that the answer, which is also stored, is not larger than a window.
+        count, room = min(count, MOST_POPPED - len(taken)), settings.WINDOW_BYTES - self.popped_bytes
+        for message in self.page.load_newest(count, room, least=0 if taken else 1):
+            self.popped_bytes += message.content.size_bytes
+            taken += message.as_read()
+            self._take_out(message, Removal.DELETED.value)
+
+    def _replace(self, stored: StoredMessage, content: Content, if_ver: int | None, *, patch: Patch | None = None) -> None:
+        """Write new content over a live message, if this writer may."""
+        if _says_the_same(stored.content, content):
             self._ignore(stored, "same")
         elif stored.writer_id == self.writer_id:
             # Equal seq: an earlier op of the same request. Ops apply in order.
-            self._write(stored, sent.content) if self.seq >= stored.writer_seq else self._ignore(stored, "stale")
-        elif self._has_seen(stored, sent.if_ver):
-            self._write(stored, sent.content)
+            if self.seq >= stored.writer_seq:
+                self._write(stored, content, patch)
+            elif stored.patched and not stored.content.holds(content):
+                self._refuse(stored, content, patch)
+            else:
+                self._ignore(stored, "stale")
+        elif self._has_seen(stored, if_ver):
+            self._write(stored, content, patch)
+        elif patch is None or patch.is_growth:
+            self._settle(stored, content, patch)
         else:
-            self._settle(stored, sent.content)
+            self._refuse(stored, content, patch)
 
     def delete(self, message_id: str, if_ver: int | None) -> None:
         stored = self.page.messages.get(message_id)
@@ -153,34 +213,39 @@ class OpRules:
         entry["ver"] = stored.ver
         return True
 
-    def _after_removal(self, stored: StoredMessage, sent: Content) -> None:
+    def _after_removal(self, stored: StoredMessage, sent: Content, *, patch: Patch | None = None) -> None:
         """A save never restores a removed message, but its text is kept."""
         if sent.holds(stored.content):
-            self.page.grow_removed(stored, sent, writer_id=self.writer_id, seq=self.seq)
+            self.page.grow_removed(stored, sent, writer_id=self.writer_id, seq=self.seq, patched=patch is not None)
         elif not stored.content.holds(sent) and not self._superseded(stored):
             self.copies.keep(stored.message_id, sent, Reason.REMOVED)
         self._ignore(stored, "removed")
 
-    def _settle(self, stored: StoredMessage, sent: Content) -> None:
+    def _settle(self, stored: StoredMessage, sent: Content, patch: Patch | None) -> None:
         """Merge concurrent writes of two writers. If one text contains the other (clients of one stream), keep the longer."""
         if common_role(stored.content.role) == Role.ASSISTANT:
             winner = _longer(stored.content, sent)
             if winner is sent:
-                return self._write(stored, sent)
+                return self._write(stored, sent, patch)
             if winner is stored.content:
                 return self._ignore(stored, "stale")
-        copy_id = self.copies.keep(stored.message_id, sent, Reason.CONFLICT)
-        self.outcome.conflicts.append({"id": stored.message_id, "server": stored.as_json(), "copy_id": copy_id})
-        return None
+        return self._refuse(stored, sent, patch)
 
-    def _write(self, stored: StoredMessage, content: Content) -> None:
-        self.page.change(stored, rev=self.next_rev, writer_id=self.writer_id, seq=self.seq, content=content)
+    def _refuse(self, stored: StoredMessage, sent: Content, patch: Patch | None) -> None:
+        """A conflict. What was sent is kept as a copy, unless a patch changes only the status."""
+        only_status = patch is not None and stored.content.same_beside_status(sent)
+        copy_id = None if only_status else self.copies.keep(stored.message_id, sent, Reason.CONFLICT)
+        self.outcome.conflicts.append({"id": stored.message_id, "server": stored.as_json(), "copy_id": copy_id})
+
+    def _write(self, stored: StoredMessage, content: Content, patch: Patch | None) -> None:
+        own, seq, by_patch = self.writer_id, self.seq, patch is not None
+        self.page.change(stored, rev=self.next_rev, writer_id=own, seq=seq, content=content, patched=by_patch)
         self.outcome.applied.append({"id": stored.message_id, "ver": stored.ver})
 
     def _take_out(self, stored: StoredMessage, removal: str) -> None:
         """Writer and seq stay those of the content, so a late upsert is compared with the content and not with the removal."""
-        writer_id, seq = stored.writer_id, stored.writer_seq
-        self.page.change(stored, rev=self.next_rev, writer_id=writer_id, seq=seq, removed=removal)
+        writer_id, seq, by_patch = stored.writer_id, stored.writer_seq, stored.patched
+        self.page.change(stored, rev=self.next_rev, writer_id=writer_id, seq=seq, removed=removal, patched=by_patch)
         self.outcome.applied.append({"id": stored.message_id, "ver": stored.ver, "removed": removal})
 
     def _ignore(self, stored: StoredMessage, reason: str) -> None:
@@ -193,7 +258,8 @@ class OpRules:
         return stored.writer_id == self.writer_id and self.seq >= stored.writer_seq
 
     def _superseded(self, stored: StoredMessage) -> bool:
-        return stored.writer_id == self.writer_id and self.seq < stored.writer_seq
+        """True if a later write of this writer replaced what it sends now. A patch replaces only what it names."""
+        return stored.writer_id == self.writer_id and self.seq < stored.writer_seq and not stored.patched
 
 
 def _read_after(op: dict[str, Any]) -> str | None:

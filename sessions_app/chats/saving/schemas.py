@@ -3,10 +3,12 @@ from typing import Annotated, Any
 from ninja import Query, Schema
 from pydantic import Field, WithJsonSchema
 
-from sessions_app.chats.saving.message_input import AS_READ
+from sessions_app.chats.saving.message_input import AS_READ, MOST_POPPED
 from sessions_app.core.web.schemas import BIGGEST, In
 from sessions_app.formats.registry import FORMATS
 from sessions_app.models.message import FORMAT_LENGTH, MESSAGE_ID_LENGTH, ROLES, TEXT_LENGTH, WRITER_ID_LENGTH, Status
+from sessions_app.models.session import EXTERNAL_ID_LENGTH, TITLE_LENGTH
+from sessions_app.projects.schemas import Path
 
 
 class FlushTokenOut(Schema):
@@ -64,6 +66,14 @@ _MESSAGE: dict[str, dict[str, Any]] = {
     "if_ver": _IF_VER,
     **{name: {"readOnly": True, "description": "As it was read; ignored."} for name in sorted(AS_READ)},
 }
+_NULLABLE = {"parts", "metadata", "format", "raw", "parent_id"}
+_PATCHED: dict[str, dict[str, Any]] = {
+    name: {"anyOf": [shape, {"type": "null"}], "description": "null: removed."} if name in _NULLABLE else shape
+    for name, shape in _MESSAGE.items()
+    if name not in AS_READ
+}
+_PATCHED |= {"status": {"enum": Status.values}, "text": {"type": "string", "maxLength": TEXT_LENGTH}}
+_POPPED = {"type": "integer", "minimum": 1, "maximum": MOST_POPPED, "default": 1, "description": "How many of the newest."}
 # Described here and validated in `chats/saving/message_input.py`: an invalid one must not refuse the others.
 Op = Annotated[
     Any,
@@ -71,8 +81,10 @@ Op = Annotated[
         {
             "oneOf": [
                 _op("upsert", ["id"], **_MESSAGE),
+                _op("patch", ["id"], **_PATCHED),
                 _op("delete", ["id"], id=_ID, if_ver=_IF_VER),
                 _op("truncate", ["after"], after={"anyOf": [_ID, {"type": "null"}], "description": "null: all."}),
+                _op("pop", [], n=_POPPED),
             ]
         }
     ),
@@ -80,7 +92,27 @@ Op = Annotated[
 Sent = Annotated[Any, WithJsonSchema(_object(["id"], **_MESSAGE))]
 
 
-class ChangesIn(WriterIn):
+class SessionToCreateIn(In):
+    """The session that is created if there is none with the id in the address."""
+
+    project: Path = Field(description="The path or the id of a project of yours.")
+    external_id: Annotated[str, Field(min_length=1, max_length=EXTERNAL_ID_LENGTH)] | None = None
+    title: Annotated[str, Field(max_length=TITLE_LENGTH)] = ""
+    current: bool = Field(True, description="false: the project's current session stays the current one.")
+
+
+class SessionChangeIn(In):
+    """Fields of the session that change in the same transaction; omitted ones stay."""
+
+    title: Annotated[str, Field(max_length=TITLE_LENGTH)] | None = None
+    metadata: dict[str, Any] | None = Field(None, description="A JSON Merge Patch of the session's; null removes all.")
+    tags: list[str] | None = Field(None, description="All of the session's tags.")
+
+
+IfRev = Annotated[Counter | None, Field(description="Nothing is saved (412) unless this is the session's rev.", exclude=True)]
+
+
+class FlushIn(WriterIn):
     """New optional fields here need `exclude=True`, so that a retry of a request sent before the field existed is still
     recognised (see `identity_of`)."""
 
@@ -101,10 +133,19 @@ class ChangesIn(WriterIn):
     flush_token: str | None = Field(None, exclude=True, description="Used by `flush` only.")
 
 
+class ChangesIn(FlushIn):
+    """What is not in a beacon, whose sender reads no answer. The same rule for new fields."""
+
+    if_rev: IfRev = None
+    create: SessionToCreateIn | None = Field(None, exclude=True, description="Creates the session if there is none with this id.")
+    session: SessionChangeIn | None = Field(None, exclude=True, description="Changes fields of the session.")
+
+
 class WholeSessionIn(WriterIn):
     base_rev: Counter = 0
     messages: list[Sent] = Field(description="Messages as in an upsert; omitted ones stay, or are removed with `?mode=replace`.")
     opening_step: OpeningStepChange | None = None
+    if_rev: IfRev = None
 
 
 class MessageOut(Schema):
@@ -204,6 +245,9 @@ class SaveOut(Schema):
     rejected: list[RejectedOut]
     spared: list[str]
     dropped: list[str] = Field(description="The oldest messages, removed because the session has reached its hard cap.")
+    popped: list[MessageOut] | None = Field(
+        None, description="The messages that pops removed, as they were, oldest first in each; absent without a pop."
+    )
     normalized: list[str]
     redacted: dict[str, int] = Field(
         description="Number of secrets found, by kind: reported or, by the project's setting, removed."

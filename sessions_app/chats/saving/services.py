@@ -1,20 +1,22 @@
 """How messages are saved: the whole protocol of the contract's §2.1, alike on SQLite and PostgreSQL."""
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sessions_app.chats.locking import LockedSession
 from sessions_app.chats.reading.live_windows import marked
 from sessions_app.chats.reading.messages import live_window
-from sessions_app.chats.saving.conflict_copies import ConflictCopies
+from sessions_app.chats.saving.conflict_copies import ConflictCopies, keep_late_text
 from sessions_app.chats.saving.idempotency import Step, answer, etag, once
 from sessions_app.chats.saving.message_batch import MessageBatch
-from sessions_app.chats.saving.message_input import Rejected, read_upsert
-from sessions_app.chats.saving.message_redaction import redact_message
+from sessions_app.chats.saving.message_input import Rejected
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.save_rules import OpRules
 from sessions_app.chats.session_cap import drop_oldest
+from sessions_app.chats.session_changes import SessionToCreate, change_fields, check_project, lock_or_create
 from sessions_app.core.errors import PreconditionFailed, PreconditionRequired
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.preconditions import named
@@ -36,6 +38,18 @@ class Changes(Step):
     # Whole-session save: live messages that the request omits are removed, if the window still has this version.
     replace: bool = False
     if_match: str | None = None
+    # Nothing is done unless this is the session's rev.
+    if_rev: int | None = None
+    create: SessionToCreate | None = None
+    # Fields of the session that change: see `session_changes.COLUMNS`.
+    session: dict[str, Any] | None = None
+    # Sent by `flush`, whose response has no body.
+    beacon: bool = False
+
+
+class RevChanged(PreconditionFailed):
+    code = "rev_changed"
+    message = "The session's rev is not `if_rev`: it was changed. Nothing was saved. Read it again, then decide."
 
 
 class WindowChanged(PreconditionFailed):
@@ -52,7 +66,7 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
     """Save one writer's changes. Repeatable: the same request gets the same answer, once applied.
 
     Returns 200 or, for a save from before a clear, 409. Raises NotFound, Gone, SeqReused, IfMatchNeeded,
-    WindowChanged.
+    WindowChanged, RevChanged, and what creating a session raises.
     """
 
     def act(session: LockedSession) -> Answer:
@@ -65,7 +79,16 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
         step=changes,
         act=act,
         refuse_stale=lambda session: _keep_words(session, changes),
+        lock=partial(lock_or_create, new=changes.create),
+        check=lambda session: _check(caller, session, changes),
     )
+
+
+def _check(caller: Caller, session: LockedSession, changes: Changes) -> None:
+    if changes.create is not None:
+        check_project(caller=caller, session=session, new=changes.create)
+    if changes.if_rev is not None and changes.if_rev != session.rev:
+        raise RevChanged(details={"rev": session.rev, "epoch": session.epoch})
 
 
 def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev: int) -> Answer:
@@ -79,6 +102,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         base_rev=base_rev,
         next_rev=session.rev + 1,
         redaction=session.redaction,
+        beacon=changes.beacon,
     )
     page.load(named_ids(changes.ops))
     for index, op in enumerate(changes.ops):
@@ -86,9 +110,8 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
     if changes.replace:
         _take_out_what_is_left_out(rules, changes.ops)
     page.write()
-    prev_rev = session.rev
+    prev_rev, outcome = session.rev, rules.outcome
     dropped = _bump(caller, session, changes, rules)
-    outcome = rules.outcome
     return answer(
         session,
         prev_rev=prev_rev,
@@ -101,6 +124,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         dropped=dropped,
         normalized=changes.normalized,
         redacted=outcome.redacted,
+        **({} if outcome.popped is None else {"popped": outcome.popped}),
     )
 
 
@@ -110,8 +134,9 @@ def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRul
     Returns the ids that the hard cap dropped.
     """
     page, dropped = rules.page, list[str]()
-    step_changed = changes.opening_step is not None and changes.opening_step != session.opening_step
-    if rules.outcome.applied or step_changed:
+    saved = bool(rules.outcome.applied) or changes.opening_step not in {None, session.opening_step}
+    updated = changes.session is not None and change_fields(session, changes.session)
+    if saved or updated:
         session.rev = rules.next_rev
         session.opening_step = changes.opening_step if changes.opening_step is not None else session.opening_step
         session.message_count += page.added
@@ -121,10 +146,12 @@ def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRul
         return dropped
     session.last_position = page.last_position
     session.write()
-    if session.rev == rules.next_rev:
+    for kind, happened in ((EventType.SESSION_SAVED, saved), (EventType.SESSION_UPDATED, updated)):
+        if not happened:
+            continue
         event_log.publish(
             project_id=session.project_id,
-            type=EventType.SESSION_SAVED,
+            type=kind,
             caller=caller,
             session_id=session.id,
             epoch=session.epoch,
@@ -138,13 +165,9 @@ def _keep_words(session: LockedSession, changes: Changes) -> int:
     """The chat was cleared since: nothing is applied, but the text is kept as copies. Returns their number."""
     copies = ConflictCopies(session_id=session.id, epoch=changes.epoch or session.epoch, writer_id=changes.writer_id)
     for op in changes.ops:
-        if isinstance(op, dict) and op.get("op") == "upsert":
-            try:
-                sent = read_upsert(op)
-            except Rejected:
-                continue
-            redact_message(sent.content, session.redaction)
-            copies.keep_refused(sent.message_id, sent.content)
+        if isinstance(op, dict):
+            with suppress(Rejected):
+                keep_late_text(copies, op, session.redaction)
     return copies.kept
 
 

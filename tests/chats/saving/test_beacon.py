@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sessions_app.chats.saving.beacon.api import BEACON_BYTES
+from sessions_app.chats.beacon.api import BEACON_BYTES
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db

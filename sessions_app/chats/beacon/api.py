@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import ValidationError
 
+from sessions_app.chats.beacon.tokens import caller_of_flush_token, create_flush_token
 from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.chats.saving.api import changes_of
-from sessions_app.chats.saving.beacon.tokens import caller_of_flush_token, create_flush_token
-from sessions_app.chats.saving.schemas import ChangesIn, FlushTokenOut
+from sessions_app.chats.saving.schemas import FlushIn, FlushTokenOut
 from sessions_app.chats.saving.services import save_changes
 from sessions_app.core.callers import caller_of, caller_of_user
 from sessions_app.core.errors import Forbidden, Invalid, TooLarge, Unauthorized, WrongFields
@@ -54,11 +54,11 @@ def flush(request: HttpRequest, session_id: str) -> HttpResponse:
     caller = _caller(request, body, own_id)
     check_request(request, caller)
     try:
-        payload = ChangesIn.model_validate(body)
+        payload = FlushIn.model_validate(body)
     except ValidationError as error:
         fields = [{"field": ".".join(map(str, item["loc"])), "reason": reason_of(item)} for item in error.errors()]
         raise WrongFields(fields) from None
-    changes = changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step)
+    changes = changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step, beacon=True)
     save_changes(caller=caller, session_id=own_id, changes=changes)
     return HttpResponse(status=204)
 
