@@ -10,8 +10,8 @@ import orjson
 
 from memory_app.batches.filters import Filter
 from memory_app.core.namespaces import check_place
+from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_values import CheckedEntry
-from memory_app.models import MemoryEntry
 from sessions_app.core.errors import AppError, Invalid
 from sessions_app.core.web.preconditions import ANY, Conditions
 
@@ -82,7 +82,7 @@ type Operation = Get | Put | Delete | Purge | List
 type Result = dict[str, Any]
 
 
-def make_cursor(entry: MemoryEntry) -> str:
+def make_cursor(entry: EntryRow) -> str:
     last = [entry.updated_at.isoformat(), entry.namespace, entry.key]
     return base64.urlsafe_b64encode(orjson.dumps(last)).decode().rstrip("=")
 

@@ -9,8 +9,7 @@ import orjson
 
 from memory_app.batches.operations import List, Order
 from memory_app.core.namespaces import after_prefix
-from memory_app.entries.entry_rows import COLUMNS, column_sql, condition, entry_of
-from memory_app.models import MemoryEntry
+from memory_app.entries.entry_rows import COLUMNS, EntryRow, column_sql, condition, entry_of
 from sessions_app.core.errors import TooLarge
 from sessions_app.core.public_names import db_time, db_uuid, now
 from sessions_app.core.storage.sql import fetch_rows, fetch_together
@@ -52,7 +51,7 @@ class ReadBudget:
             raise TooMuchRead(details={"limit": READ_BYTES})
 
 
-def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget) -> list[list[MemoryEntry]]:
+def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget) -> list[list[EntryRow]]:
     """The entries of each list, one more than its limit if there are more. Without values, unless it asks for them."""
     together = [asked for asked in lists if asked.matches is None]
     moment = now()
@@ -73,8 +72,8 @@ def key_range(prefix: str) -> tuple[str, list[Any]]:
     return (f"{key} >= %s", [prefix]) if end is None else (f"{key} >= %s AND {key} < %s", [prefix, end])
 
 
-def _filtered(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> list[MemoryEntry]:
-    found: list[MemoryEntry] = []
+def _filtered(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> list[EntryRow]:
+    found: list[EntryRow] = []
     skipped = 0
     for entry in _matching(project_id, asked, budget):
         if skipped < asked.offset:
@@ -86,7 +85,7 @@ def _filtered(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> list[Me
     return found
 
 
-def _matching(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> Iterator[MemoryEntry]:
+def _matching(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> Iterator[EntryRow]:
     offset, moment = 0, now()
     while True:
         statement, parameters = _statement(project_id, asked, moment, LOOKED_AT, offset)

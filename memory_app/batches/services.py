@@ -12,11 +12,12 @@ from memory_app.core.lease import Writer, lock_for_writing
 from memory_app.core.namespaces import as_sent
 from memory_app.core.store_queries import get_store
 from memory_app.core.stored_json import as_json
+from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_values import Removed, Stored, entry_etag
 from memory_app.entries.entry_writer import EntryWriter
 from memory_app.entries.generated import GENERATED, find_generated
 from memory_app.entries.reading import due, keep
-from memory_app.models import MemoryEntry, MemoryStore
+from memory_app.models import MemoryStore
 from sessions_app.core.errors import AppError
 from sessions_app.core.public_names import Caller, now, rfc3339
 from sessions_app.core.storage.snapshot_reads import one_moment
@@ -65,7 +66,7 @@ class _Batch:
     def __init__(self, caller: Caller, store: MemoryStore, operations: Sequence[Operation]) -> None:
         self._store, self._operations = store, operations
         self.writer = EntryWriter(caller=caller, store=store)
-        self.late: list[MemoryEntry] = []
+        self.late: list[EntryRow] = []
         self._budget = ReadBudget()
 
     def run(self) -> list[Result]:
@@ -99,7 +100,7 @@ class _Batch:
         self._note_read(entry, op.refresh)
         return {"entry": _entry_json(entry, with_value=True)}
 
-    def _listed(self, op: List, found: list[MemoryEntry]) -> Result:
+    def _listed(self, op: List, found: list[EntryRow]) -> Result:
         items = found[: op.limit]
         if op.values:
             if op.matches is None:  # Else they were counted when the filter read them.
@@ -109,7 +110,7 @@ class _Batch:
         following = make_cursor(items[-1]) if len(found) > op.limit else None
         return {"items": [_entry_json(entry, with_value=op.values) for entry in items], "next": following}
 
-    def _note_read(self, entry: MemoryEntry, refresh: bool | None) -> None:
+    def _note_read(self, entry: EntryRow, refresh: bool | None) -> None:
         if entry.expires_at is None:
             return
         if refresh is None:
@@ -164,7 +165,7 @@ def _removed_json(removed: Removed | None) -> Result:
     return {"deleted": removed is not None}
 
 
-def _entry_json(entry: MemoryEntry, *, with_value: bool) -> dict[str, Any]:
+def _entry_json(entry: EntryRow, *, with_value: bool) -> dict[str, Any]:
     value = {"value": as_json(entry.value)} if with_value else {}
     return {
         "namespace": as_sent(entry.namespace),

@@ -2,9 +2,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from memory_app.core.namespaces import pack
-from memory_app.core.run_header import run_of
+from memory_app.core.run_header import run_named, run_of
 from memory_app.entries import queries, reading
 from memory_app.entries import services as entrie_services
+from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_values import NewEntry, Stored, entry_etag, exact_value
 from memory_app.entries.generated import GENERATED, get_generated
 from memory_app.entries.namespace_queries import MOST, list_namespaces, namespace_json, wanted
@@ -23,7 +24,9 @@ from memory_app.models.entry import MOST_LABELS
 from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, PreconditionRequired
 from sessions_app.core.id_parsing import parse_id
+from sessions_app.core.public_names import Caller
 from sessions_app.core.serialization import strict_json
+from sessions_app.core.web.preconditions import Conditions
 from sessions_app.core.web.responses import IF_MATCH, IF_NONE_MATCH, RUN, conditions_of, json_reply, refusals, takes, unchanged
 from sessions_app.core.web.schemas import LIMIT
 from sessions_app.projects.queries import project_uuid
@@ -99,8 +102,7 @@ def read(request: HttpRequest, project_id: str, namespace: str, key: str) -> Htt
         made, etag = get_generated(caller=caller, project_id=project, namespace=namespace, key=key)
         return unchanged(request, etag) or json_reply(made, etag=etag)
     entry = reading.read_entry(caller=caller, project_id=project, namespace=pack([namespace]), key=key)
-    etag = entry_etag(entry.rev)
-    return unchanged(request, etag) or json_reply(queries.entry_json(entry), etag=etag)
+    return unchanged(request, entry_etag(entry.rev)) or _reply(entry)
 
 
 @router.put(
@@ -111,14 +113,9 @@ def read(request: HttpRequest, project_id: str, namespace: str, key: str) -> Htt
 )
 def put(request: HttpRequest, project_id: str, namespace: str, key: str) -> HttpResponse:
     """Store a value: the body is the JSON value itself. `If-Match` and `If-None-Match` give compare-and-set."""
-    stored = entrie_services.put_entry(
-        caller=caller_of(request),
-        project_id=project_uuid(project_id),
-        entry=new_entry(namespace, key, request.body),
-        conditions=conditions_of(request),
-        run_id=run_of(request),
+    return put_reply(
+        caller_of(request), project_id, namespace, key, request.body, conditions_of(request), request.headers.get(RUN["name"], "")
     )
-    return saved_reply(stored)
 
 
 @router.delete(
@@ -165,7 +162,7 @@ def restore(request: HttpRequest, project_id: str, namespace: str, key: str, rev
         rev=rev,
         run_id=run_of(request),
     )
-    return saved_reply(stored)
+    return _saved(stored)
 
 
 @router.get("/{project_id}/memory-deleted", response={200: DeletedList, **refusals(404, 410)}, operation_id="list_deleted_memory")
@@ -189,10 +186,31 @@ def undelete(request: HttpRequest, project_id: str, deleted_id: str) -> HttpResp
         deleted_id=parse_id(deleted_id, DeletedNotFound),
         run_id=run_of(request),
     )
-    return saved_reply(stored)
+    return _saved(stored)
 
 
-def new_entry(namespace: str, key: str, body: bytes) -> NewEntry:
+def put_reply(
+    caller: Caller, project_id: str, namespace: str, key: str, body: bytes, conditions: Conditions, run: str
+) -> HttpResponse:
+    """Stores the JSON of a body; `run`: the header that names it."""
+    entry = _new_entry(namespace, key, body)
+    stored = entrie_services.put_entry(
+        caller=caller, project_id=project_uuid(project_id), entry=entry, conditions=conditions, run_id=run_named(run)
+    )
+    return _saved(stored)
+
+
+def entry_reply(caller: Caller, project_id: str, namespace: str, key: str) -> HttpResponse:
+    """An entry that was stored, not a generated one. Raises EntryNotFound."""
+    project = project_uuid(project_id)
+    return _reply(reading.read_entry(caller=caller, project_id=project, namespace=pack([namespace]), key=key))
+
+
+def _reply(entry: EntryRow) -> HttpResponse:
+    return json_reply(queries.entry_json(entry), etag=entry_etag(entry.rev))
+
+
+def _new_entry(namespace: str, key: str, body: bytes) -> NewEntry:
     """One label and a key of an address, and the JSON value of a body."""
     if strict_json.REPLACEMENT in namespace + key:  # What an address cannot hold, or NUL, has become this.
         raise Invalid("A namespace and a key in an address are text in UTF-8 without NUL.", details={"field": "key"})
@@ -202,6 +220,6 @@ def new_entry(namespace: str, key: str, body: bytes) -> NewEntry:
     return NewEntry(pack([namespace]), key, value)
 
 
-def saved_reply(stored: Stored) -> HttpResponse:
+def _saved(stored: Stored) -> HttpResponse:
     body = queries.entry_json(stored.entry) | {"redacted": stored.redacted}
     return json_reply(body, status=201 if stored.made else 200, etag=entry_etag(stored.entry.rev))

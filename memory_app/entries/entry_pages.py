@@ -15,6 +15,7 @@ from memory_app.core.namespaces import as_shown, pack
 from memory_app.core.page_context import overridden, page
 from memory_app.entries import queries
 from memory_app.entries import services as entrie_services
+from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_values import NOTHING, NewEntry, Stored, entry_etag, exact_value
 from memory_app.entries.generated import GENERATED, get_generated
 from memory_app.entries.json_tree import render_json
@@ -158,7 +159,7 @@ def _indented(text: str) -> str:
         return text
 
 
-def _address(entry: MemoryEntry) -> str:
+def _address(entry: EntryRow) -> str:
     return reverse("memory_entry", args=[entry.project_id, entry.namespace, entry.key])
 
 

@@ -2,11 +2,11 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memory_app.core.namespaces import beneath
-from memory_app.models import MemoryEntry
 from sessions_app.core.storage.sql import db_time, db_uuid, execute_together, fetch_row, fetch_rows, on_postgresql, table_of
 from sessions_app.core.storage.statement_batch import Work
 
@@ -46,7 +46,27 @@ _TRIM_TRASH = (
 _SET_STORE = "UPDATE memory_app_memorystore SET rev = %s, size_bytes = %s WHERE project_id = %s"
 
 
-def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[MemoryEntry]:
+@dataclass(slots=True)
+class EntryRow:
+    """An entry as the statements here read and write it: hundreds of model instances would take longer than the statements."""
+
+    project_id: uuid.UUID
+    namespace: str
+    key: str
+    value: str
+    rev: int
+    size_bytes: int
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+    ttl_minutes: float | None = None
+    exact: bool = False
+
+    def is_live_at(self, moment: datetime) -> bool:
+        return self.expires_at is None or self.expires_at > moment
+
+
+def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow]:
     """The rows at these places, expired ones too."""
     own, columns = db_uuid(project_id), ", ".join(f"e.{name.strip()}" for name in COLUMNS.split(","))
     if len(places) == 1:
@@ -58,10 +78,10 @@ def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[MemoryEn
     return [entry_of(project_id, row) for row in fetch_rows(statement, [*parameters, own])]
 
 
-def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> MemoryEntry:
+def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
     """An entry of the columns in `COLUMNS`, without its id."""
     namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact = row
-    return MemoryEntry(
+    return EntryRow(
         project_id=project_id,
         namespace=namespace,
         key=key,
@@ -81,43 +101,43 @@ def as_time(value: Any) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(f"{value}+00:00")
 
 
-def at(entry: MemoryEntry) -> list[Any]:
+def at(entry: EntryRow) -> list[Any]:
     return [db_uuid(entry.project_id), entry.namespace, entry.key]
 
 
-def put(rows: Sequence[MemoryEntry]) -> Work:
+def put(rows: Sequence[EntryRow]) -> Work:
     return Work(_PUT, [_values(row) for row in rows])
 
 
-def _values(row: MemoryEntry) -> list[Any]:
+def _values(row: EntryRow) -> list[Any]:
     expires_at = None if row.expires_at is None else db_time(row.expires_at)
     times = [db_time(row.created_at), db_time(row.updated_at), expires_at]
     return [*at(row)[:1], row.namespace, row.key, row.value, row.rev, row.size_bytes, *times, row.ttl_minutes, row.exact]
 
 
-def keep_versions(rows: Sequence[MemoryEntry], by: str) -> Work:
+def keep_versions(rows: Sequence[EntryRow], by: str) -> Work:
     """The present value of each row as a version."""
     return Work(_KEEP, [[by, *at(row)] for row in rows])
 
 
-def keep_earlier_versions(rows: Sequence[MemoryEntry], by: str) -> Work:
+def keep_earlier_versions(rows: Sequence[EntryRow], by: str) -> Work:
     """Values that were replaced before they were written."""
     return Work(
         _KEEP_EARLIER, [[*at(row), row.value, row.rev, row.size_bytes, db_time(row.updated_at), by, row.exact] for row in rows]
     )
 
 
-def trim_versions(rows: Sequence[tuple[MemoryEntry, int]]) -> Work:
+def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> Work:
     """Keeps so many of each row."""
     return Work(_TRIM, [[*at(row), *at(row), kept] for row, kept in rows])
 
 
-def touch(rows: Sequence[MemoryEntry]) -> Work:
+def touch(rows: Sequence[EntryRow]) -> Work:
     """Moves the expiry of rows that were not written since they were read."""
     return Work(_TOUCH, [[db_time(row.expires_at), row.ttl_minutes, *at(row), row.rev] for row in rows if row.expires_at])
 
 
-def set_expiry(rows: Sequence[MemoryEntry]) -> Work:
+def set_expiry(rows: Sequence[EntryRow]) -> Work:
     return Work(
         _SET_EXPIRY, [[None if row.expires_at is None else db_time(row.expires_at), row.ttl_minutes, *at(row)] for row in rows]
     )
@@ -133,7 +153,7 @@ def forget_deleted(rows: Sequence[Sequence[Any]]) -> list[Work]:
     return [Work(statement, rows) for statement in _FORGET]
 
 
-def trash(rows: Sequence[tuple[uuid.UUID, MemoryEntry]], *, moment: datetime, by: str, kept: int) -> list[Work]:
+def trash(rows: Sequence[tuple[uuid.UUID, EntryRow]], *, moment: datetime, by: str, kept: int) -> list[Work]:
     """Rows into the trash, which holds so many of a project."""
     ids = [(db_uuid(deleted_id), row) for deleted_id, row in rows]
     own = at(rows[0][1])[:1]

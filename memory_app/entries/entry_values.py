@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memory_app.core.namespaces import check_place
+from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_validation import check_shape
-from memory_app.models import MemoryEntry, NamespaceSettings
+from memory_app.models import NamespaceSettings
 from memory_app.models.entry import ENTRY_BYTES
 from sessions_app.core.errors import TooLarge
 from sessions_app.core.redaction import redact
@@ -56,7 +57,7 @@ class CheckedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    entry: MemoryEntry
+    entry: EntryRow
     made: bool
     redacted: dict[str, int]
 
@@ -65,7 +66,7 @@ class Stored:
 class Removed:
     """A deleted entry. `id`: to restore it by; None where its namespace keeps no versions."""
 
-    entry: MemoryEntry
+    entry: EntryRow
     id: uuid.UUID | None
 
 
@@ -117,7 +118,7 @@ def entry_etag(rev: int) -> str:
     return f'"{incarnation()}.{rev}"'
 
 
-def etag_of(entry: MemoryEntry | None) -> str | None:
+def etag_of(entry: EntryRow | None) -> str | None:
     return None if entry is None else entry_etag(entry.rev)
 
 

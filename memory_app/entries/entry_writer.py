@@ -8,9 +8,9 @@ from django.conf import settings
 
 from memory_app.core.namespaces import as_sent
 from memory_app.entries import entry_rows
-from memory_app.entries.entry_rows import Place
+from memory_app.entries.entry_rows import EntryRow, Place
 from memory_app.entries.entry_values import CheckedEntry, Removed, Stored, as_kept, etag_of, expiry
-from memory_app.models import MemoryEntry, MemoryStore, NamespaceSettings
+from memory_app.models import MemoryStore, NamespaceSettings
 from sessions_app.core.errors import InsufficientStorage
 from sessions_app.core.public_names import Caller, EventType, db_time, now
 from sessions_app.core.storage.sql import execute_together
@@ -38,14 +38,14 @@ class EntryWriter:
     def __init__(self, *, caller: Caller, store: MemoryStore) -> None:
         self._caller, self._store, self._moment = caller, store, now()
         self._by = (caller.key_name or caller.username)[:150]
-        self._found: dict[Place, MemoryEntry | None] = {}
+        self._found: dict[Place, EntryRow | None] = {}
         self._expired: set[Place] = set()
         # What waits to be written.
-        self._erased: list[MemoryEntry] = []
-        self._trashed: list[tuple[uuid.UUID, MemoryEntry]] = []
-        self._put: dict[Place, tuple[MemoryEntry, int, bool]] = {}
-        self._replaced: list[MemoryEntry] = []
-        self._expiring: dict[Place, MemoryEntry] = {}
+        self._erased: list[EntryRow] = []
+        self._trashed: list[tuple[uuid.UUID, EntryRow]] = []
+        self._put: dict[Place, tuple[EntryRow, int, bool]] = {}
+        self._replaced: list[EntryRow] = []
+        self._expiring: dict[Place, EntryRow] = {}
         self._written = (store.rev, store.size_bytes)
         self._used: dict[str, int] = {}
         self._changed: list[dict[str, Any]] = []
@@ -62,7 +62,7 @@ class EntryWriter:
             else:
                 self._expired.add((row.namespace, row.key))
 
-    def find(self, namespace: str, key: str) -> MemoryEntry | None:
+    def find(self, namespace: str, key: str) -> EntryRow | None:
         self.load([(namespace, key)])
         return self._found[namespace, key]
 
@@ -78,7 +78,7 @@ class EntryWriter:
             return Stored(found, False, entry.redacted)
         self._reserve(rules, entry.namespace, entry.size_bytes - (0 if found is None else found.size_bytes))
         self._store.rev += 1
-        row = MemoryEntry(
+        row = EntryRow(
             project_id=self._store.project_id,
             namespace=entry.namespace,
             key=entry.key,
@@ -94,7 +94,7 @@ class EntryWriter:
         self._take(row, rules.versions, is_new=found is None)
         return Stored(row, found is None, entry.redacted)
 
-    def _take(self, row: MemoryEntry, versions: int, *, is_new: bool) -> None:
+    def _take(self, row: EntryRow, versions: int, *, is_new: bool) -> None:
         place = (row.namespace, row.key)
         if place in self._expired:
             self._expired.remove(place)
@@ -155,7 +155,7 @@ class EntryWriter:
         self._forget_reads()
         return count
 
-    def refresh(self, rows: Iterable[MemoryEntry]) -> None:
+    def refresh(self, rows: Iterable[EntryRow]) -> None:
         """These were read: they expire later."""
         for row in rows:
             self._set_expiry(row, row.ttl_minutes)
@@ -201,7 +201,7 @@ class EntryWriter:
             data = self._changed[0] if "key" in self._changed[0] else {**self._changed[0], "rev": self._store.rev}
         event_log.publish(project_id=self._store.project_id, type=EventType.MEMORY_CHANGED, caller=self._caller, data=data)
 
-    def _note(self, row: MemoryEntry, *, deleted: bool) -> None:
+    def _note(self, row: EntryRow, *, deleted: bool) -> None:
         self._changed.append({"namespace": as_sent(row.namespace), "key": row.key, "rev": self._store.rev, "deleted": deleted})
 
     def _settle(self, place: Place) -> None:
@@ -209,16 +209,16 @@ class EntryWriter:
         if place in self._put or place in self._expiring:
             self.flush()
 
-    def _erase_row(self, place: Place, row: MemoryEntry | None) -> None:
+    def _erase_row(self, place: Place, row: EntryRow | None) -> None:
         if row is not None:
             self._settle(place)
             self._erased.append(row)
             self._grow(row.namespace, -row.size_bytes)
 
-    def _read_expired(self, place: Place) -> MemoryEntry | None:
+    def _read_expired(self, place: Place) -> EntryRow | None:
         return next(iter(entry_rows.read_places(self._store.project_id, [place])), None)
 
-    def _set_expiry(self, row: MemoryEntry, ttl_minutes: float | None) -> None:
+    def _set_expiry(self, row: EntryRow, ttl_minutes: float | None) -> None:
         place = (row.namespace, row.key)
         if ttl_minutes is None and row.expires_at is None:
             return

@@ -11,6 +11,7 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
 
 from memory_app.core.namespaces import after_prefix, as_sent, bytewise
 from memory_app.core.stored_json import Damaged, EntryNotFound, as_json, is_json
+from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.generated import generated_keys
 from memory_app.entries.namespace_queries import list_namespaces
 from memory_app.models import DeletedEntry, EndpointTiming, ErrorReport, MemoryEntry, MemoryVersion
@@ -121,7 +122,7 @@ def memory_stats(*, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
     }
 
 
-def entry_json(entry: MemoryEntry) -> dict[str, Any]:
+def entry_json(entry: EntryRow) -> dict[str, Any]:
     """Returns the stored text unchanged; raises Damaged if that would make the response invalid."""
     if not is_json(entry.value):
         raise Damaged
