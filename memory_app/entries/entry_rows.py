@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from memory_app.core.namespaces import beneath
@@ -97,8 +97,9 @@ def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
 
 
 def as_time(value: Any) -> datetime:
-    """A time as a plain cursor returns it."""
-    return value if isinstance(value, datetime) else datetime.fromisoformat(f"{value}+00:00")
+    """A time as a plain cursor returns it: on SQLite in UTC without saying so."""
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def at(entry: EntryRow) -> list[Any]:
