@@ -82,7 +82,7 @@ TEMPLATES = [
             "libraries": {
                 "charts": "sessions_app.core.web.template_tags.charts",
                 "formatting": "sessions_app.core.web.template_tags.formatting",
-                "lease": "memory_app.core.template_tags",
+                "memory": "memory_app.core.template_tags",
             },
         },
     },

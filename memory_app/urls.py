@@ -1,19 +1,21 @@
 from django.urls import path
 
+from memory_app.core.page_addresses import register_converters
 from memory_app.entries import entry_pages, list_pages
 from memory_app.errors import pages as error_pages
 from memory_app.errors.noise import pages as noise_pages
 from memory_app.performance import pages as performance_pages
 from memory_app.runs import pages as run_pages
 
+register_converters()
 PROJECT = "projects/<uuid:project_id>/"
-ENTRY = PROJECT + "memory/<str:namespace>/<str:key>/"
+ENTRY = PROJECT + "memory/<namespace:namespace>/<memory_key:key>/"
 
 urlpatterns = [
     path(PROJECT + "memory/", list_pages.memory, name="memory"),
     path(PROJECT + "memory-new/", entry_pages.new_entry, name="new_memory_entry"),
     path(PROJECT + "memory-deleted/<uuid:deleted_id>/restore/", list_pages.undelete_entry, name="undelete_memory_entry"),
-    path(PROJECT + "memory/<str:namespace>/", list_pages.memory_keys, name="memory_keys"),
+    path(PROJECT + "memory/<namespace:namespace>/", list_pages.memory_keys, name="memory_keys"),
     path(ENTRY, entry_pages.entry_page, name="memory_entry"),
     path(ENTRY + "edit/", entry_pages.edit_entry, name="edit_memory_entry"),
     path(ENTRY + "delete/", entry_pages.delete_entry, name="delete_memory_entry"),

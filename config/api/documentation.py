@@ -62,6 +62,12 @@ SUMMARIES = {
     "import_file": "Import an export",
     "search": "Search all sessions",
     "list_memory": "List memory namespaces",
+    "batch_memory": "Read and write many memory entries at once",
+    "purge_memory_namespace": "Erase a memory namespace for good",
+    "list_memory_settings": "List the settings of memory namespaces",
+    "get_memory_settings": "Get the settings of a memory namespace",
+    "put_memory_settings": "Set how a memory namespace is kept",
+    "delete_memory_settings": "Delete the settings of a memory namespace",
     "list_memory_versions": "List versions of a memory entry",
     "restore_memory_version": "Restore a version of a memory entry",
     "list_deleted_memory": "List deleted memory entries",
@@ -141,6 +147,16 @@ EXAMPLES: dict[str, Any] = {
     "update_handoff_item": {"text": "Use SQLite in WAL mode"},
     "create_key": {"name": "Laptop", "scopes": ["read", "write"], "days": 90},
     "put_memory_entry": {"colour": "blue", "tried": 3},
+    "batch_memory": {
+        "ops": [
+            {"op": "put", "namespace": ["users", "1"], "key": "likes", "value": {"colour": "blue", "n": 3}, "if_match": None},
+            {"op": "get", "namespace": "notes", "key": "cart"},
+            {"op": "list", "namespace": ["users"], "deep": True, "filter": {"n": {"$gte": 2}}, "values": True, "limit": 10},
+            {"op": "delete", "namespace": ["users", "1"], "key": "old"},
+            {"op": "purge", "namespace": ["users", "2"]},
+        ]
+    },
+    "put_memory_settings": {"exact": True, "leased": False, "versions": 0, "ttl_minutes": 43200, "refresh_on_read": True},
     "start_run": {"agent": "reviewer"},
     "end_run": {
         "entries": [{"namespace": "baselines", "key": "login", "value": {"p95_ms": 120}}],

@@ -12,9 +12,11 @@ from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
 from config.api.query_parameters import StrictApi
+from memory_app.batches import api as batch_api
 from memory_app.context import api as context_api
 from memory_app.entries import api as entry_api
 from memory_app.errors import api as error_api
+from memory_app.namespaces import api as namespace_api
 from memory_app.performance import api as performance_api
 from memory_app.portability.folder import api as _folder_api  # noqa: F401 - adds operations to the router of its path
 from memory_app.runs import api as run_api
@@ -90,7 +92,9 @@ api.add_router("/projects", handoff_api.router)
 api.add_router("/sessions", beacon_api.router)
 api.add_router("", account_api.router)
 api.add_router("", event_api.router)
+api.add_router("/projects", batch_api.router)
 api.add_router("/projects", entry_api.router)
+api.add_router("/projects", namespace_api.router)
 api.add_router("/projects", run_api.router)
 api.add_router("/projects", performance_api.router)
 api.add_router("/projects", context_api.router)

@@ -18,8 +18,9 @@ from django.core.signals import request_started
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from config.http.learned_headers import Answered, QuickRequest
-from config.http.quick_resumes import QuickResumes, is_quick_resume
-from config.http.quick_saves import QuickSaves, SaveRequest
+from config.http.quick.memory import QuickMemory
+from config.http.quick.resumes import QuickResumes, is_quick_resume
+from config.http.quick.saves import QuickSaves, SaveRequest
 from config.http.refusals import refuse
 from config.http.request_body import Busy, Receive, RequestBodies, Upload
 from config.http.request_log import Message, RequestRecord, Send
@@ -65,6 +66,7 @@ class Bridge:
         self._quick_saves, self._quick_resumes = QuickSaves(), QuickResumes()
         self._saves = SaveBatcher[SaveRequest, Answered | None](self._quick_saves.run) if together else None
         self._resumes = DatabaseThreads(RESUMING_THREADS, "resumes") if together else None
+        self._quick_memory = QuickMemory() if together else None
         self._bodies = bodies
         self._queue, self._requests = queue, 0
 
@@ -121,6 +123,8 @@ class Bridge:
         elif self._resumes is not None and is_quick_resume(scope, body):
             learning = self._quick_resumes.kinds
             answered = await asyncio.wrap_future(self._resumes.submit(self._quick_resumes.run, request))
+        elif self._quick_memory is not None and (learning := self._quick_memory.kinds_of(scope, body)) is not None:
+            answered = await asyncio.wrap_future(self._pool.submit(partial(self._quick_memory.run, request, learning)))
         if answered is None or isinstance(answered, Later):
             work = partial(self._ask_django, request, receive, asyncio.get_running_loop())
             answered = await asyncio.wrap_future(self._pool.submit(work))

@@ -55,7 +55,7 @@ class Kinds:
         """Learns from a request that Django has answered."""
         status, headers, _ = answered
         name = _name_of(request.scope)
-        if status == 200 and name is not None and all(header != b"set-cookie" for header, _ in headers):
+        if status in {200, 201} and name is not None and all(header != b"set-cookie" for header, _ in headers):
             common = [(header, value) for header, value in headers if header not in _OF_THIS_ANSWER]
             with self._lock:
                 self._kept[name] = Kind(common, request.exchange.route())

@@ -44,7 +44,7 @@ class Reading:
 
 
 def baselines_section(reading: Reading) -> Section:
-    rows = MemoryEntry.objects.filter(project_id=reading.project_id, namespace="baselines")
+    rows = MemoryEntry.objects.live_at(reading.at).filter(project_id=reading.project_id, namespace="baselines")
     count = rows.count()
     names = list(rows.order_by("key").values_list("key", flat=True)[: reading.room_bytes // LEAST_NAME_BYTES + 1])
     return Section(
@@ -149,7 +149,7 @@ def _current_session(reading: Reading) -> SessionRow | None:
 
 def _known_list(reading: Reading, namespace: str, key: str, name: str) -> tuple[list[Any], str | None]:
     """The list in a known entry, and when it was written; a damaged value is reported and counts as missing."""
-    rows = MemoryEntry.objects.filter(project_id=reading.project_id, namespace=namespace, key=key)
+    rows = MemoryEntry.objects.live_at(reading.at).filter(project_id=reading.project_id, namespace=namespace, key=key)
     found = rows.values_list("value", "updated_at").first()
     if found is None:
         return [], None

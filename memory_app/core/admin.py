@@ -10,6 +10,7 @@ from memory_app.models import (
     MemoryEntry,
     MemoryStore,
     MemoryVersion,
+    NamespaceSettings,
     Run,
 )
 from sessions_app.core.web.read_only_admin import ReadOnlyAdmin
@@ -26,8 +27,8 @@ class MemoryStoreAdmin(ReadOnlyAdmin):
 class MemoryEntryAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "project", "size_bytes", "rev", "updated_at")
     list_select_related = ("project",)
-    list_filter = ("namespace", "updated_at")
-    search_fields = ("key", "project__path")
+    list_filter = ("updated_at",)
+    search_fields = ("namespace", "key", "project__path")
     deferred = ("value",)
 
 
@@ -45,6 +46,13 @@ class MemoryVersionAdmin(ReadOnlyAdmin):
     list_select_related = ("entry",)
     search_fields = ("entry__key",)
     deferred = ("value",)
+
+
+@admin.register(NamespaceSettings)
+class NamespaceSettingsAdmin(ReadOnlyAdmin):
+    list_display = ("namespace", "project", "exact", "leased", "versions", "ttl_minutes", "quota_bytes", "entry_bytes")
+    list_select_related = ("project",)
+    search_fields = ("namespace", "project__path")
 
 
 @admin.register(Run)

@@ -4,6 +4,7 @@ Only the server's clock (`now`) counts, never a client's.
 """
 
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
 from enum import Enum
 from typing import Any
@@ -64,10 +65,18 @@ def lock_store(*, caller: Caller, project_id: uuid.UUID) -> MemoryStore:
     return found
 
 
-def lock_for_writing(*, caller: Caller, project_id: uuid.UUID, run_id: Writer) -> MemoryStore:
-    """The same, for a write of memory: 423 while another run holds the lease, or if this one has lost it."""
+def lock_for_writing(
+    *, caller: Caller, project_id: uuid.UUID, run_id: Writer, touched: Iterable[tuple[str, bool]] | None = None
+) -> MemoryStore:
+    """The same, for a write of memory: 423 while another run holds the lease, or if this one has lost it.
+
+    `touched`: the namespaces that are written, each alone or with all beneath it, if nothing else is: where their settings say
+    `leased: false`, no lease is needed.
+    """
     store = lock_store(caller=caller, project_id=project_id)
     if run_id is By.PERSON or (run_id is not None and run_id == store.holder_id):
+        return store
+    if touched is not None and not any(store.rules.need_lease(namespace, deep=deep) for namespace, deep in touched):
         return store
     run = None if run_id is None else get_run(project_id=project_id, run_id=run_id)
     if run is not None and (run.ended_at is not None or run.fence is not None):

@@ -2,9 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Sum
 
 from memory_app.models import DeletedEntry, ErrorReport, MemoryEntry, MemoryStore, MemoryVersion, Run
+from memory_app.models.entry import EntryQuerySet
 from sessions_app.chats.lifecycle.pruning import Due, expired_projects
 from sessions_app.core.public_names import now
 
@@ -18,10 +19,25 @@ def due_rows() -> dict[str, Due]:
     return {
         "deleted versions": Due(MemoryVersion.objects.filter(deleted__deleted_at__lt=kept_since), size="size_bytes"),
         "deleted entries": Due(DeletedEntry.objects.filter(deleted_at__lt=kept_since, versions=None)),
+        "expired versions": Due(MemoryVersion.objects.filter(entry__expires_at__lte=now()), size="size_bytes"),
+        "expired entries": Due(ExpiredEntries(MemoryEntry).expired_at(now()).filter(versions=None), size="size_bytes"),
         "errors": Due(ErrorReport.objects.expired_at(now())),
         "runs": Due(Run.objects.filter(~Exists(is_writer), last_seen_at__lt=kept_since)),
         **_of_projects(kept_since),
     }
+
+
+class ExpiredEntries(EntryQuerySet):
+    """Whoever deletes these takes their bytes off their projects' memories, whose rows are the locks of all writes."""
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        projects = sorted(set(self.values_list("project_id", flat=True)))
+        list(MemoryStore.objects.select_for_update().filter(project_id__in=projects).order_by("project_id").values_list("pk"))
+        sizes = dict(self.order_by().values_list("project_id").annotate(size=Sum("size_bytes")))
+        deleted = super().delete()
+        for project_id, size_bytes in sizes.items():
+            MemoryStore.objects.filter(project_id=project_id).update(size_bytes=F("size_bytes") - size_bytes)
+        return deleted
 
 
 def _of_projects(kept_since: datetime) -> dict[str, Due]:

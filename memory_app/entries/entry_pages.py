@@ -11,12 +11,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory_app.core.lease import By
+from memory_app.core.namespaces import as_shown, pack
 from memory_app.core.page_context import overridden, page
 from memory_app.entries import queries
 from memory_app.entries import services as entrie_services
+from memory_app.entries.entry_rows import EntryRow
+from memory_app.entries.entry_values import NOTHING, NewEntry, Stored, entry_etag, exact_value
 from memory_app.entries.generated import GENERATED, get_generated
 from memory_app.entries.json_tree import render_json
-from memory_app.entries.services import NewEntry, Stored, entry_etag
 from memory_app.models import MemoryEntry
 from sessions_app.core.errors import AppError, Gone, Invalid, NotFound, PreconditionFailed
 from sessions_app.core.serialization import strict_json
@@ -71,9 +73,9 @@ def edit_entry(request: HttpRequest, project_id: uuid.UUID, namespace: str, key:
 @require_http_methods(["GET", "POST"])
 def new_entry(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST":
-        namespace, key = request.POST.get("namespace", "").strip(), request.POST.get("key", "").strip()
+        namespace, key = _namespace_of(request.POST.get("namespace", "")), request.POST.get("key", "").strip()
         return _save(request, project_id, Draft(namespace, key, request.POST.get("value", "")))
-    return _editor(request, project_id, Draft(request.GET.get("namespace", ""), text="{\n  \n}"))
+    return _editor(request, project_id, Draft(_namespace_of(request.GET.get("namespace", "")), text="{\n  \n}"))
 
 
 @login_required
@@ -87,8 +89,10 @@ def delete_entry(request: HttpRequest, project_id: uuid.UUID, namespace: str, ke
         conditions=ANY,
         run_id=By.PERSON,
     )
-    undo = reverse("undelete_memory_entry", args=[project_id, deleted.id])
-    done = f"{deleted} is deleted, and can be restored for 30 days.{overridden(project_id)}"
+    name = f"{as_shown(namespace)} / {key}"
+    undo = "" if deleted.id is None else reverse("undelete_memory_entry", args=[project_id, deleted.id])
+    restorable = ", and can be restored for 30 days" if undo else ""
+    done = f"{name} is deleted{restorable}.{overridden(project_id)}"
     return toast_response(request, done, page=reverse("memory_keys", args=[project_id, namespace]), undo=undo)
 
 
@@ -100,6 +104,11 @@ def restore_version(request: HttpRequest, project_id: uuid.UUID, namespace: str,
     )
     done = f"The value of rev {rev} is restored.{overridden(project_id)}"
     return toast_response(request, done, page=_address(stored.entry))
+
+
+def _namespace_of(typed: str) -> str:
+    """What people type: `a / b / c` is a path."""
+    return pack([label.strip() for label in typed.split("/")]) if typed.strip() else ""
 
 
 def _save(request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: MemoryEntry | None = None) -> HttpResponse:
@@ -123,12 +132,13 @@ def _save(request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: Me
 
 
 def _put(request: HttpRequest, project_id: uuid.UUID, draft: Draft) -> Stored:
-    value, _ = strict_json.loads(draft.text.encode())
+    value, replaced = strict_json.loads(draft.text.encode())
+    sent = exact_value(draft.text.encode()) if replaced else NOTHING
     revised = Conditions(if_match=draft.match) if draft.match else Conditions(if_none_match="*")
     return entrie_services.put_entry(
         caller=signed_in_caller(request),
         project_id=project_id,
-        entry=NewEntry(draft.namespace, draft.key, value),
+        entry=NewEntry(draft.namespace, draft.key, value, sent),
         conditions=revised,
         run_id=By.PERSON,
     )
@@ -149,7 +159,7 @@ def _indented(text: str) -> str:
         return text
 
 
-def _address(entry: MemoryEntry) -> str:
+def _address(entry: EntryRow) -> str:
     return reverse("memory_entry", args=[entry.project_id, entry.namespace, entry.key])
 
 

@@ -30,13 +30,21 @@ GENERATED: dict[tuple[str, str], Source] = {}
 def get_generated(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> tuple[dict[str, Any], str]:
     """The generated entry in an entry's shape, and its ETag. `rev` is that of the memory's newest write."""
     get_project(caller=caller, project_id=project_id)
+    found = find_generated(project_id, namespace, key)
+    if found is None:
+        raise EntryNotFound
+    entry, text = found
+    return entry, f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+
+
+def find_generated(project_id: uuid.UUID, namespace: str, key: str) -> tuple[dict[str, Any], bytes] | None:
+    """The generated entry in an entry's shape, and its value; None: nothing was recorded. The caller must have checked access."""
     source = GENERATED[namespace, key]
     head = _head(project_id, key, source)
     if head is None:
-        raise EntryNotFound
+        return None
     text = orjson.dumps(source.value(project_id))
-    entry = {"namespace": namespace, **head, "size_bytes": len(text), "value": orjson.Fragment(text)}
-    return entry, f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+    return {"namespace": namespace, **head, "size_bytes": len(text), "value": orjson.Fragment(text)}, text
 
 
 def generated_keys(project_id: uuid.UUID, namespace: str) -> list[dict[str, Any]]:

@@ -1,17 +1,21 @@
 """Reading entries."""
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db.models import Count, Sum
-from django.db.models.functions import Left
+from django.db.models import Value
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
 
+from memory_app.core.namespaces import after_prefix, as_sent, bytewise
 from memory_app.core.stored_json import Damaged, EntryNotFound, as_json, is_json
-from memory_app.entries.generated import generated_keys, generated_namespaces
+from memory_app.entries.entry_rows import EntryRow
+from memory_app.entries.generated import generated_keys
+from memory_app.entries.namespace_queries import list_namespaces
 from memory_app.models import DeletedEntry, EndpointTiming, ErrorReport, MemoryEntry, MemoryVersion
-from memory_app.models.entry import ENTRY_BYTES, VERSIONS
+from memory_app.models.entry import ENTRY_BYTES, VERSIONS, EntryQuerySet
 from memory_app.models.error import KEPT, KEPT_FOR
 from memory_app.models.performance import ENDPOINTS, RUNS
 from sessions_app.core.errors import NotFound
@@ -19,38 +23,35 @@ from sessions_app.core.public_names import Caller, now, rfc3339
 from sessions_app.projects.queries import get_project
 
 
-def list_namespaces(*, caller: Caller, project_id: uuid.UUID) -> list[dict[str, Any]]:
-    """The namespaces, each with its number of keys and its bytes."""
-    get_project(caller=caller, project_id=project_id)
-    rows = MemoryEntry.objects.filter(project_id=project_id).values("namespace").order_by("namespace")
-    counted = {
-        row["namespace"]: (row["count"], row["bytes"]) for row in rows.annotate(count=Count("id"), bytes=Sum("size_bytes"))
-    }
-    for namespace in generated_namespaces(project_id):
-        count, size_bytes = counted.get(namespace, (0, 0))
-        counted[namespace] = (count + 1, size_bytes)
-    return [
-        {"namespace": namespace, "count": count, "size_bytes": size_bytes}
-        for namespace, (count, size_bytes) in sorted(counted.items())
-    ]
-
-
 def list_keys(
     *, caller: Caller, project_id: uuid.UUID, namespace: str, prefix: str, after: str, limit: int
 ) -> list[dict[str, Any]]:
     """The namespace's keys in order, without values; one more than `limit` if there are more."""
     get_project(caller=caller, project_id=project_id)
-    rows = MemoryEntry.objects.filter(project_id=project_id, namespace=namespace, key__gt=after)
-    if prefix:
-        # Not LIKE, which ignores case on SQLite; not a range either, which depends on the database's collation.
-        rows = rows.annotate(beginning=Left("key", len(prefix))).filter(beginning=prefix)
-    found = rows.order_by("key").values_list("key", "rev", "size_bytes", "updated_at")[: limit + 1]
-    keys = [
-        {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at)}
-        for key, rev, size_bytes, updated_at in found
-    ]
+    found = keys_from(project_id, namespace, prefix, after).values_list(*HEAD)[: limit + 1]
+    keys = [head_json(*row) for row in found]
     made = [row for row in generated_keys(project_id, namespace) if row["key"].startswith(prefix) and row["key"] > after]
     return sorted(keys + made, key=lambda row: str(row["key"]))[: limit + 1] if made else keys
+
+
+def keys_from(project_id: uuid.UUID, namespace: str, prefix: str, after: str) -> EntryQuerySet:
+    """The namespace's entries in the order of their keys. A prefix is a range of bytes, which the index answers: not LIKE, which
+    ignores case on SQLite."""
+    rows = MemoryEntry.objects.live_at(now()).filter(project_id=project_id, namespace=namespace)
+    if after:
+        rows = rows.filter(GreaterThan(bytewise("key"), Value(after)))
+    if prefix:
+        rows = rows.filter(GreaterThanOrEqual(bytewise("key"), Value(prefix)))
+    if prefix and (end := after_prefix(prefix)) is not None:
+        rows = rows.filter(LessThan(bytewise("key"), Value(end)))
+    return rows.order_by(bytewise("key"))
+
+
+HEAD = ("key", "rev", "size_bytes", "updated_at")
+
+
+def head_json(key: str, rev: int, size_bytes: int, updated_at: datetime) -> dict[str, Any]:
+    return {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at)}
 
 
 class EntryVersionNotFound(NotFound):
@@ -59,7 +60,7 @@ class EntryVersionNotFound(NotFound):
 
 def get_entry(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> MemoryEntry:
     get_project(caller=caller, project_id=project_id)
-    entry = MemoryEntry.objects.filter(project_id=project_id, namespace=namespace, key=key).first()
+    entry = MemoryEntry.objects.live_at(now()).filter(project_id=project_id, namespace=namespace, key=key).first()
     if entry is None:
         raise EntryNotFound
     return entry
@@ -92,7 +93,7 @@ def list_deleted(*, caller: Caller, project_id: uuid.UUID) -> list[DeletedEntry]
 def deleted_json(deleted: DeletedEntry) -> dict[str, Any]:
     return {
         "id": str(deleted.id),
-        "namespace": deleted.namespace,
+        "namespace": as_sent(deleted.namespace),
         "key": deleted.key,
         "deleted_at": rfc3339(deleted.deleted_at),
         "by": deleted.by,
@@ -121,17 +122,19 @@ def memory_stats(*, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
     }
 
 
-def entry_json(entry: MemoryEntry) -> dict[str, Any]:
+def entry_json(entry: EntryRow) -> dict[str, Any]:
     """Returns the stored text unchanged; raises Damaged if that would make the response invalid."""
     if not is_json(entry.value):
         raise Damaged
     return {
-        "namespace": entry.namespace,
+        "namespace": as_sent(entry.namespace),
         "key": entry.key,
         "value": orjson.Fragment(entry.value),
         "rev": entry.rev,
         "size_bytes": entry.size_bytes,
+        "created_at": rfc3339(entry.created_at),
         "updated_at": rfc3339(entry.updated_at),
+        "expires_at": None if entry.expires_at is None else rfc3339(entry.expires_at),
     }
 
 

@@ -4,9 +4,15 @@ from typing import Any
 
 from ninja import Schema
 
+# One label as a text, several as a list: as it is sent, too.
+Namespace = str | list[str]
+
 
 class NamespaceOut(Schema):
-    namespace: str
+    """`labels`: the same as `namespace`, always as a list."""
+
+    namespace: Namespace
+    labels: list[str]
     count: int
     size_bytes: int
 
@@ -29,18 +35,28 @@ class EntryKeys(Schema):
 
 
 class EntryOut(Schema):
-    namespace: str
+    """`created_at` and `expires_at`: not of generated entries. `expires_at`: null without an expiry."""
+
+    namespace: Namespace
     key: str
     value: Any
     rev: int
     size_bytes: int
+    created_at: str | None = None
     updated_at: str
+    expires_at: str | None = None
 
 
 class EntrySaved(EntryOut):
     """`redacted`: how many secrets of each kind were redacted before it was stored."""
 
     redacted: dict[str, int]
+
+
+class PurgedOut(Schema):
+    """How many entries were erased."""
+
+    purged: int
 
 
 class VersionOut(Schema):
@@ -58,7 +74,7 @@ class VersionList(Schema):
 
 class DeletedOut(Schema):
     id: str
-    namespace: str
+    namespace: Namespace
     key: str
     deleted_at: str
     by: str

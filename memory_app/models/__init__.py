@@ -1,5 +1,6 @@
 from memory_app.models.entry import DeletedEntry, MemoryEntry, MemoryVersion
 from memory_app.models.error import ErrorReport
+from memory_app.models.namespace_settings import NamespaceSettings
 from memory_app.models.noise import FilteredCount
 from memory_app.models.performance import EndpointTiming
 from memory_app.models.run import Run
@@ -13,5 +14,6 @@ __all__ = [
     "MemoryEntry",
     "MemoryStore",
     "MemoryVersion",
+    "NamespaceSettings",
     "Run",
 ]

@@ -1,7 +1,9 @@
 from datetime import datetime
+from functools import cached_property
 
 from django.db import models
 
+from memory_app.models.namespace_settings import Rules
 from memory_app.models.run import Run
 from sessions_app.core.public_names import now
 
@@ -15,6 +17,8 @@ class MemoryStore(models.Model):
     # Counts the writes; an entry's rev is the number of the write that made it, so none is used twice.
     rev = models.PositiveBigIntegerField(default=0)
     size_bytes = models.PositiveBigIntegerField(default=0)
+    # Whether any namespace has settings: most projects have none, and then a write need not look for them.
+    has_settings = models.BooleanField(default=False, editable=False)
     errors_changed_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Raised whenever the lease gets another holder. A run with a lower fence can no longer write.
     fence = models.PositiveBigIntegerField(default=0)
@@ -30,3 +34,8 @@ class MemoryStore(models.Model):
         if self.lease_expires_at is None or self.lease_expires_at <= moment:
             return None
         return self.holder
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The settings of the namespaces, read once."""
+        return Rules.of(self.project_id) if self.has_settings else Rules()

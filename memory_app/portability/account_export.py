@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from django.db.models import Max, Sum
 
+from memory_app.core.namespaces import check_namespace, check_place
 from memory_app.models import (
     DeletedEntry,
     EndpointTiming,
@@ -15,10 +16,13 @@ from memory_app.models import (
     MemoryEntry,
     MemoryStore,
     MemoryVersion,
+    NamespaceSettings,
     Run,
 )
-from memory_app.models.entry import ENTRY_NAME
+from memory_app.models.entry import ENTRY_BYTES, VERSIONS
+from memory_app.models.namespace_settings import MOST_MINUTES
 from memory_app.performance.histogram import LONGEST_MS, read_pairs
+from sessions_app.core.errors import Invalid
 from sessions_app.core.redaction import redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
@@ -30,18 +34,20 @@ def settle(project_id: uuid.UUID) -> None:
     """Recomputes the memory's counters from its rows."""
     entries = MemoryEntry.objects.filter(project_id=project_id)
     store = MemoryStore.objects.filter(project_id=project_id).first()
-    if store is None and not entries.exists():
+    if store is None and not entries.exists() and not NamespaceSettings.objects.filter(project_id=project_id).exists():
         return
     store = store or MemoryStore(project_id=project_id)
     held = entries.aggregate(size_bytes=Sum("size_bytes"), rev=Max("rev"))
     store.size_bytes, store.rev = held["size_bytes"] or 0, max(store.rev, held["rev"] or 0)
+    store.has_settings = NamespaceSettings.objects.filter(project_id=project_id).exists()
     store.save()
 
 
 def _clean_named(values: dict[str, Any]) -> None:
-    for field in ("namespace", "key"):
-        if not ENTRY_NAME.fullmatch(values.get(field, "")):
-            raise WrongValue(f"{field} has a wrong value")
+    try:
+        check_place(values.get("namespace", ""), values.get("key", ""))
+    except Invalid as error:
+        raise WrongValue(f"{error.details['field']} has a wrong value") from None
 
 
 def _clean_entry(values: dict[str, Any]) -> None:
@@ -50,8 +56,21 @@ def _clean_entry(values: dict[str, Any]) -> None:
 
 
 def _clean_value(values: dict[str, Any]) -> None:
-    values["value"] = _without_secrets(values.get("value", ""), "value")
+    """What was stored exactly, because its owner wanted it so, stays exact."""
+    values["value"] = _without_secrets(values.get("value", ""), "value", exact=values.get("exact", False))
     values["size_bytes"] = len(values["value"].encode())
+
+
+def _clean_settings(values: dict[str, Any]) -> None:
+    try:
+        check_namespace(values.get("namespace", ""))
+    except Invalid:
+        raise WrongValue("namespace has a wrong value") from None
+    limits = (("versions", VERSIONS, 0), ("entry_bytes", ENTRY_BYTES, 1), ("ttl_minutes", MOST_MINUTES, 0))
+    for field, most, least in limits:
+        value = values.get(field)
+        if value is not None and not least <= value <= most:
+            raise WrongValue(f"{field} has a wrong value")
 
 
 def _clean_error(values: dict[str, Any]) -> None:
@@ -75,18 +94,21 @@ def _clean_timing(values: dict[str, Any]) -> None:
         raise WrongValue("a duration has a wrong value")
 
 
-def _without_secrets(text: str, field: str) -> str:
-    """The text without secrets; unchanged if there are none."""
+def _without_secrets(text: str, field: str, *, exact: bool = False) -> str:
+    """The text without secrets; unchanged if there are none, or if it is exact."""
     try:
         orjson.loads(text)
     except ValueError:
         raise WrongValue(f"{field} is not JSON") from None
+    if exact:
+        return text
     value, found = redact(read_json(text))
     return json_text(value) if found else text
 
 
 KINDS = (
     Kind("memory", MemoryStore, "project", "project", without=("holder", "lease_expires_at")),
+    Kind("memory_settings", NamespaceSettings, "project", "project", ("namespace",), clean=_clean_settings),
     Kind("run", Run, "project", "project", ("number",)),
     Kind("memory_entry", MemoryEntry, "project", "project", ("namespace", "key"), clean=_clean_entry),
     Kind("memory_version", MemoryVersion, "memory_entry", "entry", ("rev",), without=("deleted",), clean=_clean_value),

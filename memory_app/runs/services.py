@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_app.core.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
-from memory_app.entries.services import NewEntry, check_entry, store_entry
+from memory_app.entries.entry_values import NewEntry, check_entry
+from memory_app.entries.services import store_entry
 from memory_app.errors.noise.filtering import read_rules
 from memory_app.errors.services import NewError, make_batch, store_errors, total
 from memory_app.models import MemoryStore, Run

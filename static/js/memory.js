@@ -44,7 +44,10 @@ function heard({ type, data }) {
   if (!timer) timer = setTimeout(refresh, GENTLE_MS);
   if (!meanwhile || type !== "MEMORY_CHANGED") return;
   const { namespace, key, rev } = meanwhile.dataset;
-  if (data?.namespace !== namespace || data?.key !== key || Number(data?.rev) <= Number(rev)) return;
+  // A batch names the first of its changes.
+  const changed = [data, ...(Array.isArray(data?.entries) ? data.entries : [])];
+  const here = changed.some((one) => JSON.stringify(one?.namespace) === namespace && one?.key === key && Number(one?.rev) > Number(rev));
+  if (!here) return;
   one(meanwhile, "span", HTMLElement).hidden = false;
 }
 

@@ -24,6 +24,7 @@ NESTED: dict[str, tuple[dict[str, Any], str]] = {
     "update_handoff": ({"decisions": [{"text": "x", "titel": 1}]}, "decisions.0.titel"),
     "update_project": ({"settings": {"redacton": "off"}}, "settings"),
     "record_performance": ({"samples": [{"endpoint": "x", "duration_ms": 1.0, "titel": 1}]}, "samples.0.titel"),
+    "batch_memory": ({"ops": [{"op": "get", "namespace": "n", "key": "k", "titel": 1}]}, "ops.0.get.titel"),
     "end_run": ({"entries": [{"namespace": "n", "key": "k", "value": 1, "titel": 1}]}, "entries.0.titel"),
     "update_handoff_item": ({"path": "a decision has none"}, "path"),
 }

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from config.http.quick_resumes import QuickResumes
+from config.http.quick.resumes import QuickResumes
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.frontends.resume import api as resume_api

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 
-from config.http.quick_saves import QuickSaves
+from config.http.quick.saves import QuickSaves
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ApiKey

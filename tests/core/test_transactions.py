@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from config.http.quick_saves import QuickSaves, SaveRequest
+from config.http.quick.saves import QuickSaves, SaveRequest
 from config.http.save_batching import LATER, Later, SaveBatcher
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
+from urllib.parse import unquote
 from zipfile import ZipFile
 
 import pytest
@@ -129,9 +130,22 @@ def test_an_entry_has_one_megabyte_and_a_project_its_quota(memory: Memory, setti
     assert MemoryStore.objects.get().size_bytes == sum(MemoryEntry.objects.values_list("size_bytes", flat=True))
 
 
-@pytest.mark.parametrize("name", [".hidden/k", "n/.k", "a b/k", "n/k%C3%BC", f"{'n' * 129}/k", f"n/{'k' * 129}", "n/k%0A"])
-def test_names_that_no_file_system_would_like_are_refused(memory: Memory, name: str) -> None:
+@pytest.mark.parametrize("name", [f"{'n' * 129}/k", f"n/{'k' * 513}", "n/k%00", "%00/k"])
+def test_names_that_are_too_long_or_have_nul_are_refused(memory: Memory, name: str) -> None:
     assert memory.put(name, 1).status_code == 422
+    assert not MemoryEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "name", [".hidden/k", "n/.k", "a b/k", "n/k%C3%BC", f"{'n' * 128}/{'k' * 512}", "n/k%0A", "~0/~1", "%25/k"]
+)
+def test_names_may_be_any_text(memory: Memory, name: str) -> None:
+    put = memory.put(name, 1)
+    assert put.status_code == 201
+    got = memory.get(name).json()
+    named = unquote(name).split("/")
+    assert [got["namespace"], got["key"]] == [put.json()["namespace"], put.json()["key"]] == named
+    assert memory.delete(name).status_code == 204
 
 
 @pytest.mark.parametrize(
@@ -183,7 +197,9 @@ def test_stats_and_namespaces_count_what_is_there(memory: Memory) -> None:
     assert stats["entries"] == {"baselines": 2, "notes": 1}
     assert stats["size_bytes"] == 9
     assert stats["session_count"] == 1
-    assert memory.api.get(memory.address("memory")).json()["items"][0] == {"namespace": "baselines", "count": 2, "size_bytes": 4}
+    assert memory.api.get(memory.address("memory")).json()["items"][0] == {
+        "namespace": "baselines", "labels": ["baselines"], "count": 2, "size_bytes": 4,
+    }  # fmt: skip
 
 
 def test_a_change_is_told_without_its_content(memory: Memory) -> None:

@@ -133,7 +133,7 @@ def test_what_the_store_refuses_stays_in_the_editor_too(pages: Pages, memory: Me
     refusals = {
         ("noise", "config", '{"rules": [{"id": "r"}]}'): 422,
         ("errors", "history", "{}"): 409,
-        ("notes", ".hidden", "1"): 422,
+        ("notes", "k" * 513, "1"): 422,
         ("notes", "big", json.dumps("x" * 1_000_001)): 413,
     }
     for (namespace, key, value), status in refusals.items():

@@ -7,7 +7,9 @@ from django.contrib.auth.models import User
 
 from memory_app.core.lease import By, LeaseHeld
 from memory_app.entries import services as entrie_services
-from memory_app.entries.services import DELETED, KeyTaken, MemoryFull, NewEntry
+from memory_app.entries.entry_values import NewEntry, Removed, Stored
+from memory_app.entries.entry_writer import DELETED, MemoryFull
+from memory_app.entries.services import KeyTaken
 from memory_app.models import DeletedEntry
 from memory_app.runs import services as run_services
 from sessions_app.core.callers import caller_of_user
@@ -22,13 +24,14 @@ class Person:
     def __init__(self, user: User, memory: Memory) -> None:
         self.known: dict[str, Any] = {"caller": caller_of_user(user), "project_id": memory.project}
 
-    def put(self, key: str, value: Any) -> entrie_services.Stored:
+    def put(self, key: str, value: Any) -> Stored:
         return entrie_services.put_entry(**self.known, entry=NewEntry("notes", key, value), conditions=ANY, run_id=By.PERSON)
 
-    def delete(self, key: str) -> DeletedEntry:
+    def delete(self, key: str) -> Removed:
         return entrie_services.delete_entry(**self.known, namespace="notes", key=key, conditions=ANY, run_id=By.PERSON)
 
-    def undelete(self, deleted: DeletedEntry) -> entrie_services.Stored:
+    def undelete(self, deleted: Removed) -> Stored:
+        assert deleted.id is not None
         return entrie_services.undelete_entry(**self.known, deleted_id=deleted.id, run_id=By.PERSON)
 
 

@@ -46,6 +46,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
     chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
     chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
+    chat.api.put(f"/projects/{project.id}/memory-settings/notes", {"versions": 5})
     recorded = chat.api.post(f"/projects/{project.id}/errors", {"errors": [{"message": SECRET_TEXT}]}).json()
     run = chat.api.post(f"/projects/{project.id}/runs").json()["run_id"]
     plan = {"title": SECRET_TEXT, "steps": [{"id": "s1", "title": SECRET_TEXT, "status": "pending"}]}

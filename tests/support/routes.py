@@ -13,6 +13,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from config.api.ninja_api import api as the_api
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+NOTED = {"op": "get", "namespace": "notes", "key": "n"}
+TAKEN_OVER = {"op": "put", "namespace": "notes", "key": "n", "value": "taken over"}
 STEP = {"epoch": 1, "writer_id": "w", "seq": 1}
 
 
@@ -118,6 +120,12 @@ API: dict[str, Row] = {
     "list_memory": Row("GET", "/projects/{project}/memory"),
     "get_memory_stats": Row("GET", "/projects/{project}/memory-stats"),
     "list_memory_keys": Row("GET", "/projects/{project}/memory/notes"),
+    "purge_memory_namespace": Row("DELETE", "/projects/{project}/memory/notes?purge=1"),
+    "batch_memory": Row("POST", "/projects/{project}/memory/batch", {"ops": [NOTED, TAKEN_OVER]}),
+    "list_memory_settings": Row("GET", "/projects/{project}/memory-settings"),
+    "get_memory_settings": Row("GET", "/projects/{project}/memory-settings/notes"),
+    "put_memory_settings": Row("PUT", "/projects/{project}/memory-settings/notes", {"exact": True}),
+    "delete_memory_settings": Row("DELETE", "/projects/{project}/memory-settings/notes"),
     "get_memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}"),
     "put_memory_entry": Row("PUT", "/projects/{project}/memory/notes/{entry}", {"taken": "over"}),
     "delete_memory_entry": Row("DELETE", "/projects/{project}/memory/notes/{entry}"),

@@ -22,6 +22,7 @@ from django.db.models import F
 from memory_app.entries.entry_validation import compile_pattern
 from memory_app.errors.noise.queries import waiting
 from memory_app.models import FilteredCount, MemoryEntry, MemoryStore
+from sessions_app.core.public_names import now
 from sessions_app.core.storage.transactions import write
 
 # What a rule matches: an error's message and its kind.
@@ -88,7 +89,7 @@ _flushing = threading.Lock()
 
 def rules_of(project_id: uuid.UUID, likely: Rules | None = None) -> Rules:
     """The rules as of this transaction; cached per rev. `likely`: rules to reuse if the entry still has the same value."""
-    config = MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config")
+    config = MemoryEntry.objects.live_at(now()).filter(project_id=project_id, namespace="noise", key="config")
     rev = config.values_list("rev", flat=True).first()
     if rev is None:
         return Rules()

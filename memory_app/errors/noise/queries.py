@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import orjson
 
 from memory_app.models import FilteredCount, MemoryEntry
+from sessions_app.core.public_names import now
 
 type RuleKey = tuple[uuid.UUID, str]
 
@@ -51,7 +52,10 @@ class NoiseRule:
 def list_rules(*, project_id: uuid.UUID) -> list[NoiseRule]:
     """In the entry's order; none if it is damaged. The caller must have checked access."""
     text = (
-        MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config").values_list("value", flat=True).first()
+        MemoryEntry.objects.live_at(now())
+        .filter(project_id=project_id, namespace="noise", key="config")
+        .values_list("value", flat=True)
+        .first()
     )
     filtered = filtered_by_rule(project_id)
     try:

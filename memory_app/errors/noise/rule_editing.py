@@ -7,10 +7,11 @@ from typing import Any
 
 from memory_app.core.lease import Writer, lock_for_writing
 from memory_app.entries.entry_validation import check_shape
-from memory_app.entries.services import NewEntry, check_entry, store_entry
+from memory_app.entries.entry_values import NewEntry, check_entry
+from memory_app.entries.services import store_entry
 from memory_app.models import MemoryEntry
 from sessions_app.core.errors import Conflict, Invalid, NotFound
-from sessions_app.core.public_names import Caller
+from sessions_app.core.public_names import Caller, now
 from sessions_app.core.storage.transactions import write
 
 type Rule = dict[str, Any]
@@ -65,7 +66,7 @@ def _edit(caller: Caller, project_id: uuid.UUID, run_id: Writer, edit: Callable[
 
     def work() -> Rule:
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
-        found = MemoryEntry.objects.filter(project_id=project_id, namespace="noise", key="config")
+        found = MemoryEntry.objects.live_at(now()).filter(project_id=project_id, namespace="noise", key="config")
         text = found.values_list("value", flat=True).first()
         config = {"rules": []} if text is None else _read(text)
         rule = edit(config["rules"])

@@ -9,8 +9,8 @@ import orjson
 
 from memory_app.entries.generated import GENERATED
 from memory_app.models import MemoryEntry, MemoryStore
-from memory_app.models.entry import ENTRY_NAME
-from memory_app.portability.folder.folder_format import FORMAT, META, SUFFIX, Skipped, why
+from memory_app.namespaces.queries import list_settings, settings_json
+from memory_app.portability.folder.folder_format import FORMAT, META, SUFFIX, Skipped, file_of, why
 from memory_app.portability.folder.gitignore import ignore
 from memory_app.portability.folder.safe_files import Folder, open_folder
 from sessions_app.core.public_names import Caller, now, rfc3339
@@ -58,7 +58,7 @@ def _keep_from_git(path: Path, done: Exported) -> None:
 def _is_own(folder: Folder) -> bool:
     """Whether an export made the folder: then files without an entry may be removed."""
     try:
-        meta = orjson.loads(folder.read(META, most=100_000))
+        meta = orjson.loads(folder.read(META, most=1_000_000))
     except (OSError, ValueError):
         return False
     return isinstance(meta, dict) and meta.get("format") == FORMAT
@@ -77,13 +77,14 @@ def meta_of(caller: Caller, project_id: uuid.UUID) -> dict[str, object]:
         "last_session": None if last is None else rfc3339(last),
         "session_count": max(1, project.session_count),
         "exported_at": rfc3339(now()),
+        "namespace_settings": [settings_json(row) for row in list_settings(caller=caller, project_id=project_id)],
     }
 
 
 def _write_entries(folder: Folder, project_id: uuid.UUID, done: Exported) -> dict[str, set[str]]:
     """Writes the entries; returns the names of their files, by namespace."""
     names: dict[str, set[str]] = defaultdict(set)
-    rows = MemoryEntry.objects.filter(project_id=project_id).order_by("namespace", "key")
+    rows = MemoryEntry.objects.live_at(now()).filter(project_id=project_id).order_by("namespace", "key")
     for namespace, key, value in rows.values_list("namespace", "key", "value").iterator(chunk_size=CHUNK):
         _write(folder, namespace, key, value.encode(), names, done)
     return names
@@ -97,16 +98,13 @@ def _write_generated(folder: Folder, project_id: uuid.UUID, names: dict[str, set
 
 def _write(folder: Folder, namespace: str, key: str, value: bytes, names: dict[str, set[str]], done: Exported) -> None:
     place = f"{namespace}/{key}{SUFFIX}"
-    # Names become file names here: whatever is stored, they must stay inside the folder.
-    if not ENTRY_NAME.fullmatch(namespace) or not ENTRY_NAME.fullmatch(key):
-        done.skipped.add(ascii(place), "its name is not a valid file name")
-        return
+    sub_name, name, content = file_of(namespace, key, value)
     # Before it is written: if writing fails, the file of an earlier export stays.
-    names[namespace].add(key + SUFFIX)
+    names[sub_name].add(name)
     try:
         orjson.loads(value)
-        with folder.subfolder(namespace, make=True) as sub:
-            sub.write(key + SUFFIX, value + b"\n")
+        with folder.subfolder(sub_name, make=True) as sub:
+            sub.write(name, content)
     except ValueError:
         done.skipped.add(place, "its stored value is damaged")
     except OSError as error:

@@ -10,12 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from memory_app.core.lease import lock_for_writing
-from memory_app.entries.services import CheckedEntry, MemoryFull, NewEntry, check_entry, store_entry
+from memory_app.entries.entry_values import NOTHING, CheckedEntry, NewEntry, check_entry, exact_value
+from memory_app.entries.entry_writer import MemoryFull
+from memory_app.entries.services import store_entry
 from memory_app.models.entry import ENTRY_BYTES
-from memory_app.portability.folder.folder_format import META, SUFFIX, Skipped, as_moment, as_noise_config, why
+from memory_app.namespaces.schemas import read_settings
+from memory_app.namespaces.services import put_settings
+from memory_app.portability.folder.folder_format import (
+    LONG,
+    META,
+    SUFFIX,
+    Skipped,
+    as_moment,
+    as_noise_config,
+    file_of,
+    place_of,
+    unwrapped,
+    why,
+)
 from memory_app.portability.folder.metrics_import import add_errors, add_timings, check_errors, check_timings
 from memory_app.portability.folder.safe_files import Folder, open_folder
-from sessions_app.core.errors import AppError
+from sessions_app.core.errors import AppError, Invalid
 from sessions_app.core.public_names import Caller
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.transactions import write
@@ -24,6 +39,7 @@ from sessions_app.projects.services import raise_run_count
 # Recorded data does not count for the quota; this limit is a bit above its maximum.
 RECORDED_BYTES = 20_000_000
 AT_ONCE = 20
+MOST_META = 1_000_000
 HISTORY, ENDPOINTS = ("errors", "history"), ("performance", "endpoints")
 
 
@@ -45,6 +61,7 @@ class _File:
     namespace: str
     key: str
     value: Any
+    sent: Any = NOTHING
 
 
 def import_memory(*, caller: Caller, project_id: uuid.UUID, path: Path) -> Imported:
@@ -52,6 +69,7 @@ def import_memory(*, caller: Caller, project_id: uuid.UUID, path: Path) -> Impor
     there is no folder."""
     done = Imported()
     with open_folder(path) as folder:
+        _take_settings(caller, project_id, folder, done.skipped)
         for files in batched(_files(folder, done.skipped), AT_ONCE):
             entries = [file for file in files if (file.namespace, file.key) not in {HISTORY, ENDPOINTS}]
             _store(caller, project_id, entries, done)
@@ -73,22 +91,39 @@ def _files(folder: Folder, skipped: Skipped) -> Iterator[_File]:
             skipped.add(ascii(namespace), why(error))
 
 
-def _files_of(sub: Folder, namespace: str, skipped: Skipped) -> Iterator[_File]:
+def _files_of(sub: Folder, folder_name: str, skipped: Skipped) -> Iterator[_File]:
     for name in sub.subfolders():
-        skipped.add(ascii(f"{namespace}/{name}"), "it is a folder in a namespace")
+        skipped.add(ascii(f"{folder_name}/{name}"), "it is a folder in a namespace")
     for name in sub.others():
-        place, key = ascii(f"{namespace}/{name}")[1:-1], name.removesuffix(SUFFIX)
+        place = ascii(f"{folder_name}/{name}")[1:-1]
+        namespace, key = place_of(folder_name, name.removesuffix(SUFFIX))
         if not name.endswith(SUFFIX):
             skipped.add(place, f"its name does not end in {SUFFIX}")
+            continue
+        if folder_name != LONG and file_of(namespace, key, b"")[:2] != (folder_name, name):
+            skipped.add(place, "its name is not one that an export writes")
             continue
         is_recorded = (namespace, key) in {HISTORY, ENDPOINTS}
         try:
             content = sub.read(name, most=RECORDED_BYTES if is_recorded else 2 * ENTRY_BYTES)
-            yield _File(place, namespace, key, strict_json.loads(content)[0])
+            yield _file(place, namespace, key, content, is_long=folder_name == LONG)
         except OSError as error:
             skipped.add(place, why(error))
         except AppError as error:
             skipped.add(place, error.message)
+
+
+def _file(place: str, namespace: str, key: str, content: bytes, *, is_long: bool) -> _File:
+    """The file as an entry; `sent`: its value with characters that are only kept in exact namespaces."""
+    value, replaced = strict_json.loads(content)
+    sent = exact_value(content) if replaced else NOTHING
+    if is_long:
+        named = unwrapped(value)
+        if named is None:
+            raise Invalid("It is no entry with a long name.")
+        namespace, key, value = named
+        sent = sent["value"] if isinstance(sent, dict) else NOTHING
+    return _File(place, namespace, key, value, sent)
 
 
 def _store(caller: Caller, project_id: uuid.UUID, files: list[_File], done: Imported) -> None:
@@ -125,7 +160,7 @@ def _checked(file: _File, skipped: Skipped) -> tuple[str, CheckedEntry] | None:
         for rule in left_out:
             skipped.add(f"{file.place}: rule {rule}", "it looks at more than an error's message")
     try:
-        return file.place, check_entry(NewEntry(file.namespace, file.key, value))
+        return file.place, check_entry(NewEntry(file.namespace, file.key, value, file.sent))
     except AppError as error:
         skipped.add(file.place, error.message)
         return None
@@ -143,10 +178,25 @@ def _add_recorded(caller: Caller, project_id: uuid.UUID, file: _File, done: Impo
         done.timings += write(lambda: add_timings(caller=caller, project_id=project_id, timings=timings))
 
 
+def _take_settings(caller: Caller, project_id: uuid.UUID, folder: Folder, skipped: Skipped) -> None:
+    """The settings of namespaces, before the entries that they apply to. What cannot be read of the file is told later."""
+    try:
+        meta, _ = strict_json.loads(folder.read(META, most=MOST_META))
+    except (OSError, AppError):
+        return
+    rows = meta.get("namespace_settings", []) if isinstance(meta, dict) else []
+    for number, row in enumerate(rows if isinstance(rows, list) else []):
+        try:
+            namespace, values = read_settings(row)
+            put_settings(caller=caller, project_id=project_id, namespace=namespace, values=values)
+        except AppError as error:
+            skipped.add(f"{META}: namespace_settings.{number}", error.message)
+
+
 def _take_meta(project_id: uuid.UUID, folder: Folder, skipped: Skipped) -> None:
     """Continues the number of runs from the folder's."""
     try:
-        meta, _ = strict_json.loads(folder.read(META, most=100_000))
+        meta, _ = strict_json.loads(folder.read(META, most=MOST_META))
     except FileNotFoundError:
         return
     except (OSError, AppError) as error:

@@ -10,8 +10,8 @@ import orjson
 from memory_app.entries.generated import GENERATED
 from memory_app.models import MemoryEntry
 from memory_app.portability.folder.folder_export import CHUNK, meta_of
-from memory_app.portability.folder.folder_format import FOLDER, META, SUFFIX
-from sessions_app.core.public_names import Caller
+from memory_app.portability.folder.folder_format import FOLDER, META, file_of
+from sessions_app.core.public_names import Caller, now
 from sessions_app.core.storage.snapshot_reads import one_moment
 
 
@@ -25,11 +25,12 @@ def zip_memory(*, caller: Caller, project_id: uuid.UUID, to: BinaryIO) -> None:
                 orjson.loads(value)
             except orjson.JSONDecodeError:
                 continue
-            made.writestr(f"{FOLDER}/{namespace}/{key}{SUFFIX}", value + b"\n")
+            folder, name, content = file_of(namespace, key, value)
+            made.writestr(f"{FOLDER}/{folder}/{name}", content)
 
 
 def _values(project_id: uuid.UUID) -> Iterator[tuple[str, str, bytes]]:
-    rows = MemoryEntry.objects.filter(project_id=project_id).order_by("namespace", "key")
+    rows = MemoryEntry.objects.live_at(now()).filter(project_id=project_id).order_by("namespace", "key")
     for namespace, key, value in rows.values_list("namespace", "key", "value").iterator(chunk_size=CHUNK):
         yield namespace, key, value.encode()
     for (namespace, key), source in GENERATED.items():

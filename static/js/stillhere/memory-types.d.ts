@@ -1,7 +1,7 @@
 /** Types of a project's memory, its errors, and the context of a new run. */
 
 export interface MemoryEntry<Value = unknown> {
-  namespace: string;
+  namespace: string | string[];
   key: string;
   value: Value;
   rev: number;
@@ -12,7 +12,7 @@ export interface MemoryEntry<Value = unknown> {
 }
 
 export interface MemoryNamespace {
-  namespace: string;
+  namespace: string | string[];
   count: number;
   size_bytes: number;
 }

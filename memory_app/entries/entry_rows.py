@@ -1,0 +1,210 @@
+"""The statements that write entries. Each runs for many entries at once, which are named by project, namespace and key."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_app.core.namespaces import beneath
+from sessions_app.core.storage.sql import db_time, db_uuid, execute_together, fetch_row, fetch_rows, on_postgresql, table_of
+from sessions_app.core.storage.statement_batch import Work
+
+type Place = tuple[str, str]
+
+_ENTRY, _VERSION, _DELETED = "memory_app_memoryentry", "memory_app_memoryversion", "memory_app_deletedentry"
+_AT = "project_id = %s AND namespace = %s AND key = %s"
+_ID = f"(SELECT id FROM {_ENTRY} WHERE {_AT})"  # noqa: S608 - our own names
+COLUMNS = "namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact"
+_ASSIGNED = ", ".join(
+    f"{name} = excluded.{name}" for name in ("value", "rev", "size_bytes", "updated_at", "expires_at", "ttl_minutes", "exact")
+)
+_PUT = f"""INSERT INTO {_ENTRY} (project_id, {COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (project_id, namespace, key) DO UPDATE SET {_ASSIGNED}"""  # noqa: S608
+_KEEP = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
+SELECT id, value, rev, size_bytes, updated_at, %s, exact FROM {_ENTRY} WHERE {_AT}"""  # noqa: S608
+_KEEP_EARLIER = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
+VALUES ({_ID}, %s, %s, %s, %s, %s, %s)"""  # noqa: S608
+_TRIM = f"""DELETE FROM {_VERSION} WHERE entry_id = {_ID} AND rev <= (
+SELECT rev FROM {_VERSION} WHERE entry_id = {_ID} ORDER BY rev DESC LIMIT 1 OFFSET %s)"""  # noqa: S608
+_TOUCH = f"UPDATE {_ENTRY} SET expires_at = %s, ttl_minutes = %s WHERE {_AT} AND rev = %s"  # noqa: S608
+_SET_EXPIRY = f"UPDATE {_ENTRY} SET expires_at = %s, ttl_minutes = %s WHERE {_AT}"  # noqa: S608
+_ERASE = (f"DELETE FROM {_VERSION} WHERE entry_id = {_ID}", f"DELETE FROM {_ENTRY} WHERE {_AT}")  # noqa: S608
+_FORGET = (
+    f"DELETE FROM {_VERSION} WHERE deleted_id IN (SELECT id FROM {_DELETED} WHERE {_AT})",  # noqa: S608
+    f"DELETE FROM {_DELETED} WHERE {_AT}",  # noqa: S608
+)
+_TRASH = (
+    f'INSERT INTO {_DELETED} (id, project_id, namespace, key, deleted_at, "by") VALUES (%s, %s, %s, %s, %s, %s)',  # noqa: S608
+    f"UPDATE {_VERSION} SET deleted_id = %s, entry_id = NULL WHERE entry_id = {_ID}",  # noqa: S608
+)
+_TOO_MANY = f"SELECT id FROM {_DELETED} WHERE project_id = %s ORDER BY deleted_at DESC, id LIMIT 1000000 OFFSET %s"  # noqa: S608
+_TRIM_TRASH = (
+    f"DELETE FROM {_VERSION} WHERE deleted_id IN ({_TOO_MANY})",  # noqa: S608
+    f"DELETE FROM {_DELETED} WHERE id IN ({_TOO_MANY})",  # noqa: S608
+)
+_SET_STORE = "UPDATE memory_app_memorystore SET rev = %s, size_bytes = %s WHERE project_id = %s"
+
+
+@dataclass(slots=True)
+class EntryRow:
+    """An entry as the statements here read and write it: hundreds of model instances would take longer than the statements."""
+
+    project_id: uuid.UUID
+    namespace: str
+    key: str
+    value: str
+    rev: int
+    size_bytes: int
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+    ttl_minutes: float | None = None
+    exact: bool = False
+
+    def is_live_at(self, moment: datetime) -> bool:
+        return self.expires_at is None or self.expires_at > moment
+
+
+def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow]:
+    """The rows at these places, expired ones too."""
+    own, columns = db_uuid(project_id), ", ".join(f"e.{name.strip()}" for name in COLUMNS.split(","))
+    if len(places) == 1:
+        statement = f"SELECT {columns} FROM {_ENTRY} e WHERE e.project_id = %s AND e.namespace = %s AND e.key = %s"  # noqa: S608
+        return [entry_of(project_id, row) for row in fetch_rows(statement, [own, *places[0]])]
+    given, parameters = table_of(["text", "text"], places)
+    joined = "e.project_id = %s AND e.namespace = given.c0 AND e.key = given.c1"
+    statement = f"SELECT {columns} FROM {given} CROSS JOIN {_ENTRY} e WHERE {joined}"  # noqa: S608
+    return [entry_of(project_id, row) for row in fetch_rows(statement, [*parameters, own])]
+
+
+def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
+    """An entry of the columns in `COLUMNS`, without its id."""
+    namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact = row
+    return EntryRow(
+        project_id=project_id,
+        namespace=namespace,
+        key=key,
+        value=value,
+        rev=rev,
+        size_bytes=size_bytes,
+        created_at=as_time(created_at),
+        updated_at=as_time(updated_at),
+        expires_at=None if expires_at is None else as_time(expires_at),
+        ttl_minutes=ttl_minutes,
+        exact=bool(exact),
+    )
+
+
+def as_time(value: Any) -> datetime:
+    """A time as a plain cursor returns it: on SQLite in UTC without saying so."""
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def at(entry: EntryRow) -> list[Any]:
+    return [db_uuid(entry.project_id), entry.namespace, entry.key]
+
+
+def put(rows: Sequence[EntryRow]) -> Work:
+    return Work(_PUT, [_values(row) for row in rows])
+
+
+def _values(row: EntryRow) -> list[Any]:
+    expires_at = None if row.expires_at is None else db_time(row.expires_at)
+    times = [db_time(row.created_at), db_time(row.updated_at), expires_at]
+    return [*at(row)[:1], row.namespace, row.key, row.value, row.rev, row.size_bytes, *times, row.ttl_minutes, row.exact]
+
+
+def keep_versions(rows: Sequence[EntryRow], by: str) -> Work:
+    """The present value of each row as a version."""
+    return Work(_KEEP, [[by, *at(row)] for row in rows])
+
+
+def keep_earlier_versions(rows: Sequence[EntryRow], by: str) -> Work:
+    """Values that were replaced before they were written."""
+    return Work(
+        _KEEP_EARLIER, [[*at(row), row.value, row.rev, row.size_bytes, db_time(row.updated_at), by, row.exact] for row in rows]
+    )
+
+
+def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> Work:
+    """Keeps so many of each row."""
+    return Work(_TRIM, [[*at(row), *at(row), kept] for row, kept in rows])
+
+
+def touch(rows: Sequence[EntryRow]) -> Work:
+    """Moves the expiry of rows that were not written since they were read."""
+    return Work(_TOUCH, [[db_time(row.expires_at), row.ttl_minutes, *at(row), row.rev] for row in rows if row.expires_at])
+
+
+def set_expiry(rows: Sequence[EntryRow]) -> Work:
+    return Work(
+        _SET_EXPIRY, [[None if row.expires_at is None else db_time(row.expires_at), row.ttl_minutes, *at(row)] for row in rows]
+    )
+
+
+def erase(rows: Sequence[Sequence[Any]]) -> list[Work]:
+    """Rows with their versions. Each is given as project, namespace and key, in the database's form."""
+    return [Work(statement, rows) for statement in _ERASE]
+
+
+def forget_deleted(rows: Sequence[Sequence[Any]]) -> list[Work]:
+    """The same for what is in the trash."""
+    return [Work(statement, rows) for statement in _FORGET]
+
+
+def trash(rows: Sequence[tuple[uuid.UUID, EntryRow]], *, moment: datetime, by: str, kept: int) -> list[Work]:
+    """Rows into the trash, which holds so many of a project."""
+    ids = [(db_uuid(deleted_id), row) for deleted_id, row in rows]
+    own = at(rows[0][1])[:1]
+    return [
+        Work(_TRASH[0], [[deleted_id, *at(row), db_time(moment), by] for deleted_id, row in ids]),
+        Work(_TRASH[1], [[deleted_id, *at(row)] for deleted_id, row in ids]),
+        Work(_ERASE[1], [at(row) for _, row in ids]),
+        *(Work(statement, [[*own, kept]]) for statement in _TRIM_TRASH),
+    ]
+
+
+def set_store(project_id: uuid.UUID, rev: int, size_bytes: int) -> Work:
+    return Work(_SET_STORE, [[rev, size_bytes, db_uuid(project_id)]])
+
+
+def condition(namespace: str, *, deep: bool) -> tuple[str, list[Any]]:
+    """SQL for a namespace; `deep`: and all beneath it, and an empty one is all. By bytes, so the index answers it."""
+    if not deep:
+        return "namespace = %s", [namespace]
+    if not namespace:
+        return "1 = 1", []
+    name = column_sql("namespace")
+    first, end = beneath(namespace)
+    # One range of the index, in its order. Others are in between: `a-b` is between `a` and `a/b`.
+    return f"{name} >= %s AND {name} < %s AND (namespace = %s OR {name} >= %s)", [namespace, end, namespace, first]
+
+
+def column_sql(name: str) -> str:
+    """The column, compared and ordered by bytes."""
+    return f'{name} COLLATE "C"' if on_postgresql() else name
+
+
+def count_bytes(project_id: uuid.UUID, where: str, parameters: Sequence[Any]) -> tuple[int, int]:
+    """How many rows there are, and their bytes."""
+    statement = f"SELECT COUNT(*), SUM(size_bytes) FROM {_ENTRY} WHERE project_id = %s AND {where}"  # noqa: S608 - our own SQL
+    count, size_bytes = fetch_row(statement, [db_uuid(project_id), *parameters])
+    return count, int(size_bytes or 0)
+
+
+def erase_all(project_id: uuid.UUID, where: str, parameters: Sequence[Any]) -> None:
+    """Every row that the condition selects, with its versions."""
+    chosen = f"project_id = %s AND {where}"
+    rows = [[db_uuid(project_id), *parameters]]
+    versions = f"DELETE FROM {_VERSION} WHERE entry_id IN (SELECT id FROM {_ENTRY} WHERE {chosen})"  # noqa: S608 - our own SQL
+    execute_together([Work(versions, rows), Work(f"DELETE FROM {_ENTRY} WHERE {chosen}", rows)])  # noqa: S608
+
+
+def forget_all(project_id: uuid.UUID, where: str, parameters: Sequence[Any]) -> None:
+    """The same for what is in the trash."""
+    chosen = f"project_id = %s AND {where}"
+    rows = [[db_uuid(project_id), *parameters]]
+    versions = f"DELETE FROM {_VERSION} WHERE deleted_id IN (SELECT id FROM {_DELETED} WHERE {chosen})"  # noqa: S608 - our own SQL
+    execute_together([Work(versions, rows), Work(f"DELETE FROM {_DELETED} WHERE {chosen}", rows)])  # noqa: S608
