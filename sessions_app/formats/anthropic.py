@@ -82,9 +82,8 @@ def _read_call(block: dict[str, Any]) -> Part:
 
 
 def _read_result(block: dict[str, Any]) -> Part:
+    # Some agents write objects here, although the API takes texts and lists only.
     content = block.get("content")
-    if content is not None and not isinstance(content, (str, list)):
-        raise Unreadable("`content` of a tool result is a text or a list.")
     return ToolResultPart(text_in(block, "tool_use_id"), "" if content is None else content, block.get("is_error") is True)
 
 

@@ -73,7 +73,8 @@ def read(raw: Any) -> Neutral:
         made.parts.append(_read_reasoning(raw, made))
     elif kind in {"function_call", "custom_tool_call"}:
         plain = kind == "custom_tool_call"
-        given = text_in(raw, "input") if plain else arguments(text_in(raw, "arguments"))
+        # While it streams, a call may have no arguments yet.
+        given = text_in(raw, "input") if plain else arguments(optional_text(raw, "arguments") or "")
         made.parts.append(ToolCallPart(text_in(raw, "call_id"), text_in(raw, "name"), given))
         made.left_out += [(0, "custom_tool_call")] if plain else []
     elif kind in {"function_call_output", "custom_tool_call_output"}:
