@@ -1,7 +1,7 @@
 """Values of the types that packages declare as `TypedDict`s: made at random, and checked without mercy for unknown keys."""
 
 import collections.abc
-from functools import cache, partial
+from functools import cache
 from os import PathLike
 from types import NoneType, UnionType
 from typing import IO, Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
@@ -65,6 +65,10 @@ def _bare(hint: Any) -> Any:
     return hint
 
 
+def _later(hint: Any) -> st.SearchStrategy[Any]:
+    return st.deferred(lambda: values_of(hint))
+
+
 @cache
 def values_of(kind: Any) -> st.SearchStrategy[Any]:
     """A strategy for the JSON values of `kind`."""
@@ -73,7 +77,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         return SIMPLE[kind]
     if is_typeddict(kind):
         hints, needed = _fields(kind)
-        fields = {name: st.deferred(partial(values_of, hint)) for name, hint in hints.items()}
+        fields = {name: _later(hint) for name, hint in hints.items()}
         return st.fixed_dictionaries(
             {name: value for name, value in fields.items() if name in needed},
             optional={name: value for name, value in fields.items() if name not in needed},
