@@ -44,7 +44,6 @@ ROLES = ("user", "assistant", "system")
 PICTURES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 # `id`, `type` and `container` of a received message are its envelope, not its content.
 _KNOWN = frozenset({"role", "content", "model", "usage", "id", "type", "stop_reason", "stop_sequence", "container"})
-_TOOL_BLOCKS = {"text", "image", "document", "search_result", "tool_reference"}
 _ONLY_HERE = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document", "search_result"}
 
 
@@ -83,9 +82,8 @@ def _read_call(block: dict[str, Any]) -> Part:
 
 
 def _read_result(block: dict[str, Any]) -> Part:
+    # Some agents write objects here, although the API takes texts and lists only.
     content = block.get("content")
-    if content is not None and not isinstance(content, (str, list)):
-        raise Unreadable("`content` of a tool result is a text or a list.")
     return ToolResultPart(text_in(block, "tool_use_id"), "" if content is None else content, block.get("is_error") is True)
 
 
@@ -133,7 +131,7 @@ def write(messages: Sequence[Stored]) -> Converted:
         else:
             made.add({"role": role, "content": blocks}, turn.id)
     for item in made.items:
-        if len(item["content"]) == 1 and item["content"][0]["type"] == "text":
+        if len(item["content"]) == 1 and item["content"][0].get("type") == "text":
             item["content"] = item["content"][0]["text"]
     return made
 
@@ -149,7 +147,7 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
         given = object_input(made, turn, number, part)
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": given}
     if isinstance(part, ToolResultPart):
-        return _result(part)
+        return _result(turn, part)
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _thinking(made, turn, number, part)
     if (own := own_part(part, NAME)) is not None and turn.role != "system":
@@ -160,10 +158,8 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
     return None
 
 
-def _result(part: ToolResultPart) -> dict[str, Any]:
-    own = isinstance(part.output, list) and all(
-        isinstance(each, dict) and each.get("type") in _TOOL_BLOCKS for each in part.output
-    )
+def _result(turn: Turn, part: ToolResultPart) -> dict[str, Any]:
+    own = turn.stored.format == NAME and isinstance(part.output, list)
     block = {"type": "tool_result", "tool_use_id": part.id}
     content = part.output if own else text_of(part.output)
     return block | ({"content": content} if content else {}) | ({"is_error": True} if part.is_error else {})

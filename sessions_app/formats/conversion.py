@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sessions_app.formats.neutral import Neutral, Part, ToolCallPart, ToolResultPart
 from sessions_app.formats.registry import FORMATS
-from sessions_app.formats.writing import INTERRUPTED, Converted, Format, Loss, Stored
+from sessions_app.formats.writing import INTERRUPTED, Converted, Format, Loss, Stored, is_step
 
 __all__ = ["Converted", "Loss", "Stored", "convert"]
 
@@ -21,14 +21,16 @@ class _Draft:
 
     @property
     def answers(self) -> bool:
-        """True if it is an assistant's and has no results, so that its calls may be answered after it."""
-        return self.stored.neutral.role == "assistant" and not self.results()
+        """True if it is one answer of an assistant, so that its calls are answered after it."""
+        return self.stored.neutral.role == "assistant" and not self.several
+
+    @property
+    def several(self) -> bool:
+        """True if there are several steps in it, each with the results of its calls."""
+        return any(isinstance(part, ToolResultPart) or is_step(part) for _, part in self.parts)
 
     def calls(self) -> list[ToolCallPart]:
         return [part for _, part in self.parts if isinstance(part, ToolCallPart)]
-
-    def results(self) -> list[ToolResultPart]:
-        return [part for _, part in self.parts if isinstance(part, ToolResultPart)]
 
     def leading_results(self) -> Iterator[ToolResultPart]:
         for _, part in self.parts:
@@ -46,7 +48,7 @@ def convert(stored: Iterable[Stored], target: str, *, repair: bool = False) -> C
     form = FORMATS[target]
     made = Converted()
     drafts = [_Draft(each, list(enumerate(each.neutral.parts))) for each in stored]
-    _name_calls(drafts)
+    _name_calls(drafts, form)
     if form.results_inside:
         _keep_together(drafts)
     if repair:
@@ -94,21 +96,33 @@ def _as_stored(draft: _Draft) -> Stored:
     return replace(draft.stored, neutral=neutral, numbers=[number for number, _ in draft.parts])
 
 
-def _name_calls(drafts: list[_Draft]) -> None:
-    """Give ids to calls without one, and to results by the name of their tool, in order."""
+def _name_calls(drafts: list[_Draft], form: Format) -> None:
+    """Give ids to calls without one, and to their results by the name of the tool. Ids that are used twice become different."""
     waiting: list[ToolCallPart] = []
+    seen: set[str] = set()
+    renamed: dict[str, str] = {}
     for draft in drafts:
         for place, (number, part) in enumerate(draft.parts):
-            if isinstance(part, ToolCallPart) and not part.id:
-                digest = hashlib.sha256(f"{draft.stored.id}:{number}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-                named = replace(part, id=f"call_{digest}")
-                waiting.append(named)
-                draft.parts[place] = (number, named)
-            elif isinstance(part, ToolResultPart) and not part.id:
+            named: Part = part
+            if isinstance(part, ToolCallPart):
+                again = part.id in seen and not _stays(draft, form)
+                named = replace(part, id=_made_id(part.id, draft.stored.id, number)) if again or not part.id else part
+                renamed[part.id] = named.id
+                waiting += [] if part.id else [named]
+                seen.add(part.id)
+            elif isinstance(part, ToolResultPart) and part.id:
+                named = replace(part, id=renamed.get(part.id, part.id))
+            elif isinstance(part, ToolResultPart):
                 call = next((call for call in waiting if part.name in (None, call.name)), None)
                 if call is not None:
                     waiting.remove(call)
-                    draft.parts[place] = (number, replace(part, id=call.id, name=call.name))
+                    named = replace(part, id=call.id, name=call.name)
+            draft.parts[place] = (number, named)
+
+
+def _made_id(own: str, message_id: str, number: int) -> str:
+    digest = hashlib.sha256(f"{message_id}:{number}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{own or 'call'}_{digest}"
 
 
 def _keep_together(drafts: list[_Draft]) -> None:
@@ -134,7 +148,7 @@ class _Repair:
     def done(self) -> list[_Draft]:
         self._pair()
         for draft in self.drafts:
-            if self.form.results_inside or draft.results():
+            if self.form.results_inside or draft.several:
                 self._close_inside(draft)
         return self.drafts if self.form.results_inside else self._close_behind()
 

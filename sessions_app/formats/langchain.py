@@ -153,7 +153,7 @@ def _finished(item: dict[str, Any]) -> dict[str, Any]:
     if "calls" not in item:
         return item
     blocks = item["content"]
-    single = len(blocks) == 1 and blocks[0]["type"] == "text"
+    single = len(blocks) == 1 and blocks[0].get("type") == "text"
     fields = {"content": blocks[0]["text"] if single else blocks or ""}
     return _message(_WRITTEN[item["type"]], fields | _calls(item["calls"]) | item["metadata"])
 

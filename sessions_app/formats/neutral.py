@@ -190,15 +190,15 @@ def says_error(output: Any) -> bool:
 
 def _file(part: dict[str, Any]) -> FilePart | None:
     """A file as the neutral form, the AI SDK or OpenAI's chat has it; None if nothing says where its content is."""
-    url = part.get("url") or part.get("image_url") or part.get("image")
+    url = next((part[name] for name in ("url", "image_url", "image") if part.get(name) is not None), None)
     url = url.get("url") if isinstance(url, dict) else url
     media_type = _string(part, "media_type") or _string(part, "mediaType") or _string(part, "mimeType") or ""
     name = _string(part, "name") or _string(part, "filename")
-    if isinstance(url, str) and url:
+    if isinstance(url, str):
         kind = "image/*" if str(part.get("type")).startswith("image") else ""
         return file_at(url, media_type or kind, name)
     file, data = _string(part, "file"), _string(part, "data")
-    return FilePart(media_type, name, file=file, data=data) if file or data else None
+    return FilePart(media_type, name, file=file, data=data) if file is not None or data is not None else None
 
 
 def file_at(url: str, media_type: str, name: str | None = None) -> FilePart:

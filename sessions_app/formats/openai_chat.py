@@ -15,6 +15,7 @@ from sessions_app.formats.fields import (
     unknown,
 )
 from sessions_app.formats.neutral import (
+    DataPart,
     FilePart,
     Neutral,
     Part,
@@ -51,8 +52,8 @@ _KNOWN = frozenset(
 ) | {"annotations"}
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _MEDIA_TYPES = {"mp3": "audio/mpeg"}
-# The fields of parts that are read. The others are reported.
-_BLOCKS = {name: frozenset({"type", name}) for name in ("text", "refusal", "image_url")}
+_CALL = frozenset({"id", "type", "index", "function", "custom"})
+_BLOCKS = frozenset({"type", "text", "refusal", "image_url", "input_audio", "file"})
 
 
 def read(raw: Any) -> Neutral:
@@ -72,11 +73,12 @@ def read(raw: Any) -> Neutral:
     if refusal := optional_text(raw, "refusal"):
         made.left_out.append((len(made.parts), "refusal"))
         made.parts.append(TextPart(refusal))
-    made.parts += [_read_call(object_of(call, "A tool call")) for call in optional_list(raw, "tool_calls")]
+    for call in optional_list(raw, "tool_calls"):
+        _read_call(object_of(call, "A tool call"), made)
     if call := optional_object(raw, "function_call"):
         made.left_out.append((len(made.parts), "function_call"))
         made.parts.append(ToolCallPart("", text_in(call, "name"), arguments(text_in(call, "arguments"))))
-    made.parts += [_read_source(each) for each in optional_list(raw, "annotations")]
+    _read_sources(optional_list(raw, "annotations"), made)
     return made
 
 
@@ -86,7 +88,7 @@ def _read_result(raw: dict[str, Any], role: str) -> ToolResultPart:
         for block in optional_list(raw, "content"):
             object_of(block, "A part of `content`")
     call_id = text_in(raw, "tool_call_id") if role == "tool" else ""
-    return ToolResultPart(call_id, "" if content is None else content, name=optional_text(raw, "name"))
+    return ToolResultPart(call_id, content or "", name=optional_text(raw, "name"))
 
 
 def _read_content(content: Any, made: Neutral) -> None:
@@ -112,16 +114,17 @@ def _read_block(block: dict[str, Any], made: Neutral) -> None:
         made.left_out += [(number, name) for name in unknown(image, frozenset({"url"}))]
     else:
         made.parts.append(_read_file(kind, block))
-        return
-    made.left_out += [(number, name) for name in unknown(block, _BLOCKS[kind])]
+    if not isinstance(made.parts[number], DataPart):
+        made.left_out += [(number, name) for name in unknown(block, _BLOCKS)]
 
 
-def _read_source(annotation: Any) -> Part:
-    annotation = object_of(annotation, "An annotation")
-    cited = annotation.get("url_citation")
-    if isinstance(cited, dict) and isinstance(cited.get("url"), str):
-        return SourcePart(cited["url"], optional_text(cited, "title"))
-    return kept(NAME, annotation)
+def _read_sources(annotations: list[Any], made: Neutral) -> None:
+    for each in annotations:
+        cited = object_of(each, "An annotation").get("url_citation")
+        if isinstance(cited, dict) and isinstance(cited.get("url"), str):
+            made.parts.append(SourcePart(cited["url"], optional_text(cited, "title")))
+        else:
+            made.left_out.append((None, "annotations"))
 
 
 def _read_file(kind: Any, block: dict[str, Any]) -> Part:
@@ -131,18 +134,20 @@ def _read_file(kind: Any, block: dict[str, Any]) -> Part:
         return FilePart(_MEDIA_TYPES.get(audio_format, f"audio/{audio_format}"), data=text_in(audio, "data"))
     if kind == "file":
         file = object_of(block.get("file"), "`file`")
-        if (url := optional_text(file, "file_data")) and file.keys() <= {"file_data", "filename"}:
+        url = optional_text(file, "file_data")
+        if url and url.startswith("data:") and file.keys() <= {"file_data", "filename"}:
             return file_at(url, "", optional_text(file, "filename"))
     return kept(NAME, block)
 
 
-def _read_call(call: dict[str, Any]) -> ToolCallPart:
-    if call.get("type") == "custom":
-        custom = object_of(call.get("custom"), "`custom`")
-        return ToolCallPart(text_in(call, "id"), text_in(custom, "name"), text_in(custom, "input"))
-    function = object_of(call.get("function"), "`function`")
+def _read_call(call: dict[str, Any], made: Neutral) -> None:
+    kind = "custom" if call.get("type") == "custom" else "function"
+    called = object_of(call.get(kind), f"`{kind}`")
     # While it streams, a call may have no arguments yet.
-    return ToolCallPart(text_in(call, "id"), text_in(function, "name"), arguments(optional_text(function, "arguments") or ""))
+    given = text_in(called, "input") if kind == "custom" else arguments(optional_text(called, "arguments") or "")
+    made.left_out += [(len(made.parts), "custom")] if kind == "custom" else []
+    made.left_out += [(len(made.parts), name) for name in unknown(call, _CALL)]
+    made.parts.append(ToolCallPart(text_in(call, "id"), text_in(called, "name"), given))
 
 
 def write(messages: Sequence[Stored]) -> Converted:
@@ -161,9 +166,8 @@ def write(messages: Sequence[Stored]) -> Converted:
 
 def _result(made: Converted, turn: Turn, number: int, part: ToolResultPart) -> dict[str, Any]:
     lose_error_flag(made, turn, number, part)
-    blocks = part.output if isinstance(part.output, list) and part.output else None
-    plain = blocks and all(isinstance(each, dict) and set(each) == {"type", "text"} and each["type"] == "text" for each in blocks)
-    content = blocks if plain else text_of(part.output)
+    own = turn.stored.format == NAME and isinstance(part.output, list)
+    content = part.output if own else text_of(part.output)
     return {"role": "tool", "tool_call_id": part.id, "content": content}
 
 
@@ -191,7 +195,7 @@ def _finish(item: dict[str, Any]) -> None:
     blocks, calls = item["content"], item.pop("tool_calls")
     if not blocks:
         item["content"] = None if calls else ""
-    elif len(blocks) == 1 and blocks[0]["type"] == "text":
+    elif len(blocks) == 1 and blocks[0].get("type") == "text":
         item["content"] = blocks[0]["text"]
     if calls:
         item["tool_calls"] = calls

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sessions_app.formats.fields import Unreadable, arguments, list_of, object_of, optional_text, role_in, text_in, unknown
+from sessions_app.formats.fields import (
+    Unreadable,
+    arguments,
+    list_of,
+    object_of,
+    optional_list,
+    optional_text,
+    role_in,
+    text_in,
+    unknown,
+)
 from sessions_app.formats.neutral import (
     FilePart,
     Neutral,
@@ -51,6 +61,8 @@ _KNOWN = {
 def read(raw: Any) -> Neutral:
     raw = object_of(raw)
     kind = raw.get("type")
+    if kind is None and "role" not in raw and isinstance(raw.get("id"), str):
+        return Neutral("assistant", [kept(NAME, raw)])
     if kind is None or kind == "message":
         return _read_message(raw)
     if not isinstance(kind, str):
@@ -61,7 +73,8 @@ def read(raw: Any) -> Neutral:
         made.parts.append(_read_reasoning(raw, made))
     elif kind in {"function_call", "custom_tool_call"}:
         plain = kind == "custom_tool_call"
-        given = text_in(raw, "input") if plain else arguments(text_in(raw, "arguments"))
+        # While it streams, a call may have no arguments yet.
+        given = text_in(raw, "input") if plain else arguments(optional_text(raw, "arguments") or "")
         made.parts.append(ToolCallPart(text_in(raw, "call_id"), text_in(raw, "name"), given))
         made.left_out += [(0, "custom_tool_call")] if plain else []
     elif kind in {"function_call_output", "custom_tool_call_output"}:
@@ -91,8 +104,8 @@ def _read_block(block: dict[str, Any], made: Neutral) -> None:
     if kind in ("input_text", "output_text"):
         made.parts.append(TextPart(text_in(block, "text")))
         made.left_out += [(number, name) for name in unknown(block, frozenset({"type", "text", "annotations"}))]
-        notes = block.get("annotations") or []
-        made.parts += [_read_source(object_of(note, "An annotation")) for note in list_of(notes, "`annotations`")]
+        for note in optional_list(block, "annotations"):
+            _read_source(object_of(note, "An annotation"), number, made)
     elif kind == "refusal":
         made.parts.append(TextPart(text_in(block, "refusal")))
         made.left_out.append((number, "refusal"))
@@ -108,10 +121,11 @@ def _read_block(block: dict[str, Any], made: Neutral) -> None:
         made.parts.append(kept(NAME, block))
 
 
-def _read_source(annotation: dict[str, Any]) -> Part:
+def _read_source(annotation: dict[str, Any], number: int, made: Neutral) -> None:
     if annotation.get("type") == "url_citation" and isinstance(annotation.get("url"), str):
-        return SourcePart(annotation["url"], optional_text(annotation, "title"))
-    return kept(NAME, annotation)
+        made.parts.append(SourcePart(annotation["url"], optional_text(annotation, "title")))
+    else:
+        made.left_out.append((number, "annotations"))
 
 
 def _read_result(raw: dict[str, Any]) -> Part:
@@ -124,7 +138,7 @@ def _read_result(raw: dict[str, Any]) -> Part:
 
 def _read_reasoning(raw: dict[str, Any], made: Neutral) -> ReasoningPart:
     texts = [text_in(object_of(each, "A summary"), "text") for each in list_of(raw.get("summary"), "`summary`")]
-    made.left_out += [(0, "summary")] if len(texts) > 1 else []
+    made.left_out += [(0, "summary")] if len(texts) > 1 or texts == [""] else []
     signature = {"itemId": optional_text(raw, "id"), "reasoningEncryptedContent": optional_text(raw, "encrypted_content")}
     known = {name: value for name, value in signature.items() if value is not None}
     return ReasoningPart("\n\n".join(texts), {PROVIDER: known} if known else None)
@@ -153,7 +167,7 @@ def _flush(made: Converted, turn: Turn, blocks: list[dict[str, Any]]) -> None:
         for block in blocks:
             made.add({"type": "message", "role": "assistant", "content": block["text"]}, turn.id)
     elif blocks:
-        single = len(blocks) == 1 and blocks[0]["type"] == "input_text" and set(blocks[0]) == {"type", "text"}
+        single = len(blocks) == 1 and blocks[0].get("type") == "input_text" and set(blocks[0]) == {"type", "text"}
         made.add({"type": "message", "role": turn.role, "content": blocks[0]["text"] if single else list(blocks)}, turn.id)
     blocks.clear()
 
@@ -184,10 +198,9 @@ def _item(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, Any
         return {"type": "function_call", "call_id": call_id, "name": part.name, "arguments": given}
     if isinstance(part, ToolResultPart):
         lose_error_flag(made, turn, number, part)
-        blocks = part.output if isinstance(part.output, list) else []
-        own = blocks and all(isinstance(block, dict) and block.get("type") in _BLOCKS for block in blocks)
+        own = turn.stored.format == NAME and isinstance(part.output, list)
         call_id = part.id
-        return {"type": "function_call_output", "call_id": call_id, "output": blocks if own else text_of(part.output)}
+        return {"type": "function_call_output", "call_id": call_id, "output": part.output if own else text_of(part.output)}
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _reasoning(made, turn, number, part)
     if (own_item := own_part(part, NAME)) is not None and own_item.get("type") not in _BLOCKS:

@@ -114,9 +114,9 @@ def _split(stored: Stored) -> list[Turn]:
     made: list[Turn] = []
     # The assistant's turn of the present step. Calls that follow a result in the same step were made together with its call.
     step: Turn | None = None
-    stepwise = any(_is_step(part) for part in stored.neutral.parts)
+    stepwise = any(is_step(part) for part in stored.neutral.parts)
     for number, part in stored.numbered():
-        if _is_step(part):
+        if is_step(part):
             step = None
             continue
         if isinstance(part, ToolCallPart) and stepwise and step is not None:
@@ -130,7 +130,7 @@ def _split(stored: Stored) -> list[Turn]:
     return made or [Turn(stored, _own_role(stored.neutral.role))]
 
 
-def _is_step(part: Part) -> bool:
+def is_step(part: Part) -> bool:
     return isinstance(part, DataPart) and part.name == STEP_START
 
 

@@ -1,0 +1,373 @@
+"""Messages as they really are, by format: the role, the parts and the fields that are left out when each is read."""
+
+from typing import Any
+
+type Row = tuple[dict[str, Any], str, list[Any], list[str]]
+PNG = "data:image/png;base64,AAAA"
+PICTURE = {"type": "file", "media_type": "image/png", "data": "AAAA"}
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def call(given: Any, call_id: str = "c", name: str = "f") -> dict[str, Any]:
+    return {"type": "tool_call", "id": call_id, "name": name, "input": given}
+
+
+def result(output: Any, is_error: bool = False, **more: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "id": "c", "output": output, "is_error": is_error} | more
+
+
+def function(arguments: str) -> dict[str, Any]:
+    return {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+
+
+def thought(words: str, **signature: Any) -> dict[str, Any]:
+    return {"type": "reasoning", "text": words} | ({"signature": signature} if signature else {})
+
+
+CHAT: list[Row] = [
+    ({"role": "user", "content": "hi"}, "user", [text("hi")], []),
+    ({"role": "developer", "content": "brief"}, "system", [text("brief")], ["role"]),
+    ({"role": "system", "content": [text("a"), text("b")]}, "system", [text("a"), text("b")], []),
+    (
+        {
+            "role": "user",
+            "name": "eve",
+            "content": [text("see"), {"type": "image_url", "image_url": {"url": PNG, "detail": "low"}}],
+        },
+        "user",
+        [text("see"), PICTURE],
+        ["name", "detail"],
+    ),
+    (
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]},
+        "user",
+        [{"type": "file", "media_type": "image/*", "url": "https://example.com/a.png"}],
+        [],
+    ),
+    (
+        {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}}]},
+        "user",
+        [{"type": "file", "media_type": "audio/wav", "data": "AA"}],
+        [],
+    ),
+    (
+        {"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]},
+        "user",
+        [{"type": "data", "name": "openai.chat:file", "value": {"type": "file", "file": {"file_id": "file-1"}}}],
+        [],
+    ),
+    ({"role": "assistant", "content": None, "tool_calls": [function('{"a": 1}')]}, "assistant", [call({"a": 1})], []),
+    # Still streaming: not JSON yet.
+    (
+        {"role": "assistant", "content": "so", "tool_calls": [function('{"a": "un')]},
+        "assistant",
+        [text("so"), call('{"a": "un')],
+        [],
+    ),
+    ({"role": "assistant", "content": None, "refusal": "no"}, "assistant", [text("no")], ["refusal"]),
+    ({"role": "assistant", "content": "4", "reasoning_content": "2+2"}, "assistant", [thought("2+2"), text("4")], []),
+    ({"role": "tool", "tool_call_id": "c", "content": "out"}, "tool", [result("out")], []),
+    ({"role": "function", "name": "f", "content": "out"}, "tool", [result("out", name="f") | {"id": ""}], ["role"]),
+    (
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        "assistant",
+        [call({}, "")],
+        ["function_call"],
+    ),
+]
+RESPONSES: list[Row] = [
+    ({"role": "user", "content": [{"type": "input_text", "text": "hi"}]}, "user", [text("hi")], []),
+    (
+        {"type": "message", "role": "user", "content": [{"type": "input_image", "detail": "auto", "image_url": PNG}]},
+        "user",
+        [PICTURE],
+        [],
+    ),
+    (
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [
+                {
+                    "type": "output_text",
+                    "text": "see",
+                    "annotations": [
+                        {"type": "url_citation", "url": "https://example.com", "title": "E", "start_index": 0, "end_index": 1}
+                    ],
+                }
+            ],
+        },
+        "assistant",
+        [text("see"), {"type": "source", "url": "https://example.com", "title": "E"}],
+        [],
+    ),
+    (
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "xx"},
+        "assistant",
+        [thought("hm", openai={"itemId": "rs", "reasoningEncryptedContent": "xx"})],
+        [],
+    ),
+    ({"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}, "assistant", [call({"a": 1})], []),
+    ({"type": "function_call_output", "call_id": "c", "output": "out"}, "tool", [result("out")], []),
+    ({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "raw"}, "assistant", [call("raw")], ["custom_tool_call"]),
+    (
+        {"type": "web_search_call", "id": "ws", "status": "completed"},
+        "assistant",
+        [
+            {
+                "type": "data",
+                "name": "openai.responses:web_search_call",
+                "value": {"type": "web_search_call", "id": "ws", "status": "completed"},
+            }
+        ],
+        [],
+    ),
+]
+ANTHROPIC: list[Row] = [
+    (
+        {"role": "user", "content": [text("hi") | {"cache_control": {"type": "ephemeral"}}]},
+        "user",
+        [text("hi")],
+        ["cache_control"],
+    ),
+    (
+        {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]},
+        "user",
+        [PICTURE],
+        [],
+    ),
+    (
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "redacted_thinking", "data": "zz"},
+                {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+            ],
+        },
+        "assistant",
+        [thought("hm", anthropic={"signature": "s"}), thought("", anthropic={"redactedData": "zz"}), call({"a": 1})],
+        [],
+    ),
+    (
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [text("no")], "is_error": True}]},
+        "tool",
+        [result([text("no")], True)],
+        [],
+    ),
+    (
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "1"}, text("and?")]},
+        "user",
+        [result("1"), text("and?")],
+        [],
+    ),
+    ({"role": "assistant", "content": [text("hi")]}, "assistant", [text("hi")], []),
+]
+AI_SDK: list[Row] = [
+    (
+        {
+            "id": "1",
+            "role": "user",
+            "parts": [text("hi"), {"type": "file", "mediaType": "image/png", "url": PNG}],
+            "metadata": {"a": 1},
+        },
+        "user",
+        [text("hi"), PICTURE],
+        ["metadata"],
+    ),
+    (
+        {
+            "id": "1",
+            "role": "assistant",
+            "parts": [
+                {"type": "step-start"},
+                {"type": "reasoning", "text": "hm", "providerMetadata": {"anthropic": {"signature": "s"}}},
+                {"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {"a": 1}, "output": [2]},
+                {"type": "source-url", "sourceId": "s", "url": "https://example.com"},
+                {"type": "data-weather", "data": {"c": 3}},
+            ],
+        },
+        "assistant",
+        [
+            {"type": "data", "name": "ai-sdk:step-start", "value": {"type": "step-start"}},
+            thought("hm", anthropic={"signature": "s"}),
+            call({"a": 1}),
+            result([2], name="f"),
+            {"type": "source", "url": "https://example.com"},
+            {"type": "data", "name": "weather", "value": {"c": 3}},
+        ],
+        [],
+    ),
+    (
+        {
+            "id": "1",
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "dynamic-tool",
+                    "toolName": "f",
+                    "toolCallId": "c",
+                    "state": "output-error",
+                    "input": {},
+                    "errorText": "no",
+                }
+            ],
+        },
+        "assistant",
+        [call({}), result("no", True, name="f")],
+        ["dynamic-tool"],
+    ),
+    (
+        {
+            "id": "1",
+            "role": "assistant",
+            "parts": [{"type": "tool-f", "toolCallId": "c", "state": "input-streaming", "input": {}}],
+        },
+        "assistant",
+        [call({})],
+        ["state"],
+    ),
+]
+LANGCHAIN: list[Row] = [
+    ({"type": "human", "data": {"content": "hi", "type": "human"}}, "user", [text("hi")], []),
+    ({"type": "human", "content": "hi", "additional_kwargs": {}}, "user", [text("hi")], []),
+    (
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "messages", "SystemMessage"],
+            "kwargs": {"content": "s", "type": "system"},
+        },
+        "system",
+        [text("s")],
+        [],
+    ),
+    (
+        {
+            "type": "ai",
+            "data": {
+                "content": [
+                    {"type": "thinking", "thinking": "hm", "signature": "s"},
+                    text("so"),
+                    {"type": "tool_use", "id": "c", "name": "f", "input": {}},
+                ],
+                "tool_calls": [{"name": "f", "args": {"a": 1}, "id": "c", "type": "tool_call"}],
+            },
+        },
+        "assistant",
+        [thought("hm", anthropic={"signature": "s"}), text("so"), call({"a": 1})],
+        [],
+    ),
+    (
+        {
+            "type": "ai",
+            "data": {"content": "", "invalid_tool_calls": [{"name": "f", "args": "{", "id": "c", "error": "no JSON"}]},
+        },
+        "assistant",
+        [call("{")],
+        [],
+    ),
+    (
+        {"type": "tool", "data": {"content": "no", "tool_call_id": "c", "name": "f", "status": "error", "artifact": {"a": 1}}},
+        "tool",
+        [result("no", True, name="f")],
+        ["artifact"],
+    ),
+    ({"type": "chat", "data": {"content": "hm", "role": "critic"}}, "user", [text("hm")], ["role"]),
+    (
+        {"type": "human", "data": {"content": [{"type": "image", "base64": "AAAA", "mime_type": "image/png"}]}},
+        "user",
+        [PICTURE],
+        [],
+    ),
+]
+PYDANTIC: list[Row] = [
+    (
+        {
+            "kind": "request",
+            "instructions": "brief",
+            "parts": [
+                {"part_kind": "system-prompt", "content": "s"},
+                {"part_kind": "user-prompt", "content": ["see", {"kind": "binary", "data": "AAAA", "media_type": "image/png"}]},
+            ],
+        },
+        "user",
+        [{"type": "data", "name": "system-prompt", "value": "s"}, text("see"), PICTURE],
+        ["instructions"],
+    ),
+    ({"kind": "request", "parts": [{"part_kind": "system-prompt", "content": "s"}]}, "system", [text("s")], []),
+    (
+        {
+            "kind": "response",
+            "parts": [
+                {"part_kind": "thinking", "content": "hm", "signature": "s", "provider_name": "anthropic"},
+                {"part_kind": "tool-call", "tool_name": "f", "args": '{"a": 1}', "tool_call_id": "c"},
+            ],
+        },
+        "assistant",
+        [thought("hm", anthropic={"signature": "s"}), call({"a": 1})],
+        [],
+    ),
+    (
+        {"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "f", "content": {"a": 1}, "tool_call_id": "c"}]},
+        "tool",
+        [result({"a": 1}, name="f")],
+        [],
+    ),
+    (
+        {"kind": "request", "parts": [{"part_kind": "retry-prompt", "tool_name": "f", "content": "again", "tool_call_id": "c"}]},
+        "tool",
+        [result("again", True, name="f")],
+        ["outcome"],
+    ),
+]
+GEMINI: list[Row] = [
+    (
+        {"role": "user", "parts": [{"text": "hi"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+        "user",
+        [text("hi"), PICTURE],
+        [],
+    ),
+    (
+        {
+            "role": "model",
+            "parts": [
+                {"text": "hm", "thought": True},
+                {"functionCall": {"id": "c", "name": "f", "args": {"a": 1}}, "thoughtSignature": "eA=="},
+            ],
+        },
+        "assistant",
+        [thought("hm"), thought("", google={"thoughtSignature": "eA=="}), call({"a": 1})],
+        [],
+    ),
+    (
+        {"role": "user", "parts": [{"function_response": {"id": "c", "name": "f", "response": {"error": "no"}}}]},
+        "tool",
+        [result("no", True, name="f")],
+        [],
+    ),
+    (
+        {
+            "parts": [
+                {"fileData": {"fileUri": "https://example.com/a.pdf", "mimeType": "application/pdf"}, "videoMetadata": {"fps": 1}}
+            ]
+        },
+        "user",
+        [{"type": "file", "media_type": "application/pdf", "url": "https://example.com/a.pdf"}],
+        ["videoMetadata"],
+    ),
+]
+TABLES: dict[str, list[Row]] = {
+    "openai.chat": CHAT,
+    "openai.responses": RESPONSES,
+    "anthropic": ANTHROPIC,
+    "ai-sdk": AI_SDK,
+    "langchain": LANGCHAIN,
+    "pydantic-ai": PYDANTIC,
+    "gemini": GEMINI,
+}

@@ -1,0 +1,76 @@
+"""What is read of messages as they really are, format by format, and that each is recognised."""
+
+from typing import Any
+
+import pytest
+
+from sessions_app.formats.fields import Unreadable
+from sessions_app.formats.neutral import Usage, parts_as_json
+from sessions_app.formats.registry import FORMATS, detect
+from tests.formats.shapes import TABLES
+
+pytestmark = pytest.mark.once
+NOTHING: list[Any] = [None, 5, "text", [], {}]
+ROWS = [(name, *row) for name, rows in TABLES.items() for row in rows]
+
+
+@pytest.mark.parametrize(("name", "raw", "role", "parts", "left_out"), ROWS)
+def test_what_is_read_of_a_message(name: str, raw: Any, role: str, parts: list[Any], left_out: list[str]) -> None:
+    neutral = FORMATS[name].read(raw)
+    assert neutral.role == role
+    assert parts_as_json(neutral.parts) == parts
+    assert [field for _, field in neutral.left_out] == left_out
+    assert detect(raw) == name
+    assert raw.get("role", raw.get("kind", "user")) in {*FORMATS[name].roles, "user"}
+
+
+def test_every_format_has_a_table() -> None:
+    assert TABLES.keys() == FORMATS.keys()
+
+
+def test_model_usage_and_time_are_read_where_a_message_has_them() -> None:
+    usage = {"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 1}
+    received = {
+        "id": "msg",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "stop_reason": "end_turn",
+        "content": [],
+        "usage": usage,
+    }
+    assert (FORMATS["anthropic"].read(received).model, FORMATS["anthropic"].read(received).usage) == ("m", Usage(5, 2, 1))
+    counts = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "input_token_details": {"cache_read": 1}}
+    data = {"content": "", "usage_metadata": counts, "response_metadata": {"model_name": "m"}}
+    chain = FORMATS["langchain"].read({"type": "ai", "data": data})
+    assert (chain.model, chain.usage) == ("m", Usage(5, 2, 1))
+    counts = {"input_tokens": 5, "output_tokens": 2, "cache_read_tokens": 1, "cost": 0.25}
+    response = {"kind": "response", "parts": [], "model_name": "m", "timestamp": "2026-01-02T03:04:05Z", "usage": counts}
+    made = FORMATS["pydantic-ai"].read(response)
+    assert (made.model, made.usage, made.cost, made.at) == ("m", Usage(5, 2, 1), 0.25, "2026-01-02T03:04:05Z")
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("openai.chat", {"role": "critic", "content": "x"}),
+        ("openai.chat", {"role": "user", "content": 5}),
+        ("openai.chat", {"role": "tool", "content": "x"}),
+        ("openai.chat", {"role": "assistant", "tool_calls": [{"id": 1}]}),
+        ("openai.responses", {"type": "function_call", "name": "f"}),
+        ("openai.responses", {"role": "user"}),
+        ("anthropic", {"role": "user"}),
+        ("anthropic", {"role": "user", "content": [{"type": "tool_use", "id": 5}]}),
+        ("ai-sdk", {"role": "tool", "parts": []}),
+        ("ai-sdk", {"role": "user", "parts": [{"type": "tool-x", "state": "output-available"}]}),
+        ("langchain", {"type": "constructor", "data": {}}),
+        ("langchain", {"type": "ai", "data": {"content": 5}}),
+        ("pydantic-ai", {"kind": "request", "parts": [{"content": "x"}]}),
+        ("gemini", {"role": "assistant", "parts": []}),
+        ("gemini", {"parts": [{"functionCall": {"args": {}}}]}),
+        *((name, value) for name in FORMATS for value in NOTHING),
+    ],
+)
+def test_a_message_of_another_format_is_refused_with_a_sentence(name: str, raw: Any) -> None:
+    with pytest.raises(Unreadable, match=r"^.+\.$"):
+        FORMATS[name].read(raw)

@@ -1,0 +1,14 @@
+// Reads a list of UI messages from standard input. Prints "valid", or why the AI SDK does not accept them.
+import { text } from "node:stream/consumers";
+import { convertToModelMessages, validateUIMessages } from "ai";
+
+const messages = JSON.parse(await text(process.stdin));
+try {
+  const valid = await validateUIMessages({ messages });
+  // What it does not know, it leaves out.
+  const same = JSON.stringify(valid) === JSON.stringify(messages);
+  await convertToModelMessages(valid);
+  console.log(same ? "valid" : `changed: ${JSON.stringify(valid)}`);
+} catch (error) {
+  console.log(String(error));
+}
