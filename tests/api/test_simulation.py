@@ -182,8 +182,9 @@ class History:
             self.gone |= {word for message_id in out for word in before.get(message_id, "").split()}
             removed = {entry["id"] for entry in answer.json()["ignored"] if entry["reason"] == "removed"}
             pairs = (op for cut, op in pairwise(request.ops) if (cut["op"], op["op"]) == ("truncate", "upsert"))
-            # A pop before the cut may have taken it: a client does not know what is newest.
-            behind_cut = {op["id"] for op in pairs if "if_ver" not in op} - {message["id"] for message in popped}
+            # Not if another op of the request may have removed it: a delete, or a pop, which takes what the client does not know.
+            others = [op.get("id") for op in [*request.ops, *popped]]
+            behind_cut = {op["id"] for op in pairs if "if_ver" not in op and others.count(op["id"]) == 1}
             assert not removed & behind_cut & before.keys(), "taken out by its own cut"
 
     def step(self, client: Client, path: str) -> None:

@@ -161,6 +161,12 @@ def test_who_has_not_seen_a_text_does_not_become_its_writer_by_a_patch_beside_it
     assert "metadata" not in only(chat)
 
 
+def test_a_whole_message_with_another_status_only_is_kept_as_before(chat: Chat, tab: Writer, other: Writer) -> None:
+    tab.save(upsert("m1", "one", status="interrupted"))
+    (conflict,) = other.save(upsert("m1", "one"))["conflicts"]
+    assert (conflict["copy_id"], copies(chat)) == (chat.conflicts()[0]["copy_id"], [("one", "conflict")])
+
+
 def test_text_that_a_later_patch_of_its_writer_overtook_is_kept(chat: Chat, tab: Writer) -> None:
     tab.save(answer_of_ai("m1", "one"), seq=1)
     tab.save(patch("m1", metadata={"a": 1}), seq=3)
