@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.template.defaultfilters import filesizeformat
 
 from sessions_app.core.web.read_only_admin import BODIES, ReadOnlyAdmin
-from sessions_app.models import ChatSession, Clearing, ConflictCopy, Message, SaveReceipt
+from sessions_app.models import ChatSession, Clearing, ConflictCopy, Message, SaveReceipt, SessionTag
 
 
 @admin.register(ChatSession)
@@ -32,10 +32,18 @@ class ChatSessionAdmin(ReadOnlyAdmin):
     list_select_related = ("project",)
     search_fields = ("title", "external_id", "id", "project__path")
     date_hierarchy = "updated_at"
+    deferred = ("metadata",)
 
     @admin.display(ordering="size_bytes")
     def size(self, row: ChatSession) -> str:
         return filesizeformat(row.size_bytes)
+
+
+@admin.register(SessionTag)
+class SessionTagAdmin(ReadOnlyAdmin):
+    list_display = ("tag", "session", "project")
+    list_select_related = ("session", "project")
+    search_fields = ("tag", "session__title", "project__path")
 
 
 @admin.register(Message)

@@ -45,6 +45,11 @@ export interface Session {
   opening_step: string;
   title?: string;
   project_id?: string;
+  /** Fields of your own. */
+  metadata?: Record<string, unknown>;
+  tags?: string[];
+  /** Comes first in the project's list. */
+  pinned?: boolean;
   /** Number of its messages on the server. */
   message_count?: number;
   updated_at?: string;

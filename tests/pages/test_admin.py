@@ -129,7 +129,7 @@ def test_before_an_account_is_erased_the_operator_reads_what_goes_with_it(
 ) -> None:
     world_of(api, alice)
     page = operator.get(reverse("admin:auth_user_delete", args=[alice.pk])).content.decode()
-    for part in ("Projects: 1", "Sessions: 1", "Frozen handoffs: 1"):
+    for part in ("Projects: 1", "Sessions: 2", "Frozen handoffs: 1"):
         assert part in page
     assert SECRET_TEXT not in page
     assert "permission" not in page

@@ -87,13 +87,15 @@ ORDERS: dict[str, Order] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`test`: whether a session is wanted. `table`, joined by `on`: the index from which the wanted ones are read."""
+    """`test`: whether a session is wanted. The wanted ones are read from `table`, joined by `on`, or from an `index` of sessions,
+    which SQLite has to be told: it keeps no statistics."""
 
     test: str
     parameters: list[Any] = field(default_factory=list)
     table: str = ""
     on: str = ""
     driving: list[Any] = field(default_factory=list)
+    index: str = ""
 
 
 def conditions_of(wanted: SessionFilter, order: Order) -> list[Condition]:
@@ -104,11 +106,11 @@ def conditions_of(wanted: SessionFilter, order: Order) -> list[Condition]:
     found += [_agent(wanted.agent)] if wanted.agent is not None else []
     found += [_title(wanted.text)] if wanted.text else []
     if wanted.state is not None:
-        found.append(Condition(_STATES[wanted.state]))
+        found.append(_state(wanted.state))
     if wanted.deleted:
-        found.append(Condition(_STATES[SessionState.TRASH]))
+        found.append(_state(SessionState.TRASH))
     if wanted.pinned is not None:
-        found.append(Condition("s.pinned" if wanted.pinned else "s.pinned IS NOT TRUE"))
+        found.append(_pinned() if wanted.pinned else Condition("s.pinned IS NOT TRUE"))
     if wanted.archived is not None:
         found.append(Condition(f"s.archived_at IS {'NOT NULL' if wanted.archived else 'NULL'}"))
     if order.column != "updated_at":
@@ -147,9 +149,20 @@ _STATES = {
     SessionState.EARLIER: f"s.archive_requested_at IS NULL AND ({_CURRENT}) IS NOT TRUE",
 }
 
+_OF_STATE = {SessionState.TRASH: "session_trash", SessionState.ARCHIVED: "session_archived"}
+
 
 def _external_id(external_id: str) -> Condition:
-    return Condition("s.external_id = %s", [external_id])
+    return Condition("s.external_id = %s", [external_id], index="session_external_id_unique_in_project")
+
+
+def _state(state: SessionState) -> Condition:
+    return Condition(_STATES[state], index=_OF_STATE.get(state, ""))
+
+
+def _pinned() -> Condition:
+    """As the condition of its index on each database."""
+    return Condition("s.pinned" if on_postgresql() else "s.pinned = 1", index="session_pinned")
 
 
 def _tag(tag: str, number: int) -> Condition:

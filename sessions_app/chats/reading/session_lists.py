@@ -175,9 +175,13 @@ class Listing:
                 tests.append(condition.test)
                 parameters += condition.parameters
         # SQLite keeps the order of a CROSS JOIN; PostgreSQL chooses its own.
-        joined = " CROSS JOIN ".join([*tables, "sessions_app_chatsession s"])
+        joined = " CROSS JOIN ".join([*tables, f"sessions_app_chatsession s{'' if source else self._index()}"])
         sql = f"SELECT {columns} FROM {joined} WHERE {' AND '.join(tests)}{ranges}"  # noqa: S608
         return sql, [*first, *parameters, *values]
+
+    def _index(self) -> str:
+        name = next((condition.index for condition in self.conditions if condition.index), "")
+        return f" INDEXED BY {name}" if name and not on_postgresql() else ""
 
     def _scope(self) -> tuple[str, list[Any]]:
         sql, parameters = "p.owner_id = %s AND p.deleted_at IS NULL", [self.caller.user_id]

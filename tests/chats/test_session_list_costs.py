@@ -1,0 +1,115 @@
+"""What lists of sessions cost does not depend on how many are stored: they are read from indexes."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from sessions_app.chats.reading import session_lists
+from sessions_app.chats.reading.session_filters import ORDERS, Place, SessionFilter
+from sessions_app.chats.reading.session_lists import Listing
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.storage.sql import execute, fetch_rows
+from sessions_app.models import AgentState, AiState, ChatSession, PendingAction, Project
+from sessions_app.models.session import SessionState
+from tests.chats.test_session_lists import listed
+from tests.support.databases import ON_POSTGRESQL
+
+pytestmark = pytest.mark.django_db
+START = datetime(2026, 1, 1, tzinfo=UTC)
+# The plan of each list names the index that keeps its cost flat, and no scan of a table.
+PLANS: dict[str, tuple[SessionFilter, str]] = {
+    "tag": (SessionFilter(tags=("rare",)), "session_by_tag"),
+    "external_id": (SessionFilter(external_id="e1"), "session_external_id_unique_in_project"),
+    "pinned": (SessionFilter(pinned=True), "session_pinned"),
+    "archived": (SessionFilter(state=SessionState.ARCHIVED), "session_archived"),
+    "trash": (SessionFilter(state=SessionState.TRASH), "session_trash"),
+    "errors": (SessionFilter(has="errors"), "agent_state_with_error"),
+    "question": (SessionFilter(has="question"), "action_open"),
+    "agent": (SessionFilter(agent="claude"), "ai_state_by_ai"),
+}
+WALKS = {
+    "-updated": "session_browse",
+    "updated": "session_browse",
+    "created": "session_by_creation",
+    "-created": "session_by_creation",
+    "title": "session_by_title",
+}
+
+
+@pytest.fixture
+def filled(alice: User, bob: User) -> list[Project]:
+    """Enough rows that a planner prefers an index where it has one: 6,000 sessions, the rarest filters meeting a few."""
+    projects = [Project.objects.create(owner=owner, path=f"/{name}") for owner, name in ((alice, "a"), (alice, "b"), (bob, "c"))]
+    rows = [
+        ChatSession(
+            project=projects[number % 3],
+            title=f"title {number}",
+            created_at=START + timedelta(seconds=number),
+            updated_at=START + timedelta(seconds=number),
+            external_id=f"e{number}" if number % 10 == 0 else None,
+            tags='["rare"]' if number % 500 == 0 else None,
+            pinned=True if number % 500 == 1 else None,
+            archive_requested_at=START if number % 500 == 2 else None,
+            deleted_at=START if number % 500 == 3 else None,
+        )
+        for number in range(6_000)
+    ]
+    ChatSession.objects.bulk_create(rows, batch_size=500)
+    AiState.objects.bulk_create(
+        AiState(session=row, ai_id="claude" if number % 500 == 4 else "codex", content="{}")
+        for number, row in enumerate(rows[:3_000])
+    )
+    AgentState.objects.bulk_create(
+        AgentState(session=row, content='{"last_error":"x"}' if number % 100 == 0 else "{}")
+        for number, row in enumerate(rows[:3_000])
+    )
+    PendingAction.objects.bulk_create(
+        PendingAction(session=row, action_id="a", content="{}", resolution="{}" if number % 100 else None)
+        for number, row in enumerate(rows[:3_000])
+    )
+    if ON_POSTGRESQL:  # It analyses by itself; SQLite does not.
+        execute("ANALYZE")
+    return projects
+
+
+def plan_of(sql: str, parameters: list[Any]) -> str:
+    explain = "EXPLAIN" if ON_POSTGRESQL else "EXPLAIN QUERY PLAN"
+    return "\n".join(str(row[-1]) for row in fetch_rows(f"{explain} {sql}", parameters))
+
+
+@pytest.mark.parametrize("of_project", [True, False])
+@pytest.mark.parametrize("sort", WALKS)
+def test_pages_are_read_from_the_index_of_their_order(filled: list[Project], alice: User, sort: str, of_project: bool) -> None:
+    row = ChatSession.objects.filter(project=filled[0])[50]
+    value = row.title if sort == "title" else row.created_at.isoformat()
+    for after in (None, Place(value, row.id)):
+        listing = Listing(caller_of_user(alice), filled[0].id if of_project else None, SessionFilter(), ORDERS[sort])
+        plan = plan_of(*listing.walk_sql("s.id", [], after, 51))
+        assert WALKS[sort] in plan, plan
+        assert "Seq Scan on sessions_app_chatsession" not in plan, plan
+        assert "SCAN s" not in plan, plan
+        assert "SCAN x" not in plan, plan
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_filters_are_served_by_their_index(filled: list[Project], alice: User, name: str) -> None:
+    wanted, index = PLANS[name]
+    listing = Listing(caller_of_user(alice), filled[0].id, wanted, ORDERS["-updated"])
+    if ON_POSTGRESQL:
+        execute("SET LOCAL enable_seqscan = off")  # As `time_limit(by_index=True)`.
+    sql, parameters = listing.search_sql("s.id", None)
+    plan = plan_of(f"{sql} ORDER BY {listing.order.clause('s')} LIMIT 51", parameters)
+    assert index in plan, plan
+    assert "Seq Scan" not in plan.replace("Seq Scan on sessions_app_project", ""), plan
+    assert "SCAN s\n" not in f"{plan}\n", plan
+
+
+def test_the_rarest_is_found_among_all(filled: list[Project], api: Any, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the index, not by reading on: the first read has none of them."""
+    monkeypatch.setattr(session_lists, "ROWS", 0)
+    monkeypatch.setattr(session_lists, "INDEX_SECONDS", 10.0)
+    one = api(alice)
+    assert len(listed(one, "/sessions", tag="rare")) == ChatSession.objects.filter(project__owner=alice, tags='["rare"]').count()
+    assert len(listed(one, f"/projects/{filled[0].id}/sessions", state="trash", sort="title")) > 0
