@@ -46,7 +46,9 @@ function heard({ type, data }) {
   const { namespace, key, rev } = meanwhile.dataset;
   // A batch names the first of its changes.
   const changed = [data, ...(Array.isArray(data?.entries) ? data.entries : [])];
-  const here = changed.some((one) => JSON.stringify(one?.namespace) === namespace && one?.key === key && Number(one?.rev) > Number(rev));
+  const here = changed.some(
+    (one) => JSON.stringify(one?.namespace) === namespace && one?.key === key && Number(one?.rev) > Number(rev),
+  );
   if (!here) return;
   one(meanwhile, "span", HTMLElement).hidden = false;
 }

@@ -62,13 +62,16 @@ def by_model(store: dict[tuple[str, str], Any], op: dict[str, Any]) -> Any:
     if op["op"] == "delete":
         return store.pop(place, None) is not None
     if op["op"] == "purge":
-        fits = (lambda key: key == op["key"]) if "key" in op else (lambda key: key.startswith(op["prefix"]))
-        gone = [place for place in store if place[0] == op["namespace"] and fits(place[1])]
+        gone = [place for place in store if place[0] == op["namespace"] and _purged(op, place[1])]
         return len([store.pop(p) for p in gone])
     matches = make_filter(op["filter"] or {})
     found = [p for p in sorted(store) if p[0] == op["namespace"] and p[1].startswith(op["prefix"]) and matches(store[p])]
     found = found[::-1] if op["order"] == "-key" else found
     return [[key, store[namespace, key]] for namespace, key in found[op["offset"] : op["offset"] + op["limit"]]]
+
+
+def _purged(op: dict[str, Any], key: str) -> bool:
+    return key == op["key"] if "key" in op else key.startswith(op["prefix"])
 
 
 def of_result(op: dict[str, Any], result: dict[str, Any]) -> Any:

@@ -38,8 +38,8 @@ def keys(result: Any) -> list[str]:
 
 def test_each_operation_sees_what_those_before_it_did(memory: Memory) -> None:
     results = done(
-        memory, get("a"), put("a", 1), get("a"), put("a", 2), listed(values=True), delete("a"), get("a"), delete("a"), put("a", 3),
-        listed(), {"op": "purge", "namespace": PATH, "key": "a"}, listed(),
+        memory, get("a"), put("a", 1), get("a"), put("a", 2), listed(values=True), delete("a"), get("a"), delete("a"),
+        put("a", 3), listed(), {"op": "purge", "namespace": PATH, "key": "a"}, listed(),
     )  # fmt: skip
     assert results[0] == results[6] == {"entry": None}
     assert (results[1]["created"], results[3]["created"], results[8]["created"]) == (True, False, True)
@@ -132,7 +132,8 @@ def test_a_condition_that_holds_lets_it_pass(memory: Memory) -> None:
 )
 def test_lists_are_filtered_by_fields(memory: Memory, wanted: dict[str, Any], found: list[str]) -> None:
     values = {
-        "a": {"n": 1, "t": "a"}, "b": {"n": 1, "o": {"p": True}}, "c": {"n": 2.5, "t": "c"}, "d": {"n": True, "dotted.name": 1}, "e": [],
+        "a": {"n": 1, "t": "a"}, "b": {"n": 1, "o": {"p": True}}, "c": {"n": 2.5, "t": "c"}, "d": {"n": True, "dotted.name": 1},
+        "e": [],
     }  # fmt: skip
     done(memory, *(put(key, value) for key, value in values.items()))
     assert keys(done(memory, listed(filter=wanted))[0]) == found
