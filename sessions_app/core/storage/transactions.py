@@ -29,7 +29,7 @@ MOST_IN_A_GROUP = 64
 ATTEMPTS = 10
 
 
-class ReadAnew(Unavailable):
+class StaleRead(Unavailable):
     """Raised by `work` if the rows that it locked differ from those that it read: `write` runs it again."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ def _run_alone[T](work: Callable[[], T]) -> T:
         try:
             with transaction.atomic():
                 return work()
-        except ReadAnew:
+        except StaleRead:
             if attempt == ATTEMPTS:
                 raise
     raise AssertionError

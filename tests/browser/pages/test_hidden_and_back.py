@@ -197,7 +197,7 @@ def test_a_page_that_the_browser_kept_goes_on_where_it_was(
 def test_what_a_kept_page_could_not_send_any_more_goes_with_the_next_one(
     browser: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:
-    """It is frozen with its locks: whoever comes to the same chat by a link must get them."""
+    """It is frozen with its locks: a page that opens the same chat must get them."""
     page = Frontend(browser, keeping, alice)
     page.load()
     page.say("m1", "at first")
