@@ -21,7 +21,7 @@ from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
 
 load_all_checks()
-# The other checks ask for what the contract decides otherwise: a save is not refused for a field that it does not know.
+# The other checks ask for what this API decides otherwise: a save is not refused for a field that it does not know.
 ASKED = (
     "not_a_server_error",
     "response_schema_conformance",
