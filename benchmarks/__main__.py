@@ -20,7 +20,7 @@ from benchmarks.measurements.recorded_products import beside_recorded
 from benchmarks.measurements.speed import resumes_a_second, save_latency, saves_a_second
 from benchmarks.measurements.starting import start_and_memory
 from benchmarks.measurements.storage import file_growth, many_at_once
-from benchmarks.support.plan import QUICK, Plan
+from benchmarks.support.sample_sizes import QUICK, Plan
 from benchmarks.support.sides import serving
 from benchmarks.support.table import Row, as_table, machine, summary
 

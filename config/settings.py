@@ -228,6 +228,6 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Expected refusals (4xx) are the caller's business, not the operator's.
-    # Nor is a Host header that is none of ours, which would stand there as it was sent.
+    # Nor is a foreign Host header, which the log would quote as it was sent.
     "loggers": {"django.request": {"level": "ERROR"}, "django.security.DisallowedHost": {"level": "CRITICAL"}},
 }

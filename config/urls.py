@@ -14,7 +14,7 @@ class AddressNotFound(NotFound):
 
 @csrf_exempt
 def unknown_address(request: HttpRequest) -> HttpResponse:
-    """Under /api/ even an address that does not exist answers in the API's shape, whatever the method and whoever asks."""
+    """Under /api/ even an address that does not exist answers in the API's shape, whatever the method and the caller."""
     return refuse(AddressNotFound())
 
 

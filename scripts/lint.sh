@@ -21,6 +21,7 @@ step "ruff check" ruff check --quiet --output-format concise .
 step "djade" each_template djade --target-version 6.1 --check
 step "djlint" each_template djlint --lint --quiet
 step "mypy" mypy
+step "size limits" python scripts/size_limits.py
 step "import-linter" lint-imports --no-logo
 step "makemigrations" python manage.py makemigrations --check
 step "check --deploy" deploy_check

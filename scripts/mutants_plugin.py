@@ -38,7 +38,7 @@ MOST_NUMBERED = 255
 
 @dataclass
 class Loop:
-    """The tests by the functions that they reach; the one that noticed the last mutant stands first."""
+    """The tests by the functions that they reach; the one that noticed the last mutant comes first."""
 
     session: pytest.Session
     tests: dict[str, list[pytest.Item]] = field(default_factory=lambda: defaultdict(list))

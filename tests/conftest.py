@@ -48,8 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def quick(settings: Any) -> None:
-    """Hashing passwords is slow on purpose; tests have nothing to hide. And every client of a test starts the application
-    anew, which would look through all static files before its first answer."""
+    """Hashing passwords is slow on purpose; tests have nothing to hide. And every client of a test starts the
+    application again, which would look through all static files before its first answer."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.WHITENOISE_AUTOREFRESH = True
 
@@ -123,12 +123,12 @@ class Api:
 
 @pytest.fixture
 def api() -> Callable[..., Api]:
-    """`api(alice, scopes=["read"])`: a client with a fresh key of hers."""
+    """`api(alice, scopes=["read"])`: a client with a fresh key of alice's."""
     return lambda user, **key: Api(api_keys.create_key(caller=caller_of_user(user), **key).secret)
 
 
 @pytest.fixture
-def hers(api: Callable[..., Any], alice: User) -> World:
+def alices_world(api: Callable[..., Any], alice: User) -> World:
     """One of each thing, as alice has them."""
     return world_of(api, alice)
 

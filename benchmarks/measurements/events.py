@@ -8,7 +8,7 @@ from statistics import quantiles
 
 from benchmarks.support.http_client import without_gc
 from benchmarks.support.paced_requests import Saver
-from benchmarks.support.plan import WARM_UP, Plan
+from benchmarks.support.sample_sizes import WARM_UP, Plan
 from benchmarks.support.sides import Stillhere
 from benchmarks.support.sockets import HOLD_SECONDS, allowed_sockets, closing, listen, resident_kb, run
 from benchmarks.support.table import Row

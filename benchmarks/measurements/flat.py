@@ -9,7 +9,7 @@ from statistics import median
 
 from benchmarks.seeding.seed import NEEDLE
 from benchmarks.support.http_client import Wire, without_gc
-from benchmarks.support.plan import WARM_UP, Plan
+from benchmarks.support.sample_sizes import WARM_UP, Plan
 from benchmarks.support.sides import Stillhere, filled
 from benchmarks.support.table import Row
 

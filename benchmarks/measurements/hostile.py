@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from benchmarks.seeding.chat_texts import VOCABULARY, texts
 from benchmarks.support.http_client import Wire, request_bytes, without_gc
-from benchmarks.support.plan import Plan
+from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import Stillhere, filled
 from benchmarks.support.table import Row
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.support import postgresql
 from benchmarks.support.http_client import Wire, request_bytes
-from benchmarks.support.plan import Plan
+from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import TEXTS, Stillhere, StillhereOnPostgresql, filled
 from benchmarks.support.table import Row
 

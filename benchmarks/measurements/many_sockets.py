@@ -11,7 +11,7 @@ from statistics import quantiles
 from benchmarks.measurements.speed import WRITERS
 from benchmarks.support.http_client import WrongAnswer, without_gc
 from benchmarks.support.paced_requests import Paced, save_paced
-from benchmarks.support.plan import Plan
+from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import Stillhere, shared
 from benchmarks.support.sockets import HOLD_SECONDS, Listener, allowed_sockets, closing, listen, run
 from benchmarks.support.table import LATER, Row

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.seeding.memory_seed import TEXTS
 from benchmarks.support.http_client import Wire, request_bytes, without_gc
-from benchmarks.support.plan import WARM_UP, Plan
+from benchmarks.support.sample_sizes import WARM_UP, Plan
 from benchmarks.support.sides import Stillhere, filled, kept
 from benchmarks.support.table import Row
 

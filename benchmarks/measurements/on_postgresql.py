@@ -8,7 +8,7 @@ from statistics import median
 from benchmarks.measurements.speed import READERS, WRITERS
 from benchmarks.support import postgresql
 from benchmarks.support.http_client import per_second
-from benchmarks.support.plan import Plan, in_turn
+from benchmarks.support.sample_sizes import Plan, in_turn
 from benchmarks.support.sides import PooledStock, Side, StillhereOnPostgresql, shared
 from benchmarks.support.table import Row
 

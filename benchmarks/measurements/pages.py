@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from benchmarks.seeding.page_seed import NAMESPACE
 from benchmarks.seeding.seed import PATH
 from benchmarks.support.http_client import Wire, request_bytes, without_gc
-from benchmarks.support.plan import WARM_UP, Plan
+from benchmarks.support.sample_sizes import WARM_UP, Plan
 from benchmarks.support.sides import Filled, Stillhere, collected, filled
 from benchmarks.support.table import Row
 

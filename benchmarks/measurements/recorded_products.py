@@ -6,7 +6,7 @@ Those figures (one client, messages of 1 KB, a machine of two cores, 2026-11-21)
 from statistics import median
 
 from benchmarks.support.http_client import Wire, without_gc
-from benchmarks.support.plan import WARM_UP, Plan
+from benchmarks.support.sample_sizes import WARM_UP, Plan
 from benchmarks.support.sides import Stillhere, shared
 from benchmarks.support.table import Row
 

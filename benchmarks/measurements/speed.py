@@ -5,7 +5,7 @@ from functools import partial
 from statistics import median
 
 from benchmarks.support.http_client import Wire, per_second, without_gc
-from benchmarks.support.plan import WARM_UP, Plan, in_turn
+from benchmarks.support.sample_sizes import WARM_UP, Plan, in_turn
 from benchmarks.support.sides import Lean, Side, Stillhere, Stock, shared
 from benchmarks.support.table import Row
 

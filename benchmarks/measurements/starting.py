@@ -8,7 +8,7 @@ from statistics import median
 from benchmarks.measurements.speed import WRITERS
 from benchmarks.support import servers
 from benchmarks.support.http_client import per_second
-from benchmarks.support.plan import Plan
+from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import Stillhere, collected
 from benchmarks.support.sockets import resident_kb
 from benchmarks.support.table import Row

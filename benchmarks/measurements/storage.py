@@ -9,7 +9,7 @@ from statistics import median
 
 from benchmarks.measurements.speed import WRITERS
 from benchmarks.support.http_client import Wire, per_second, without_gc
-from benchmarks.support.plan import WARM_UP, Plan, in_turn
+from benchmarks.support.sample_sizes import WARM_UP, Plan, in_turn
 from benchmarks.support.sides import AT_ONCE, Stillhere, copied, filled, kept, shared
 from benchmarks.support.table import Row
 
@@ -89,7 +89,7 @@ def many_at_once(plan: Plan) -> list[Row]:
                 wire.send(side.calls.save(session, AT_ONCE))
             with without_gc():
                 ours += [wire.seconds(side.calls.save(session, AT_ONCE)) * 1000 for _ in range(plan.requests)]
-            beside.append(float(alone.run("-m", "benchmarks.seeding.one_transaction", "bench", str(AT_ONCE), str(plan.requests))))
+            beside.append(float(alone.run("-m", "benchmarks.yardsticks.bulk_insert", "bench", str(AT_ONCE), str(plan.requests))))
     wire.close()
     what = f"{AT_ONCE} messages in one request"
     return [Row("P11c", what, median(ours), median(beside), "in process", "ms", MOST_TIMES, at_most=True)]

@@ -1,6 +1,6 @@
 """How the C library gives memory back.
 
-glibc keeps a pool of memory for every few threads, and asks the kernel anew for what is large. A server whose threads take
+glibc keeps a pool of memory for every few threads, and asks the kernel again for each large block. A server whose threads take
 turns at answers of some 200 KB then either holds the largest of each thread for ever, or pays for fresh pages with every one.
 """
 

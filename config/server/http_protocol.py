@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, which hangs up on whoever connects and does not ask, and takes an answer in one piece."""
+"""uvicorn's HTTP protocol, which closes silent connections and sends a whole answer in one write."""
 
 import asyncio
 import re

@@ -19,8 +19,8 @@ from config.server.http_protocol import IdleTimeoutProtocol
 
 APPLICATION = "config.http.asgi:application"
 GRACE_SECONDS = 10
-# Longer than clients and proxies keep an idle connection (5 to 60 s are usual): whoever closes first must not be the one who
-# is about to be asked, or a save meets a reset.
+# Longer than clients and proxies keep an idle connection (5 to 60 s are usual): the server must not close a
+# connection on which a client is about to send, or a save meets a reset.
 KEEP_ALIVE_SECONDS = 75
 WEBSOCKET_FRAME_BYTES = 1_048_576
 # Packages whose static files are served.

@@ -73,7 +73,7 @@ CHECKOUT: list[Said] = [
             },
             {
                 "type": "text",
-                "text": "Each failure stands right behind a release by the **stock worker**. So it is a race, not a lost cookie.",
+                "text": "Each failure comes right after a release by the **stock worker**. So it is a race, not a lost cookie.",
             },
         ],
     },
@@ -123,7 +123,7 @@ SESSIONS: list[tuple[str, str, list[Said]]] = [
         "/home/ana/garden-planner",
         "Beds for a wet spring",
         [
-            you("The lower bed stands under water until May."),
+            you("The lower bed is under water until May."),
             ai("Raise it by 30 cm, or grow what likes it: watercress, mint, marsh marigold."),
         ],
     ),

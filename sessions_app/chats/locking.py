@@ -15,7 +15,7 @@ from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound,
 from sessions_app.core.errors import Unavailable
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, on_postgresql, table_of, write_later
 from sessions_app.core.storage.statement_batch import Batch
-from sessions_app.core.storage.transactions import ReadAnew
+from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.live import Live
 from sessions_app.models.project import DEFAULT_REDACTION
@@ -74,7 +74,7 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
     if found is None:
         # While this waited for the lock it may have moved to another project, so that the join found no row.
         if on_postgresql() and ChatSession.objects.filter(id=session_id, project__owner_id=caller.user_id).exists():
-            raise ReadAnew
+            raise StaleRead
         raise SessionNotFound
     counters: list[Any]
     ahead, epoch, revived_rev, revived_to, *counters, opening_step, redaction, deleted_at, project_deleted_at, project_id = found
@@ -128,7 +128,7 @@ def lock_project_and_current(
 ) -> Project:
     """Lock the project and its current session (and one more session, one more project), so that the current one cannot change.
 
-    Unknown or not yours → 404; in the trash → 410. Raises ReadAnew if the session is in neither project by now. Has no
+    Unknown or not yours → 404; in the trash → 410. Raises StaleRead if the session is in neither project by now. Has no
     effect on SQLite, whose transaction is the lock.
     """
     for _ in range(10):
@@ -147,7 +147,7 @@ def _try_to_lock(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None, 
     sessions = ChatSession.objects.select_for_update(no_key=True).filter(id__in=wanted).order_by("id")
     of_project = dict(sessions.values_list("id", "project_id"))
     if also in of_project and of_project[also] not in {project_id, also_project}:
-        raise ReadAnew
+        raise StaleRead
     projects = (
         Project.objects.select_for_update(no_key=True).filter(id__in={project_id, also_project or project_id}).order_by("id")
     )

@@ -1,11 +1,10 @@
 from sessions_app.models.agent_states import AgentState, AgentStateVersion, AiState, AiStateVersion, PendingAction
 from sessions_app.models.app_state import AppState
 from sessions_app.models.clearing import Clearing
-from sessions_app.models.credentials import ApiKey, Caller, FlushToken, SignInLink, SocketTicket
+from sessions_app.models.credentials import ApiKey, Caller, FlushToken, Login, SignInLink, SocketTicket
 from sessions_app.models.event import Event
 from sessions_app.models.handoff import Handoff, HandoffSnapshot, Purge
 from sessions_app.models.import_job import ImportJob
-from sessions_app.models.login import Login
 from sessions_app.models.message import ConflictCopy, Message, SaveReceipt
 from sessions_app.models.project import Project
 from sessions_app.models.session import ChatSession, SessionTag

@@ -1,9 +1,13 @@
-"""Credentials: API keys, one-time sign-in links, one-time socket tickets, flush tokens. Only hashes are stored."""
+"""Credentials: API keys, one-time sign-in links, one-time socket tickets, flush tokens, logins of pages. Only hashes
+are stored."""
 
 import uuid
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.utils import timezone
 
@@ -108,3 +112,20 @@ class FlushToken(models.Model):
 
     def __str__(self) -> str:
         return f"flush token of {self.session_id}"
+
+
+class Login(AbstractBaseSession):
+    """A login of pages: Django's session. `session_key` is a hash: a reader of the database or a backup cannot sign in with it.
+    `user`: none before a sign-in."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="logins")
+
+    class Meta(AbstractBaseSession.Meta):
+        abstract = False
+        verbose_name = "login"
+        verbose_name_plural = "logins"
+
+    @classmethod
+    def get_session_store_class(cls) -> type[SessionBase]:
+        """For decoding only: `login_store.SessionStore` reads and writes these rows."""
+        return SessionStore

@@ -100,7 +100,7 @@ def test_behind_a_trusted_proxy_the_address_is_the_one_that_the_proxy_saw(
     assert (again.status_code, other.status_code) == (429, 422)
 
 
-def test_whoever_signs_in_starts_counting_anew(client: Client, alice_with_password: User, settings: Any) -> None:
+def test_a_sign_in_resets_the_count_of_failures(client: Client, alice_with_password: User, settings: Any) -> None:
     settings.LOGIN_ATTEMPTS = 2
     for _ in range(2):
         client.post("/login/", {"username": "alice", "password": "x"}, REMOTE_ADDR="10.0.0.1")

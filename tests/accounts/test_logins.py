@@ -34,8 +34,8 @@ def signed_in(user: User, browser: str = "") -> Client:
 
 
 def test_what_is_stored_of_a_login_signs_nobody_in(alice: User, client: Client) -> None:
-    hers = signed_in(alice)
-    secret = hers.cookies["sessionid"].value
+    alice_client = signed_in(alice)
+    secret = alice_client.cookies["sessionid"].value
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM sessions_app_login")
         stored = [str(value) for row in cursor.fetchall() for value in row]
@@ -44,8 +44,8 @@ def test_what_is_stored_of_a_login_signs_nobody_in(alice: User, client: Client) 
     for value in stored:
         client.cookies["sessionid"] = value
         assert client.get("/account/").status_code == 302
-    assert hers.get("/account/").status_code == 200
-    hers.post("/logout/")
+    assert alice_client.get("/account/").status_code == 200
+    alice_client.post("/logout/")
     assert not Login.objects.filter(user=alice).exists()
 
 
@@ -88,8 +88,8 @@ def change(client: Client, old: str, new: str) -> Any:
 
 def test_a_sign_in_link_ends_with_the_password_that_it_was_made_beside(alice: User) -> None:
     link = f"/welcome/{create_sign_in_link(user_id=alice.pk)}/"
-    hers = signed_in(alice)
-    assert hers.post("/account/", {"new_password1": PASSWORD, "new_password2": PASSWORD}).status_code == 302
+    alice_client = signed_in(alice)
+    assert alice_client.post("/account/", {"new_password1": PASSWORD, "new_password2": PASSWORD}).status_code == 302
     assert Client().post(link).status_code == 410
     assert signed_in(alice).get("/account/").status_code == 200
 
@@ -99,10 +99,10 @@ def test_wrong_passwords_on_the_account_page_are_few(alice: User, settings: Any)
     alice.set_password(PASSWORD)
     alice.save()
     alice.refresh_from_db()
-    hers = signed_in(alice)
+    alice_client = signed_in(alice)
     wrong = {"typed": "alice", "password": "wrong"}
-    assert [change(hers, "wrong", "another long river").status_code for _ in range(2)] == [422, 422]
-    assert hers.post("/account/delete/", wrong).status_code == 302
-    assert change(hers, PASSWORD, "another long river").status_code == 429
-    assert hers.post("/account/delete/", {**wrong, "password": PASSWORD}).status_code == 429
+    assert [change(alice_client, "wrong", "another long river").status_code for _ in range(2)] == [422, 422]
+    assert alice_client.post("/account/delete/", wrong).status_code == 302
+    assert change(alice_client, PASSWORD, "another long river").status_code == 429
+    assert alice_client.post("/account/delete/", {**wrong, "password": PASSWORD}).status_code == 429
     assert User.objects.filter(pk=alice.pk).exists()

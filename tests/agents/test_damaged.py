@@ -39,15 +39,15 @@ def damage(content: str) -> None:
 
 
 @pytest.mark.parametrize("content", BROKEN)
-def test_a_broken_state_is_told_and_can_be_written_anew(held: Chat, content: str) -> None:
+def test_a_damaged_state_is_reported_and_can_be_overwritten(held: Chat, content: str) -> None:
     damage(content)
     for at in ("agent-state", "ai-states/claude"):
         assert refusal(held.get(at)) == (404, "damaged")
     assert held.get("ai-states").json()["items"] == []
     at = f"/sessions/{held.id}"
-    assert held.api.patch(f"{at}/agent-state", {"context": "anew"}).json()["context"] == "anew"
-    assert held.api.patch(f"{at}/ai-states/claude", {"working_notes": "anew"}).json()["working_notes"] == "anew"
-    assert [item["working_notes"] for item in held.get("ai-states").json()["items"]] == ["anew"]
+    assert held.api.patch(f"{at}/agent-state", {"context": "again"}).json()["context"] == "again"
+    assert held.api.patch(f"{at}/ai-states/claude", {"working_notes": "again"}).json()["working_notes"] == "again"
+    assert [item["working_notes"] for item in held.get("ai-states").json()["items"]] == ["again"]
 
 
 @pytest.mark.parametrize("content", BROKEN)
@@ -69,8 +69,8 @@ def test_a_broken_handoff_is_an_empty_one(held: Chat, content: str) -> None:
     damage(content)
     assert held.api.get(handoff).json()["summary"] == ""
     assert held.api.get(handoff.replace("handoff", "context")).json()["handoff"] is None
-    assert held.api.post(f"{handoff}/decisions", {"text": "anew"}).status_code == 201
-    assert [item["text"] for item in held.api.get(handoff).json()["decisions"]] == ["anew"]
+    assert held.api.post(f"{handoff}/decisions", {"text": "again"}).status_code == 201
+    assert [item["text"] for item in held.api.get(handoff).json()["decisions"]] == ["again"]
 
 
 @pytest.mark.parametrize("content", [*BROKEN, *ODD])

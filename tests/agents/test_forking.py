@@ -87,7 +87,7 @@ def test_pieces_make_a_whole(long: Chat) -> None:
         message["position"] for message in long.read()["messages"]
     ]
     assert not staged()
-    assert fork.say("m3", "anew")["applied"] == [{"id": "m3", "ver": 1}]
+    assert fork.say("m3", "again")["applied"] == [{"id": "m3", "ver": 1}]
 
 
 ACTS: dict[str, Callable[[Chat], object]] = {
@@ -96,7 +96,7 @@ ACTS: dict[str, Callable[[Chat], object]] = {
     "added": lambda chat: chat.say("m9", "one more"),
     "deleted": lambda chat: chat.ops({"op": "delete", "id": "m0"}, {"op": "delete", "id": "m8"}),
     "truncated": lambda chat: chat.ops({"op": "truncate", "after": "m1"}),
-    "written anew at the end": lambda chat: chat.ops(
+    "written again at the end": lambda chat: chat.ops(
         {"op": "truncate", "after": "m0"}, {"op": "upsert", "id": "m1", "role": "user", "text": "edited"}
     ),
     "everything edited": lambda chat: [chat.say(f"m{number}", f"changed {number}") for number in range(9)],

@@ -243,7 +243,7 @@ def test_a_long_text_shows_the_word_that_changed() -> None:
 
 @pytest.mark.parametrize("other", ["other", "word"])
 def test_texts_that_have_little_in_common_are_shown_whole_and_at_once(other: str) -> None:
-    """A summary that was written anew is an ordinary thing to compare."""
+    """A rewritten summary is compared like any other change."""
     old, new = (
         " ".join(f"{name}{number % 900}" for number in order)
         for name, order in (("word", range(4_000)), (other, range(4_000, 0, -1)))

@@ -59,14 +59,14 @@ def test_a_schema_refuses_what_is_no_example() -> None:
     assert not validator.is_valid({**EXAMPLES["save_changes"], "ops": [{"op": "upsert", "id": "m1"}]})
 
 
-def test_every_example_is_taken_as_it_stands(alice: User, hers: World, alone: Alone) -> None:
+def test_every_example_is_taken_as_it_stands(alice: User, alices_world: World, alone: Alone) -> None:
     client = signed_in(alice)
     for name, (content_type, content) in bodies().items():
         with alone(name):
             row, example = API[name], content["example"]
             body = example if isinstance(example, str) else json.dumps(example)
-            headers = {**row.headers, "Stillhere-Run": hers.names["run"]}
-            address = "/api/v1" + hers.address(row)
+            headers = {**row.headers, "Stillhere-Run": alices_world.names["run"]}
+            address = "/api/v1" + alices_world.address(row)
             answer = client.generic(row.method, address, body, content_type=content_type, headers=headers)
             assert answer.status_code in ({ELSEWHERE[name]} if name in ELSEWHERE else {200, 201, 202}), answer.content
             told = answer.json()
@@ -82,8 +82,10 @@ def test_every_example_is_taken_as_it_stands(alice: User, hers: World, alone: Al
         ([], "`body`: "),
     ],
 )
-def test_a_refusal_names_the_first_field_and_what_is_wrong_with_it(alice: User, hers: World, body: Any, message: str) -> None:
-    address = f"/api/v1/sessions/{hers.names['session']}"
+def test_a_refusal_names_the_first_field_and_what_is_wrong_with_it(
+    alice: User, alices_world: World, body: Any, message: str
+) -> None:
+    address = f"/api/v1/sessions/{alices_world.names['session']}"
     answer = signed_in(alice).patch(address, json.dumps(body), content_type="application/json")
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (422, "invalid")

@@ -26,7 +26,7 @@ FOREIGN = [
 
 
 @pytest.fixture
-def browser(alice: User, hers: World) -> Client:
+def browser(alice: User, alices_world: World) -> Client:
     """Hers, as a real browser: with the cookie, and checked."""
     client = Client(enforce_csrf_checks=True, headers={"Host": "127.0.0.1:8000"})
     client.force_login(alice)
@@ -44,58 +44,60 @@ def token_of(client: Client) -> str:
     return str(client.cookies["csrftoken"].value)
 
 
-def test_a_cookie_without_its_token_changes_nothing(browser: Client, hers: World, alone: Alone) -> None:
+def test_a_cookie_without_its_token_changes_nothing(browser: Client, alices_world: World, alone: Alone) -> None:
     for name, row in MUTATIONS.items():
         with alone(name):
-            answer = send(browser, row, hers, Origin=OWN)
+            answer = send(browser, row, alices_world, Origin=OWN)
             assert (answer.status_code, answer.json()["error"]["code"]) == (403, "csrf_failed")
-            wrong = send(browser, row, hers, Origin=OWN, **{"X-CSRFToken": "x" * 64})
+            wrong = send(browser, row, alices_world, Origin=OWN, **{"X-CSRFToken": "x" * 64})
             assert wrong.status_code == 403
 
 
-def test_a_token_sent_from_elsewhere_changes_nothing(browser: Client, hers: World, alone: Alone) -> None:
+def test_a_token_sent_from_elsewhere_changes_nothing(browser: Client, alices_world: World, alone: Alone) -> None:
     for name, row in MUTATIONS.items():
         with alone(name):
             for origin in FOREIGN:
-                answer = send(browser, row, hers, Origin=origin, **{"X-CSRFToken": token_of(browser)})
+                answer = send(browser, row, alices_world, Origin=origin, **{"X-CSRFToken": token_of(browser)})
                 assert answer.status_code == 403, origin
 
 
-def test_a_form_or_beacon_of_another_site_changes_nothing(browser: Client, hers: World, alone: Alone) -> None:
+def test_a_form_or_beacon_of_another_site_changes_nothing(browser: Client, alices_world: World, alone: Alone) -> None:
     for name, row in MUTATIONS.items():
         with alone(name):
             for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
-                assert send(browser, row, hers, content_type=content_type, Origin="https://evil.example").status_code == 403
+                assert (
+                    send(browser, row, alices_world, content_type=content_type, Origin="https://evil.example").status_code == 403
+                )
 
 
-def test_the_same_with_token_and_origin_is_let_in(browser: Client, hers: World, alone: Alone) -> None:
+def test_the_same_with_token_and_origin_is_let_in(browser: Client, alices_world: World, alone: Alone) -> None:
     for name, row in MUTATIONS.items():
         with alone(name):
-            answer = send(browser, row, hers, Origin=OWN, **{"X-CSRFToken": token_of(browser)})
+            answer = send(browser, row, alices_world, Origin=OWN, **{"X-CSRFToken": token_of(browser)})
             assert answer.status_code != 403
 
 
 @pytest.mark.parametrize("inside", [{}, {"csrf": "x" * 64}, {"flush_token": "invented"}])
-def test_a_flush_brings_its_own_credentials(browser: Client, hers: World, inside: dict[str, str]) -> None:
+def test_a_flush_brings_its_own_credentials(browser: Client, alices_world: World, inside: dict[str, str]) -> None:
     row = API["flush"]
     body = json.dumps({**row.body, **inside})
-    address = "/api/v1" + hers.address(row)
+    address = "/api/v1" + alices_world.address(row)
     answer = browser.post(address, body, content_type="text/plain", headers={"Host": "127.0.0.1:8000", "Origin": OWN})
     assert answer.status_code in {401, 403}
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
-def test_a_flush_with_a_good_token_from_elsewhere_is_refused(browser: Client, hers: World, origin: str) -> None:
+def test_a_flush_with_a_good_token_from_elsewhere_is_refused(browser: Client, alices_world: World, origin: str) -> None:
     row = API["flush"]
     body = json.dumps({**row.body, "csrf": token_of(browser)})
-    address = "/api/v1" + hers.address(row)
+    address = "/api/v1" + alices_world.address(row)
     answer = browser.post(address, body, content_type="text/plain", headers={"Host": "127.0.0.1:8000", "Origin": origin})
     assert answer.status_code == 403
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_form_needs_its_token(browser: Client, hers: World, name: str) -> None:
-    address = FORMS[name].format_map(hers.names)
+def test_a_form_needs_its_token(browser: Client, alices_world: World, name: str) -> None:
+    address = FORMS[name].format_map(alices_world.names)
     for origin in (OWN, *FOREIGN):
         answer = browser.post(address, {}, headers={"Host": "127.0.0.1:8000", "Origin": origin})
         assert answer.status_code == 403, origin

@@ -59,14 +59,16 @@ def body_for(address: str) -> dict[str, Any]:
     return next((body for name, body in BODIES.items() if name in address), {})
 
 
-def test_what_is_not_found_is_named_with_what_to_do(api: Callable[..., Any], alice: User, hers: World, alone: Alone) -> None:
+def test_what_is_not_found_is_named_with_what_to_do(
+    api: Callable[..., Any], alice: User, alices_world: World, alone: Alone
+) -> None:
     mine = api(alice)
-    empty = mine.post(f"/projects/{hers.names['project']}/sessions").json()["id"]
+    empty = mine.post(f"/projects/{alices_world.names['project']}/sessions").json()["id"]
     for call, (kind, advice) in UNKNOWN.items():
         with alone(call):
-            method, address = call.format_map({**hers.names, "empty": empty}).split(" ", 1)
+            method, address = call.format_map({**alices_world.names, "empty": empty}).split(" ", 1)
             sent = () if method in {"GET", "DELETE"} else (body_for(address),)
-            answer = getattr(mine, method.lower())(address, *sent, **{"Stillhere-Run": hers.names["run"]})
+            answer = getattr(mine, method.lower())(address, *sent, **{"Stillhere-Run": alices_world.names["run"]})
             error = answer.json()["error"]
             assert (answer.status_code, error["code"], error["details"]) == (404, "not_found", {"kind": kind})
             assert advice in error["message"]
@@ -82,7 +84,7 @@ def test_another_user_s_key_and_an_unknown_one_are_the_same(client: Any, api: Ca
 
 @pytest.mark.parametrize("odd", ["x", "-1", str(10**30), "%00"])
 def test_whatever_a_part_of_an_address_says_is_answered_in_the_one_shape(
-    api: Callable[..., Any], alice: User, hers: World, alone: Alone, odd: str
+    api: Callable[..., Any], alice: User, alices_world: World, alone: Alone, odd: str
 ) -> None:
     """An operation stays itself: that a number is none is told, never that the address takes another method."""
     mine = api(alice)
@@ -90,25 +92,25 @@ def test_whatever_a_part_of_an_address_says_is_answered_in_the_one_shape(
         row = API[name]
         places = [index for index, part in enumerate(path.removeprefix("/api/v1").split("/")) if part.startswith("{")]
         for place in places if not row.cookie_only and not row.credentials_inside else ():
-            address, query = hers.address(row).partition("?")[::2]
+            address, query = alices_world.address(row).partition("?")[::2]
             parts = address.split("/")
             parts[place] = odd + ".md" if parts[place].endswith(".md") else odd
             with alone(f"{name}: {'/'.join(parts)}"):
                 answer = mine.client.generic(
                     method,
                     "/api/v1" + "/".join(parts) + (f"?{query}" if query else ""),
-                    "" if row.body is None else json.dumps(hers.body(row)),
+                    "" if row.body is None else json.dumps(alices_world.body(row)),
                     content_type="application/json",
-                    headers={**row.headers, "Stillhere-Run": hers.names["run"]},
+                    headers={**row.headers, "Stillhere-Run": alices_world.names["run"]},
                 )
                 assert answer.status_code in {200, 201, 204, 404, 409, 412, 422}
                 if answer.status_code >= 400 and method != "HEAD":
                     assert answer.json()["error"]["message"]
 
 
-def test_a_snapshot_s_number_is_a_number(api: Callable[..., Any], alice: User, hers: World) -> None:
+def test_a_snapshot_s_number_is_a_number(api: Callable[..., Any], alice: User, alices_world: World) -> None:
     for wrong in ("x", "0", "latest", "1/diff/x", "x.md"):
-        answer = api(alice).get(f"/projects/{hers.names['project']}/handoff/snapshots/{wrong}")
+        answer = api(alice).get(f"/projects/{alices_world.names['project']}/handoff/snapshots/{wrong}")
         error = answer.json()["error"]
         assert (answer.status_code, error["code"]) == (422, "invalid")
         assert error["details"]["fields"][0]["field"] in {"number", "other"}

@@ -25,16 +25,16 @@ def declared() -> dict[str, list[str]]:
     }
 
 
-def with_query(row: Any, hers: World, query: str) -> str:
-    address = "/api/v1" + hers.address(row)
+def with_query(row: Any, alices_world: World, query: str) -> str:
+    address = "/api/v1" + alices_world.address(row)
     return f"{address}{'&' if '?' in address else '?'}{query}"
 
 
-def test_every_operation_names_a_parameter_that_it_does_not_know(alice: User, hers: World, alone: Alone) -> None:
+def test_every_operation_names_a_parameter_that_it_does_not_know(alice: User, alices_world: World, alone: Alone) -> None:
     client = signed_in(alice)
     for name, known in declared().items():
         with alone(name):
-            answer = client.generic(API[name].method, with_query(API[name], hers, "titel=1"), headers=API[name].headers)
+            answer = client.generic(API[name].method, with_query(API[name], alices_world, "titel=1"), headers=API[name].headers)
             assert answer.status_code == 422
             if API[name].method != "HEAD":
                 error = answer.json()["error"]
@@ -42,8 +42,8 @@ def test_every_operation_names_a_parameter_that_it_does_not_know(alice: User, he
                 assert all(f"`{parameter}`" in error["message"] for parameter in ["titel", *known])
 
 
-def test_a_filter_that_there_is_not_lists_nothing(api: Callable[..., Any], alice: User, hers: World) -> None:
-    answer = api(alice).get(f"/projects/{hers.names['project']}/sessions?external_idd=X&limit=5")
+def test_a_filter_that_there_is_not_lists_nothing(api: Callable[..., Any], alice: User, alices_world: World) -> None:
+    answer = api(alice).get(f"/projects/{alices_world.names['project']}/sessions?external_idd=X&limit=5")
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "unknown_parameter")
     assert "`external_idd`" in answer.json()["error"]["message"]
 
@@ -56,6 +56,6 @@ def test_a_misspelt_parameter_that_is_needed_is_named_as_such(api: Callable[...,
     }
 
 
-def test_who_may_not_call_it_learns_nothing_of_its_parameters(client: Client, hers: World) -> None:
-    assert call(client, API["list_sessions"], hers).status_code == 401
-    assert client.get(with_query(API["list_sessions"], hers, "titel=1")).status_code == 401
+def test_who_may_not_call_it_learns_nothing_of_its_parameters(client: Client, alices_world: World) -> None:
+    assert call(client, API["list_sessions"], alices_world).status_code == 401
+    assert client.get(with_query(API["list_sessions"], alices_world, "titel=1")).status_code == 401

@@ -21,7 +21,7 @@ from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
 
 load_all_checks()
-# The other checks ask for what the contract decides otherwise: a save is not refused for a field that it does not know.
+# The other checks ask for what this API decides otherwise: a save is not refused for a field that it does not know.
 ASKED = (
     "not_a_server_error",
     "response_schema_conformance",
@@ -91,7 +91,7 @@ def test_every_operation_keeps_to_its_description_always(
 
 
 def test_no_two_shapes_share_a_name() -> None:
-    """The description names shapes by their class alone, so the second of two would stand for both."""
+    """The description names shapes by their class alone, so the second of two would replace the first."""
     names = Counter(found.__name__ for found in shapes(Schema) if found.__name__ != "NinjaResponseSchema")
     assert [name for name, count in names.items() if count > 1] == []
 

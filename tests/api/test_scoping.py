@@ -53,16 +53,16 @@ def test_every_page_has_a_row() -> None:
     assert page_names() == PAGES.keys()
 
 
-def test_without_credentials_nothing_is_answered(client: Client, hers: World, alone: Alone) -> None:
+def test_without_credentials_nothing_is_answered(client: Client, alices_world: World, alone: Alone) -> None:
     for name, row in API.items():
         with alone(name):
-            answers = [call(client, row, world) for world in (hers, unknown_world())]
+            answers = [call(client, row, world) for world in (alices_world, unknown_world())]
             assert [answer.status_code for answer in answers] == [401, 401]
             assert answers[0].content == answers[1].content
 
 
 def test_what_is_somebody_else_s_looks_like_what_does_not_exist(
-    api: Callable[..., Any], bob: User, hers: World, alone: Alone
+    api: Callable[..., Any], bob: User, alices_world: World, alone: Alone
 ) -> None:
     for name, row in NAMED.items():
         with alone(name):
@@ -70,7 +70,7 @@ def test_what_is_somebody_else_s_looks_like_what_does_not_exist(
             if not row.cookie_only and not row.credentials_inside:
                 clients.append(api(bob).client)
             for client in clients:
-                foreign, unknown = (call(client, row, world) for world in (hers, unknown_world()))
+                foreign, unknown = (call(client, row, world) for world in (alices_world, unknown_world()))
                 assert foreign.status_code == 404
                 assert (foreign.status_code, foreign.content) == (unknown.status_code, unknown.content)
                 assert comparable(foreign) == comparable(unknown)
@@ -80,70 +80,74 @@ def comparable(answer: Any) -> dict[str, str]:
     return {name: value for name, value in answer.items() if name not in {"X-Request-ID", "Date"}}
 
 
-def test_no_answer_to_somebody_else_holds_a_word_or_an_id_of_hers(bob: User, hers: World, alone: Alone) -> None:
+def test_no_answer_to_somebody_else_holds_a_word_or_an_id_of_hers(bob: User, alices_world: World, alone: Alone) -> None:
     for name, row in API.items():
         with alone(name):
-            shown = call(signed_in(bob), row, hers).getvalue().decode()
-            asked_for = hers.address(row) + str(hers.body(row))
+            shown = call(signed_in(bob), row, alices_world).getvalue().decode()
+            asked_for = alices_world.address(row) + str(alices_world.body(row))
             secrets = [
                 SECRET_TEXT,
-                *(value for name, value in hers.names.items() if name in {"project", "session", "copy", "key"}),
+                *(value for name, value in alices_world.names.items() if name in {"project", "session", "copy", "key"}),
             ]
             assert not [secret for secret in secrets if secret in shown and secret not in asked_for]
 
 
-def test_a_name_that_a_client_chose_and_somebody_has_is_taken_and_nothing_more(bob: User, hers: World) -> None:
-    answer = call(signed_in(bob), API["put_session"], hers)
+def test_a_name_that_a_client_chose_and_somebody_has_is_taken_and_nothing_more(bob: User, alices_world: World) -> None:
+    answer = call(signed_in(bob), API["put_session"], alices_world)
     assert answer.status_code == 412
     assert SECRET_TEXT not in answer.content.decode()
     assert "/home/alice" not in answer.content.decode()
 
 
 def test_hers_is_still_whole_after_somebody_else_tried(
-    api: Callable[..., Any], alice: User, bob: User, hers: World, alone: Alone
+    api: Callable[..., Any], alice: User, bob: User, alices_world: World, alone: Alone
 ) -> None:
     for name, row in NAMED.items():
         with alone(name):
             own = api(alice)
-            watched = [f"/sessions/{hers.names['session']}", f"/projects/{hers.names['project']}", "/projects"]
+            watched = [f"/sessions/{alices_world.names['session']}", f"/projects/{alices_world.names['project']}", "/projects"]
             before = [own.get(address).content for address in watched]
-            call(signed_in(bob), row, hers)
+            call(signed_in(bob), row, alices_world)
             assert [own.get(address).content for address in watched] == before
 
 
-def test_a_key_for_another_project_finds_nothing_here(api: Callable[..., Any], alice: User, hers: World, alone: Alone) -> None:
+def test_a_key_for_another_project_finds_nothing_here(
+    api: Callable[..., Any], alice: User, alices_world: World, alone: Alone
+) -> None:
     for name, row in WITH_KEY.items():
         with alone(name):
             limited = api(alice, project_path="another").client
-            foreign = call(limited, row, hers)
+            foreign = call(limited, row, alices_world)
             if row.named:
                 unknown = call(limited, row, unknown_world())
                 assert (foreign.status_code, foreign.content) == (404, unknown.content)
             else:
                 shown = foreign.getvalue().decode()
                 assert SECRET_TEXT not in shown
-                assert hers.names["project"] not in shown
+                assert alices_world.names["project"] not in shown
 
 
-def test_a_key_does_what_its_scopes_say(api: Callable[..., Any], alice: User, hers: World, alone: Alone) -> None:
+def test_a_key_does_what_its_scopes_say(api: Callable[..., Any], alice: User, alices_world: World, alone: Alone) -> None:
     for name, row in WITH_KEY.items():
         with alone(name):
             needed, other = ("write", "read") if row.writes else ("read", "write")
-            refused = call(api(alice, scopes=(other,)).client, row, hers)
+            refused = call(api(alice, scopes=(other,)).client, row, alices_world)
             assert refused.status_code == 403
             if row.method != "HEAD":
                 assert refused.json()["error"]["details"] == {"scope": needed}
-            assert call(api(alice, scopes=(needed,)).client, row, hers).status_code != 403
+            assert call(api(alice, scopes=(needed,)).client, row, alices_world).status_code != 403
 
 
-def test_keys_do_not_manage_keys(api: Callable[..., Any], alice: User, hers: World, alone: Alone) -> None:
+def test_keys_do_not_manage_keys(api: Callable[..., Any], alice: User, alices_world: World, alone: Alone) -> None:
     for name, row in COOKIE_ONLY.items():
         with alone(name):
-            assert call(api(alice).client, row, hers).status_code == 403
+            assert call(api(alice).client, row, alices_world).status_code == 403
 
 
 @pytest.mark.parametrize("state", ["revoked", "expired", "disabled user"])
-def test_a_key_that_ended_opens_nothing(api: Callable[..., Any], alice: User, hers: World, alone: Alone, state: str) -> None:
+def test_a_key_that_ended_opens_nothing(
+    api: Callable[..., Any], alice: User, alices_world: World, alone: Alone, state: str
+) -> None:
     for name, row in WITH_KEY.items():
         with alone(name):
             ended = api(alice, name="ended").client
@@ -153,29 +157,31 @@ def test_a_key_that_ended_opens_nothing(api: Callable[..., Any], alice: User, he
                 ApiKey.objects.filter(name="ended").update(expires_at=now() - timedelta(seconds=1))
             else:
                 User.objects.filter(pk=alice.pk).update(is_active=False)
-            assert call(ended, row, hers).status_code == 401
+            assert call(ended, row, alices_world).status_code == 401
 
 
-def test_a_disabled_user_s_login_opens_nothing(alice: User, hers: World, alone: Alone) -> None:
+def test_a_disabled_user_s_login_opens_nothing(alice: User, alices_world: World, alone: Alone) -> None:
     for name, row in API.items():
         with alone(name):
             client = signed_in(alice)
             User.objects.filter(pk=alice.pk).update(is_active=False)
-            assert call(client, row, hers).status_code == 401
+            assert call(client, row, alices_world).status_code == 401
 
 
-def test_pages_ask_who_is_there(client: Client, hers: World, alone: Alone) -> None:
+def test_pages_ask_who_is_there(client: Client, alices_world: World, alone: Alone) -> None:
     for name, row in PAGE_ROWS.items():
         with alone(name):
-            answer = client.generic(row.method, hers.address(row))
+            answer = client.generic(row.method, alices_world.address(row))
             assert answer.status_code == 302
             assert answer["Location"].startswith("/login/?next=")
 
 
-def test_pages_of_somebody_else_s_look_like_pages_that_do_not_exist(bob: User, hers: World, alone: Alone) -> None:
+def test_pages_of_somebody_else_s_look_like_pages_that_do_not_exist(bob: User, alices_world: World, alone: Alone) -> None:
     for name, row in NAMED_PAGES.items():
         with alone(name):
-            foreign, unknown = (signed_in(bob).generic(row.method, world.address(row)) for world in (hers, unknown_world()))
+            foreign, unknown = (
+                signed_in(bob).generic(row.method, world.address(row)) for world in (alices_world, unknown_world())
+            )
             assert foreign.status_code == 404
             assert SECRET_TEXT not in foreign.content.decode()
             assert unknown.status_code == 404

@@ -55,7 +55,7 @@ class History:
         self.late: list[Request] = []
         self.words = 0
         self.acknowledged: set[str] = set()
-        # Words that their own writers replaced, and words that stand in what was taken out and not put back.
+        # Texts that their own writers replaced, and texts in what was removed and not restored.
         self.given_up: set[str] = set()
         self.gone: set[str] = set()
         # Each popped message, by id, text and `rev`: the request that took it.
@@ -82,7 +82,7 @@ class History:
                 self.check()
 
     def read(self, client: Client) -> None:
-        """A client reads anew only when all that it sent is answered."""
+        """A client reads again only when everything that it sent was answered."""
         for request in self.late:
             if request.client is client and request.first is None:
                 self.deliver(request)

@@ -36,33 +36,33 @@ def with_bodies() -> list[str]:
     return [shape["operationId"] for methods in paths.values() for shape in methods.values() if "requestBody" in shape]
 
 
-def send(client: Client, name: str, hers: World, body: dict[str, Any]) -> Any:
+def send(client: Client, name: str, alices_world: World, body: dict[str, Any]) -> Any:
     row = API[name]
-    headers = {**row.headers, "Stillhere-Run": hers.names["run"]}
+    headers = {**row.headers, "Stillhere-Run": alices_world.names["run"]}
     return client.generic(
-        row.method, "/api/v1" + hers.address(row), json.dumps(body), content_type="application/json", headers=headers
+        row.method, "/api/v1" + alices_world.address(row), json.dumps(body), content_type="application/json", headers=headers
     )
 
 
-def test_every_operation_tells_of_a_field_that_it_does_not_know(alice: User, hers: World, alone: Alone) -> None:
+def test_every_operation_tells_of_a_field_that_it_does_not_know(alice: User, alices_world: World, alone: Alone) -> None:
     client = Client()
     client.force_login(alice)
     assert TOLERANT | FREE | NESTED.keys() <= set(with_bodies())
     for name in with_bodies():
         if name not in TOLERANT | FREE:
             with alone(name):
-                answer = send(client, name, hers, {**(hers.body(API[name]) or {}), "titel": 1})
+                answer = send(client, name, alices_world, {**(alices_world.body(API[name]) or {}), "titel": 1})
                 assert answer.status_code == 422, answer.content
                 fields = answer.json()["error"]["details"]["fields"]
                 assert {"field": "titel", "reason": "There is no such field."} in fields
 
 
-def test_a_field_that_a_part_does_not_know_is_told_too(alice: User, hers: World, alone: Alone) -> None:
+def test_a_field_that_a_part_does_not_know_is_told_too(alice: User, alices_world: World, alone: Alone) -> None:
     client = Client()
     client.force_login(alice)
     for name, (body, field) in NESTED.items():
         with alone(name):
-            answer = send(client, name, hers, body)
+            answer = send(client, name, alices_world, body)
             assert answer.status_code == 422, answer.content
             assert [found["field"] for found in answer.json()["error"]["details"]["fields"]] == [field]
 
@@ -125,9 +125,9 @@ def test_a_beacon_with_a_field_too_many_is_refused(chat: Chat, field: str) -> No
     assert flush().status_code == 204
 
 
-def test_an_error_report_is_never_refused_for_a_field_too_many(api: Callable[..., Any], alice: User, hers: World) -> None:
+def test_an_error_report_is_never_refused_for_a_field_too_many(api: Callable[..., Any], alice: User, alices_world: World) -> None:
     frames = [{"file": "cart.js", "function": "add", "line": 1, "column": 7}]
     body = {"errors": [{"message": "broken", "level": "fatal", "stack": frames}]}
-    address = f"/projects/{hers.names['project']}/errors"
-    answer = api(alice).post(address, body, **{"Stillhere-Run": hers.names["run"]})
+    address = f"/projects/{alices_world.names['project']}/errors"
+    answer = api(alice).post(address, body, **{"Stillhere-Run": alices_world.names["run"]})
     assert (answer.status_code, answer.json()["recorded"]) == (200, 1)

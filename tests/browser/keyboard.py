@@ -27,7 +27,7 @@ class Keyboard:
         return self.browser.driver.switch_to.active_element
 
     def name(self) -> str:
-        """Of what has the focus; the page may put it in anew while one asks."""
+        """Of the focused element; the page may replace it meanwhile."""
         while True:
             with contextlib.suppress(StaleElementReferenceException):
                 return str(self.at.accessible_name)
@@ -51,6 +51,6 @@ class Keyboard:
         self.press(Keys.ENTER)
 
     def write(self, name: str, text: str, *, backwards: bool = False) -> None:
-        """At the end of what stands in the field."""
+        """At the end of the field's text."""
         self.go_to(name, backwards=backwards)
         self.press(Keys.END, text)

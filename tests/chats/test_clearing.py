@@ -104,7 +104,7 @@ def test_a_long_chat_comes_back_like_a_short_one(chat: Chat) -> None:
 
 
 def test_undone_messages_are_nobodys(chat: Chat) -> None:
-    """Whoever wrote them before must look first, like anybody else."""
+    """Their former writer must read first, like any other."""
     chat.say("m1", "old")
     chat.clear()
     chat.undo(of=1, epoch=2)

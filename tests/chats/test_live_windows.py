@@ -46,7 +46,7 @@ def test_every_step_of_a_session_s_life_is_seen(chat: Chat) -> None:
     assert resumed(chat)[0] == ["one"]
 
 
-def test_an_id_that_was_purged_and_given_anew_is_another_session(chat: Chat) -> None:
+def test_an_id_that_was_purged_and_used_again_is_another_session(chat: Chat) -> None:
     chat.say("m1", "hers, long ago")
     resumed(chat)
     chat.api.delete(f"/sessions/{chat.id}")

@@ -17,7 +17,7 @@ from sessions_app.chats.locking import LockedSession, lock_project_and_current, 
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import NotFound, Unavailable
-from sessions_app.core.storage.transactions import ReadAnew
+from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.projects.queries import ProjectDeleted
 from tests.support.chat import Chat
@@ -174,7 +174,7 @@ def test_a_session_that_moved_while_it_was_waited_for_is_found_where_it_is_now(c
 
     with meanwhile(move, lambda: lock_session(caller=caller, session_id=id_of(chat))) as (found,):
         # What `write` runs again, and then finds it.
-        assert isinstance(found, ReadAnew)
+        assert isinstance(found, StaleRead)
     assert locked(caller, chat).project_id == there.id
 
 

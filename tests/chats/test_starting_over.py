@@ -1,4 +1,4 @@
-"""What clear, its undo and the ways back answer and tell, whoever asks for them twice, late or in another order."""
+"""What clear, its undo and restore return and publish, also when they are repeated, late or in another order."""
 
 import uuid
 from datetime import timedelta

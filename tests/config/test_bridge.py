@@ -144,7 +144,7 @@ def test_a_body_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize(("own", "others", "expected"), [(3, 0, [0]), (2, 1, []), (2, 2, [0])])
 def test_the_slowest_body_makes_room(monkeypatch: pytest.MonkeyPatch, own: int, others: int, expected: list[int]) -> None:
-    """At most two of one network and three in all; those that are displaced belong to whoever has the most."""
+    """At most two of one network and three in all; those that are displaced belong to the network with the most."""
     monkeypatch.setattr(request_body, "MOST_FROM_ONE_NETWORK", 2)
     monkeypatch.setattr(request_body, "MOST_ARRIVING", 3)
     networks = ["10.0.0.1"] * own + [f"10.0.1.{number}" for number in range(others)]

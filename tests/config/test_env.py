@@ -42,7 +42,7 @@ def told_by_a_start(**settings: str) -> tuple[str, str]:
     return done.stdout.strip(), done.stderr
 
 
-def test_an_address_of_the_sixth_version_stands_in_brackets(tmp_path: Path) -> None:
+def test_an_ipv6_address_is_put_in_brackets(tmp_path: Path) -> None:
     for host in ("2001:db8::1", "[2001:db8::1]"):
         address, said = told_by_a_start(HOST=host, PORT="8123", DATA_DIR=str(tmp_path))
         assert (address.split()[0], said) == ("http://[2001:db8::1]:8123", "")

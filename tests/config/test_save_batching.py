@@ -130,7 +130,7 @@ def test_what_is_tried_again_goes_before_what_came_since_and_waits_for_nobody(he
     assert len(pauses) == TRIES - 2
 
 
-def test_whoever_gave_up_is_not_run(held: Saves) -> None:
+def test_a_request_that_was_given_up_is_not_run(held: Saves) -> None:
     first, second = held.submit("a", "b")
     assert first.cancel()
     assert held.finish() == [["b"]]

@@ -41,7 +41,7 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 class Crowd:
-    """Threads that come to write while another one is at it."""
+    """Threads that want to write while another one writes."""
 
     def __init__(self) -> None:
         self.go, self.began = threading.Event(), threading.Event()

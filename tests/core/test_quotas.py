@@ -17,7 +17,7 @@ from tests.support.chat import Chat
 
 
 @pytest.fixture(autouse=True)
-def counted_anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def counted_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every check counts the rows, so that what a test deletes is seen at once."""
     monkeypatch.setattr(quotas, "RECOUNTED_EVERY", 0.0)
     quotas.forget()

@@ -40,9 +40,11 @@ def test_streams_of_one_user_leave_room_for_others(
             body = {"messages": [{"role": "user", "text": "Hello"}]}
             return stack.enter_context(client.stream("POST", f"{server.url}/chat/answer", json=body))
 
-        hers = [ask(alice) for _ in range(AT_ONCE)]
-        assert [answer.status_code for answer in hers] == [200] * stream_slots.share() + [429] * (AT_ONCE - stream_slots.share())
-        assert int(hers[-1].headers["Retry-After"]) > 0
+        of_alice = [ask(alice) for _ in range(AT_ONCE)]
+        assert [answer.status_code for answer in of_alice] == [200] * stream_slots.share() + [429] * (
+            AT_ONCE - stream_slots.share()
+        )
+        assert int(of_alice[-1].headers["Retry-After"]) > 0
         assert ask(bob).status_code == 200
         with httpx.Client(headers={"Authorization": f"Bearer {secret}"}) as client:
             assert client.get(f"{server.url}/api/v1/sessions/{session}/export").status_code == 200

@@ -4,7 +4,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from typing import Any
 from unittest.mock import ANY
 
@@ -129,6 +130,33 @@ def arrived(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
     return count
 
 
+def request_body(number: int, seq: int) -> dict[str, Any]:
+    """Every third is of an epoch that is over, every fifth is not a save at all."""
+    op = {"op": "upsert", "id": f"m{seq}", "role": "user", "text": f"words {number}"}
+    body: dict[str, Any] = {"epoch": 1 if number % 3 else 7, "writer_id": "w", "seq": seq, "ops": [op]}
+    return {name: value for name, value in body.items() if number % 5 or name != "seq"}
+
+
+def expected_status(number: int) -> int:
+    return 422 if number % 5 == 0 else 200 if number % 3 else 409
+
+
+@contextmanager
+def saves_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Saves wait until the block ends."""
+    go, run = threading.Event(), QuickSaves.run
+
+    def held(self: QuickSaves, requests: Sequence[SaveRequest]) -> Any:
+        go.wait(20)
+        return run(self, requests)
+
+    monkeypatch.setattr(QuickSaves, "run", held)
+    try:
+        yield
+    finally:
+        go.set()
+
+
 def test_saves_that_wait_together_share_a_commit_and_get_an_answer_each(
     server: LiveServer,
     api: Callable[..., Any],
@@ -138,39 +166,23 @@ def test_saves_that_wait_together_share_a_commit_and_get_an_answer_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chats = [Chat(api(alice), project=f"/home/alice/{number}") for number in range(SAVES)]
-    secret = api_keys.create_key(caller=caller_of_user(alice)).secret
-    answers: dict[int, httpx.Response] = {}
+    headers = {"Authorization": f"Bearer {api_keys.create_key(caller=caller_of_user(alice)).secret}"}
 
-    def send(number: int, seq: int = 2) -> None:
-        """Every third is of an epoch that is over, every fifth no save at all."""
-        op = {"op": "upsert", "id": f"m{seq}", "role": "user", "text": f"words {number}"}
-        body: dict[str, Any] = {"epoch": 1 if number % 3 else 7, "writer_id": "w", "seq": seq, "ops": [op]}
-        if number % 5 == 0:
-            del body["seq"]
+    def send(number: int, seq: int = 2) -> httpx.Response:
         address = f"{server.url}/api/v1/sessions/{chats[number].id}/changes"
-        answers[number] = httpx.post(address, json=body, headers={"Authorization": f"Bearer {secret}"}, timeout=30)
+        return httpx.post(address, json=request_body(number, seq), headers=headers, timeout=30)
 
     send(1, seq=1)
     assert arrived.acquire(timeout=10)
-    go, run = threading.Event(), QuickSaves.run
-
-    def held(self: QuickSaves, requests: Sequence[SaveRequest]) -> Any:
-        go.wait(20)
-        return run(self, requests)
-
-    monkeypatch.setattr(QuickSaves, "run", held)
-    threads = [threading.Thread(target=send, args=(number,)) for number in range(SAVES)]
-    for thread in threads:
-        thread.start()
-    for _ in threads:
-        assert arrived.acquire(timeout=10)
-    commits.clear()
-    go.set()
-    for thread in threads:
-        thread.join()
-    for number, answer in answers.items():
-        expected = 422 if number % 5 == 0 else 200 if number % 3 else 409
-        assert answer.status_code == expected, answer.text
-        texts = [f"words {number}"] * (2 if number == 1 else 1) if expected == 200 else []
+    with ThreadPoolExecutor(SAVES) as pool:
+        with saves_held(monkeypatch):
+            sent = [pool.submit(send, number) for number in range(SAVES)]
+            for _ in sent:
+                assert arrived.acquire(timeout=10)
+            commits.clear()
+        answers = [answer.result() for answer in sent]
+    for number, answer in enumerate(answers):
+        assert answer.status_code == expected_status(number), answer.text
+        texts = [f"words {number}"] * (2 if number == 1 else 1) if answer.status_code == 200 else []
         assert chats[number].texts() == texts
     assert 0 < len(commits) < SAVES / 3, commits

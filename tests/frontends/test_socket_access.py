@@ -115,7 +115,7 @@ def test_another_name_of_ours_is_our_origin_too_but_no_invented_one(house: House
             assert (socket.silence(0.3) == []) if ours else (socket.closed_with() == 4401)
 
 
-def test_whoever_shows_a_bad_ticket_or_key_is_not_let_in_by_their_cookie(house: House, cookies: list[str], project: str) -> None:
+def test_a_bad_ticket_or_key_is_refused_even_with_a_valid_cookie(house: House, cookies: list[str], project: str) -> None:
     cookie = cookies[0]
     signed_in: dict[str, Any] = {"Cookie": cookie, "Origin": house.server.url}
     with house.listen(project, ticket="wrong", **signed_in) as ticket, house.listen(project, key="wrong", **signed_in) as key:

@@ -1,4 +1,4 @@
-"""Rows whose JSON something else has spoiled: named or passed over, never a broken answer, and written anew like any other."""
+"""Rows whose JSON something else has spoiled: named or skipped, never a broken response, and overwritten like any other."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -99,7 +99,7 @@ def test_compare_and_set(memory: Memory) -> None:
     assert memory.get("notes/n").json()["value"] == 2
 
 
-def test_a_key_made_anew_never_has_an_old_tag(memory: Memory) -> None:
+def test_a_recreated_key_never_has_an_old_etag(memory: Memory) -> None:
     old = memory.put("notes/n", 1)["ETag"]
     memory.delete("notes/n")
     memory.put("notes/n", 2)

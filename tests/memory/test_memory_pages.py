@@ -1,4 +1,4 @@
-"""The pages of what a project remembers: shown, edited, brought back; past the lease, and never over somebody's newer value."""
+"""The pages of what a project remembers: shown, edited, restored; past the lease, and never over somebody's newer value."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page of how long endpoints take: what got slower stands on top, and everything costs the same however much there is."""
+"""The page of how long endpoints take: what got slower comes first, and the cost does not depend on the amount of data."""
 
 import re
 from typing import Any

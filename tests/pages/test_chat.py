@@ -18,7 +18,7 @@ from tests.support.live_server import LiveServer
 
 
 @pytest.fixture
-def hers(alice: User) -> Client:
+def alice_client(alice: User) -> Client:
     client = Client()
     client.force_login(alice)
     return client
@@ -45,15 +45,15 @@ def text_of(answer: Any) -> str:
     return "".join(event["delta"] for event in events(answer) if event["type"] == "text-delta")
 
 
-def test_the_code_is_read_out_of_the_sent_history(hers: Client) -> None:
+def test_the_code_is_read_out_of_the_sent_history(alice_client: Client) -> None:
     said = ("My secret code is 777", "Noted.", "And my dog is Rex.", "Noted.", "What is my code?")
-    assert text_of(ask(hers, *said)) == "Your secret code is 777."
-    assert "not told me" in text_of(ask(hers, "What is my code?"))
+    assert text_of(ask(alice_client, *said)) == "Your secret code is 777."
+    assert "not told me" in text_of(ask(alice_client, "What is my code?"))
 
 
-def test_the_stand_in_says_what_it_is(hers: Client) -> None:
-    assert "no language model" in text_of(ask(hers, "A shop for old maps"))
-    assert "built-in stand-in" in hers.get("/chat/?project=shop").content.decode()
+def test_the_stand_in_says_what_it_is(alice_client: Client) -> None:
+    assert "no language model" in text_of(ask(alice_client, "A shop for old maps"))
+    assert "built-in stand-in" in alice_client.get("/chat/?project=shop").content.decode()
 
 
 def test_a_plan_is_made_of_what_was_said() -> None:
@@ -78,24 +78,24 @@ def test_no_text_holds_the_stand_in_up(piece: str, capfd: pytest.CaptureFixture[
     assert capfd.readouterr().err == ""
 
 
-def test_answers_are_for_those_who_signed_in(client: Client, hers: Client) -> None:
+def test_answers_are_for_those_who_signed_in(client: Client, alice_client: Client) -> None:
     assert ask(client, "Hello").status_code == 401
-    assert ask(hers, "Hello").status_code == 200
+    assert ask(alice_client, "Hello").status_code == 200
     strict = Client(enforce_csrf_checks=True)
-    strict.cookies = hers.cookies
+    strict.cookies = alice_client.cookies
     assert ask(strict, "Hello").status_code == 403
 
 
 @pytest.mark.parametrize("body", ["[]", "{}", '{"messages": []}', '{"messages": 1}', "no", '{"messages": [NaN]}'])
-def test_what_is_no_history_is_refused(hers: Client, body: str) -> None:
-    assert hers.post("/chat/answer", body, content_type="application/json").status_code in {400, 422}
+def test_what_is_no_history_is_refused(alice_client: Client, body: str) -> None:
+    assert alice_client.post("/chat/answer", body, content_type="application/json").status_code in {400, 422}
 
 
-def test_without_an_address_the_last_project_opens(hers: Client) -> None:
-    assert b"Name a project" in hers.get("/chat/").content
+def test_without_an_address_the_last_project_opens(alice_client: Client) -> None:
+    assert b"Name a project" in alice_client.get("/chat/").content
     body = {"selected_project": "/home/alice/maps"}
-    hers.put("/api/v1/app-state?client=chat", body, content_type="application/json")
-    assert b'data-project="/home/alice/maps"' in hers.get("/chat/").content
+    alice_client.put("/api/v1/app-state?client=chat", body, content_type="application/json")
+    assert b'data-project="/home/alice/maps"' in alice_client.get("/chat/").content
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):
@@ -151,28 +151,28 @@ def endpoint(settings: Any) -> Iterator[list[Any]]:
     server.server_close()
 
 
-def test_a_configured_endpoint_answers(hers: Client, endpoint: list[Any]) -> None:
-    assert text_of(ask(hers, "Hello", "Hi", "And now?")) == "Good morning"
+def test_a_configured_endpoint_answers(alice_client: Client, endpoint: list[Any]) -> None:
+    assert text_of(ask(alice_client, "Hello", "Hi", "And now?")) == "Good morning"
     [(path, authorization, body)] = endpoint
     assert (path, authorization, body["model"], body["stream"]) == ("/v1/chat/completions", "Bearer k", "small", True)
     assert [message["content"] for message in body["messages"][1:]] == ["Hello", "Hi", "And now?"]
-    assert "small" in hers.get("/chat/?project=shop").content.decode()
+    assert "small" in alice_client.get("/chat/?project=shop").content.decode()
 
 
-def test_an_endpoint_that_fails_is_named(hers: Client, endpoint: list[Any]) -> None:
-    answer = ask(hers, "fail")
+def test_an_endpoint_that_fails_is_named(alice_client: Client, endpoint: list[Any]) -> None:
+    answer = ask(alice_client, "fail")
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "endpoint_failed")
 
 
-def test_a_redirect_is_not_followed_with_the_key(hers: Client, endpoint: list[Any]) -> None:
-    answer = ask(hers, "elsewhere")
+def test_a_redirect_is_not_followed_with_the_key(alice_client: Client, endpoint: list[Any]) -> None:
+    answer = ask(alice_client, "elsewhere")
     assert (answer.status_code, answer.json()["error"]["details"]) == (502, {"reason": "HTTP 302"})
     assert [path for path, _, _ in endpoint] == ["/v1/chat/completions"]
 
 
 @pytest.mark.parametrize("how", ["break off", "err"])
-def test_an_answer_that_breaks_off_says_so(hers: Client, endpoint: list[Any], how: str) -> None:
-    told = events(ask(hers, how))
+def test_an_answer_that_breaks_off_says_so(alice_client: Client, endpoint: list[Any], how: str) -> None:
+    told = events(ask(alice_client, how))
     assert "".join(event.get("delta", "") for event in told).startswith("Good ")
     assert told[-1]["type"] == "error"
     assert "did not answer" in told[-1]["errorText"]

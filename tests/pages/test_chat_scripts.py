@@ -11,7 +11,7 @@ from tests.support.chat import Chat
 
 
 @pytest.fixture
-def hers(alice: User) -> Client:
+def alice_client(alice: User) -> Client:
     client = Client()
     client.force_login(alice)
     return client
@@ -21,9 +21,9 @@ def render(client: Client, *messages: Any) -> Any:
     return client.post("/chat/words", {"messages": list(messages)}, content_type="application/json")
 
 
-def test_messages_come_back_as_the_session_s_page_shows_them(hers: Client) -> None:
+def test_messages_come_back_as_the_session_s_page_shows_them(alice_client: Client) -> None:
     parts = [{"type": "text", "text": "Look:"}, {"type": "tool-read", "state": "output-available", "output": "<b>no markup</b>"}]
-    answer = render(hers, {"role": "user", "text": "**Hi**"}, {"role": "assistant", "text": "Look:", "parts": parts})
+    answer = render(alice_client, {"role": "user", "text": "**Hi**"}, {"role": "assistant", "text": "Look:", "parts": parts})
     first, second = answer.json()["articles"]
     assert "<strong>Hi</strong>" in first
     assert "<code>read</code>" in second
@@ -31,9 +31,9 @@ def test_messages_come_back_as_the_session_s_page_shows_them(hers: Client) -> No
     assert answer["Cache-Control"] == "no-store"
 
 
-def test_markup_in_a_message_stays_text(hers: Client) -> None:
+def test_markup_in_a_message_stays_text(alice_client: Client) -> None:
     hostile = "<img src=x onerror=alert(1)> [x](javascript:alert(1))"
-    [article] = render(hers, {"role": "assistant", "text": hostile}).json()["articles"]
+    [article] = render(alice_client, {"role": "assistant", "text": hostile}).json()["articles"]
     assert "<img" not in article
     assert "javascript:" not in article.replace("[x](javascript:alert(1))", "")
 
@@ -52,24 +52,24 @@ def test_markup_in_a_message_stays_text(hers: Client) -> None:
     ],
     ids=["none", "no list", "no message", "role", "no text", "long", "parts", "no parts"],
 )
-def test_what_is_no_list_of_messages_is_refused(hers: Client, messages: Any) -> None:
-    answer = hers.post("/chat/words", {"messages": messages}, content_type="application/json")
+def test_what_is_no_list_of_messages_is_refused(alice_client: Client, messages: Any) -> None:
+    answer = alice_client.post("/chat/words", {"messages": messages}, content_type="application/json")
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
 
 
-def test_a_request_has_a_bounded_number_of_messages(hers: Client) -> None:
+def test_a_request_has_a_bounded_number_of_messages(alice_client: Client) -> None:
     message = {"role": "user", "text": "a"}
-    assert render(hers, *[message] * 20).status_code == 200
-    assert render(hers, *[message] * 21).status_code == 413
+    assert render(alice_client, *[message] * 20).status_code == 200
+    assert render(alice_client, *[message] * 21).status_code == 413
 
 
-def test_only_who_is_signed_in_is_answered(client: Client, hers: Client, alice: User) -> None:
+def test_only_who_is_signed_in_is_answered(client: Client, alice_client: Client, alice: User) -> None:
     assert render(client, {"role": "user", "text": "a"}).status_code == 401
     assert client.get("/chat/sign-in-state").status_code == 401
-    login = hers.get("/chat/sign-in-state").json()
+    login = alice_client.get("/chat/sign-in-state").json()
     assert login["user"] == str(alice.pk)
     strict = Client(enforce_csrf_checks=True)
-    strict.cookies = hers.cookies
+    strict.cookies = alice_client.cookies
     assert render(strict).status_code == 403
     strict.defaults["HTTP_X_CSRFTOKEN"] = login["csrf"]
     assert render(strict).status_code == 200

@@ -42,19 +42,23 @@ def statements(page: Client, address: str) -> int:
 
 
 def test_every_page_takes_as_many_statements_however_much_there_is(
-    page: Client, api: Callable[..., Any], alice: User, hers: World
+    page: Client, api: Callable[..., Any], alice: User, alices_world: World
 ) -> None:
-    pages = {**whole_pages(hers), "found": f"/projects/{hers.names['project']}/?q=words", "trash": "/?state=deleted"}
+    pages = {
+        **whole_pages(alices_world),
+        "found": f"/projects/{alices_world.names['project']}/?q=words",
+        "trash": "/?state=deleted",
+    }
     few = {name: statements(page, address) for name, address in pages.items()}
     client = api(alice)
-    own = Chat(client, project=hers.names["path"], session_id=hers.names["session"])
+    own = Chat(client, project=alices_world.names["path"], session_id=alices_world.names["session"])
     for number in range(15):
         own.say(f"more{number}", f"more words {number}")
-        Chat(client, project=hers.names["path"]).say("m1", "words of another session")
+        Chat(client, project=alices_world.names["path"]).say("m1", "words of another session")
         Chat(client, project=f"project {number}").say("m1", "words")
         client.delete(f"/projects/{client.post('/projects', {'path': f'gone {number}'}).json()['id']}")
-        client.put(f"/projects/{hers.names['project']}/memory/notes/n{number}", {"number": number})
-        client.post(f"/projects/{hers.names['project']}/errors", {"errors": [{"message": f"kind {chr(97 + number)}"}]})
+        client.put(f"/projects/{alices_world.names['project']}/memory/notes/n{number}", {"number": number})
+        client.post(f"/projects/{alices_world.names['project']}/errors", {"errors": [{"message": f"kind {chr(97 + number)}"}]})
         client.put(f"/sessions/{own.id}/ai-states/ai{number}", {"working_notes": "x"})
         api(alice)
     assert {name: statements(page, address) for name, address in pages.items()} == few
@@ -96,8 +100,8 @@ def source(name: str) -> bytes:
     return without_comments(found.decode()).encode() if name.startswith("js/") else found
 
 
-def test_every_page_is_light(page: Client, hers: World) -> None:
-    for name, address in whole_pages(hers).items():
+def test_every_page_is_light(page: Client, alices_world: World) -> None:
+    for name, address in whole_pages(alices_world).items():
         html = page.get(address).content
         files = linked(html.decode())
         assert "js/pages/common.js" in files
@@ -105,10 +109,10 @@ def test_every_page_is_light(page: Client, hers: World) -> None:
         assert weight <= HEAVIEST, (name, weight)
 
 
-def test_no_module_runs_twice(page: Client, hers: World) -> None:
+def test_no_module_runs_twice(page: Client, alices_world: World) -> None:
     """What a page names gets a hash in its name in production; what modules import does not. One file under two names
     is two modules, and both would listen to every click."""
-    for name, address in whole_pages(hers).items():
+    for name, address in whole_pages(alices_world).items():
         html = page.get(address).content.decode()
         named = set(re.findall(r'src="/static/(js/[^"]+)"', html))
         imported = {beside(file, other) for file in linked(html) if file.endswith(".js") for other in imports(file)}

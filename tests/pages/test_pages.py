@@ -53,23 +53,23 @@ def test_a_key_needs_a_scope(page: Client) -> None:
 
 
 def test_a_key_is_revoked_by_its_owner_alone(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
-    hers, his = api(alice), api(bob)
+    alice_api, bob_api = api(alice), api(bob)
     own, foreign = ApiKey.objects.get(user=alice), ApiKey.objects.get(user=bob)
     assert page.post(f"/keys/{foreign.pk}/revoke/").status_code == 404
     revoked = page.post(f"/keys/{own.pk}/revoke/", follow=True).content.decode()
     assert f'action="/keys/{own.pk}/restore/"' in revoked
-    assert (hers.get("/projects").status_code, his.get("/projects").status_code) == (401, 200)
+    assert (alice_api.get("/projects").status_code, bob_api.get("/projects").status_code) == (401, 200)
 
 
 def test_a_key_revoked_by_mistake_is_brought_back_at_once_or_never(page: Client, api: Callable[..., Any], alice: User) -> None:
-    hers = api(alice)
+    alice_api = api(alice)
     key = ApiKey.objects.get(user=alice)
     page.post(f"/keys/{key.pk}/revoke/")
     page.post(f"/keys/{key.pk}/restore/")
-    assert hers.get("/projects").status_code == 200
+    assert alice_api.get("/projects").status_code == 200
     ApiKey.objects.update(revoked_at=now() - timedelta(minutes=11))
     assert page.post(f"/keys/{key.pk}/restore/").status_code == 404
-    assert hers.get("/projects").status_code == 401
+    assert alice_api.get("/projects").status_code == 401
 
 
 def test_home_lists_own_projects_with_what_goes_on_in_them(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:

@@ -108,43 +108,43 @@ def test_an_old_file_undoes_nothing(api: Callable[..., Any], alice: User) -> Non
 
 
 def test_another_account_takes_it_where_the_ids_are_free(api: Callable[..., Any], alice: User, bob: User) -> None:
-    hers, his = api(alice), api(bob)
-    fill(hers, 4)
-    content = download(hers)
-    refused = upload(his, content)
+    alice_api, bob_api = api(alice), api(bob)
+    fill(alice_api, 4)
+    content = download(alice_api)
+    refused = upload(bob_api, content)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "id_taken")
     assert refused.json()["error"]["details"]["kind"] == "project"
-    assert projects(his) == []
-    purge(hers)
-    assert upload(his, content).status_code == 200
-    assert len(projects(his)) == 3
-    assert rows(download(his)) == rows(content)
+    assert projects(bob_api) == []
+    purge(alice_api)
+    assert upload(bob_api, content).status_code == 200
+    assert len(projects(bob_api)) == 3
+    assert rows(download(bob_api)) == rows(content)
 
 
 def test_somebody_elses_session_or_copy_is_never_taken_over(api: Callable[..., Any], alice: User, bob: User) -> None:
-    hers, his = api(alice), api(bob)
-    fill(hers, 1)
-    lines = download(hers).splitlines()[:-1]
-    kept = everything(hers)
+    alice_api, bob_api = api(alice), api(bob)
+    fill(alice_api, 1)
+    lines = download(alice_api).splitlines()[:-1]
+    kept = everything(alice_api)
     for kinds in (["project"], ["project", "session"]):
         changed = [with_fresh_ids(line, kinds) for line in lines]
-        answer = upload(his, resealed(changed))
+        answer = upload(bob_api, resealed(changed))
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "id_taken")
-        assert projects(his) == []
-    assert everything(hers) == kept
+        assert projects(bob_api) == []
+    assert everything(alice_api) == kept
 
 
 def test_a_path_that_is_taken_takes_the_sessions_in(api: Callable[..., Any], alice: User, bob: User) -> None:
-    hers, his = api(alice), api(bob)
-    chat = Chat(hers, project="/shared")
+    alice_api, bob_api = api(alice), api(bob)
+    chat = Chat(alice_api, project="/shared")
     chat.say("a", "hers")
-    own = Chat(his, project="/shared")
-    content = download(hers)
-    purge(hers)
-    assert upload(his, content).json()["added"]["session"] == 1
-    assert len(projects(his)) == 1
-    assert his.get(f"/sessions/{chat.id}").json()["messages"][0]["text"] == "hers"
-    assert his.get("/resume?project=/shared").json()["session"]["id"] == own.id
+    own = Chat(bob_api, project="/shared")
+    content = download(alice_api)
+    purge(alice_api)
+    assert upload(bob_api, content).json()["added"]["session"] == 1
+    assert len(projects(bob_api)) == 1
+    assert bob_api.get(f"/sessions/{chat.id}").json()["messages"][0]["text"] == "hers"
+    assert bob_api.get("/resume?project=/shared").json()["session"]["id"] == own.id
 
 
 def test_a_key_for_one_project_exports_and_imports_that_project_alone(api: Callable[..., Any], alice: User) -> None:

@@ -116,11 +116,11 @@ def test_nobody_signs_a_snapshot_for_somebody_else(api: Callable[..., Any], alic
 def test_a_taken_id_is_answered_as_ones_own_and_tells_nothing_of_whose_it_is(
     api: Callable[..., Any], alice: User, bob: User
 ) -> None:
-    hers, his = api(alice), api(bob)
-    taken, own = Chat(hers).id, Chat(his).id
+    alice_api, bob_api = api(alice), api(bob)
+    taken, own = Chat(alice_api).id, Chat(bob_api).id
     condition = {"If-None-Match": "*"}
-    foreign, mine = (his.put(f"/sessions/{id}", {"project": "shop"}, **condition) for id in (taken, own))
+    foreign, mine = (bob_api.put(f"/sessions/{id}", {"project": "shop"}, **condition) for id in (taken, own))
     assert (foreign.status_code, foreign.json()) == (mine.status_code, mine.json()) == (412, mine.json())
-    refused = upload(his, download(hers))
+    refused = upload(bob_api, download(alice_api))
     assert refused.status_code == 409
     assert "account" not in refused.json()["error"]["message"]

@@ -88,14 +88,14 @@ def test_a_file_that_says_less_of_a_size_than_is_true_comes_in_with_the_true_one
 
 def test_the_rule_is_that_of_the_project_that_is_there(api: Callable[..., Any], alice: User, bob: User) -> None:
     """Not the file's, which anybody can write."""
-    hers, his = api(alice), api(bob)
-    chat = with_secrets(hers, "off")
-    content = download(hers)
-    purge(hers)
-    project = his.post("/projects", {"path": chat.project}).json()["id"]
-    his.patch(f"/projects/{project}", {"settings": {"redaction": "redact"}})
-    assert upload(his, content).status_code == 200
-    assert SECRET.encode() not in download(his)
+    alice_api, bob_api = api(alice), api(bob)
+    chat = with_secrets(alice_api, "off")
+    content = download(alice_api)
+    purge(alice_api)
+    project = bob_api.post("/projects", {"path": chat.project}).json()["id"]
+    bob_api.patch(f"/projects/{project}", {"settings": {"redaction": "redact"}})
+    assert upload(bob_api, content).status_code == 200
+    assert SECRET.encode() not in download(bob_api)
 
 
 def test_a_frozen_handoff_that_was_tampered_with_is_refused_by_name(api: Callable[..., Any], alice: User) -> None:

@@ -36,33 +36,16 @@ class World:
 def world_of(api: Callable[..., Any], user: User) -> World:
     """One of each thing, as `user` has them."""
     chat = Chat(api(user), project="/home/alice/shop")
-    chat.say("m1", SECRET_TEXT)
-    chat.say("m2", "taken out")
-    chat.ops({"op": "delete", "id": "m2"})
-    other = Chat(chat.api, session_id=chat.id)
-    other.ops({"op": "upsert", "id": "m1", "role": "user", "text": "another text"})
+    _add_messages(chat)
     project = Project.objects.get(path=chat.project, owner=user)
     chat.api.put(f"/projects/{project.id}/sessions/by-external/thread-1", {"title": SECRET_TEXT, "current": False})
-    chat.api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
-    chat.api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
-    chat.api.delete(f"/projects/{project.id}/memory/notes/gone")
     chat.api.put(f"/projects/{project.id}/memory-settings/notes", {"versions": 5})
-    recorded = chat.api.post(f"/projects/{project.id}/errors", {"errors": [{"message": SECRET_TEXT}]}).json()
-    run = chat.api.post(f"/projects/{project.id}/runs").json()["run_id"]
-    plan = {"title": SECRET_TEXT, "steps": [{"id": "s1", "title": SECRET_TEXT, "status": "pending"}]}
-    asked = {"plan": plan, "pending_action": {"id": "a1", "kind": "deploy", "payload": SECRET_TEXT}}
-    chat.api.put(f"/sessions/{chat.id}/agent-state", asked)
-    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": SECRET_TEXT})
-    chat.api.post(f"/projects/{project.id}/handoff/decisions", {"id": "d1", "text": SECRET_TEXT})
-    chat.api.post(f"/projects/{project.id}/handoff/freeze")
+    _add_agent_data(chat, project)
     login = Client()
     login.force_login(user)
     names = {
         "login": hashed(str(login.session.session_key)),
-        "entry": "n",
-        "deleted": str(DeletedEntry.objects.get(project=project).id),
-        "run": run,
-        "error": recorded["fingerprints"][0],
+        **_add_memory(chat.api, project),
         "path": chat.project,
         "project": str(project.id),
         "session": chat.id,
@@ -76,6 +59,39 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "key": str(ApiKey.objects.filter(user=user)[0].id),
     }
     return World(names)
+
+
+def _add_messages(chat: Chat) -> None:
+    """A message with a conflict copy, and a removed one."""
+    chat.say("m1", SECRET_TEXT)
+    chat.say("m2", "taken out")
+    chat.ops({"op": "delete", "id": "m2"})
+    other = Chat(chat.api, session_id=chat.id)
+    other.ops({"op": "upsert", "id": "m1", "role": "user", "text": "another text"})
+
+
+def _add_memory(api: Any, project: Project) -> dict[str, str]:
+    """An entry, a deleted one, an error and a run: their names in addresses."""
+    api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
+    api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
+    api.delete(f"/projects/{project.id}/memory/notes/gone")
+    recorded = api.post(f"/projects/{project.id}/errors", {"errors": [{"message": SECRET_TEXT}]}).json()
+    return {
+        "entry": "n",
+        "deleted": str(DeletedEntry.objects.get(project=project).id),
+        "error": recorded["fingerprints"][0],
+        "run": api.post(f"/projects/{project.id}/runs").json()["run_id"],
+    }
+
+
+def _add_agent_data(chat: Chat, project: Project) -> None:
+    """A plan with a question, an AI's notes, and a frozen handoff."""
+    plan = {"title": SECRET_TEXT, "steps": [{"id": "s1", "title": SECRET_TEXT, "status": "pending"}]}
+    asked = {"plan": plan, "pending_action": {"id": "a1", "kind": "deploy", "payload": SECRET_TEXT}}
+    chat.api.put(f"/sessions/{chat.id}/agent-state", asked)
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": SECRET_TEXT})
+    chat.api.post(f"/projects/{project.id}/handoff/decisions", {"id": "d1", "text": SECRET_TEXT})
+    chat.api.post(f"/projects/{project.id}/handoff/freeze")
 
 
 def whole_pages(world: World) -> dict[str, str]:

@@ -65,7 +65,8 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """One `uvicorn config.http.asgi:application`. `environment` holds further STILLHERE_ variables, without the prefix."""
+    """One `uvicorn config.http.asgi:application`. `environment` holds further STILLHERE_ variables, without the prefix.
+    `self.environment`: all variables of the server and of its commands."""
 
     def __init__(self, store: Store, **environment: str) -> None:
         self.port = free_port()
@@ -75,12 +76,12 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         ours = {"DATA_DIR": str(store.folder), "PORT": str(self.port), **store.settings, **environment}
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}
-        self._environment = {**inherited, **{f"STILLHERE_{name}": value for name, value in ours.items()}}
+        self.environment = {**inherited, **{f"STILLHERE_{name}": value for name, value in ours.items()}}
 
     def manage(self, *arguments: str) -> str:
         """What `manage.py` prints."""
         command = [sys.executable, "manage.py", *arguments]
-        done = subprocess.run(command, cwd=ROOT, env=self._environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise AssertionError(f"manage.py {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
         return done.stdout.strip()
@@ -94,7 +95,7 @@ class ServerProcess:
         """The same, as a process whose output can be read while it works; killed at the end."""
         command = [sys.executable, "manage.py", *arguments]
         with subprocess.Popen(
-            command, cwd=ROOT, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as process:
             try:
                 yield process
@@ -104,7 +105,7 @@ class ServerProcess:
     @contextmanager
     def at_once(self, *arguments: str) -> Iterator[Callable[[], str]]:
         """The same without the seconds that a process takes to start: what is yielded runs the command."""
-        environment = {**self._environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        environment = {**self.environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
         process = subprocess.Popen(
             [sys.executable, "-c", AT_ONCE, *arguments],
             cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -128,10 +129,10 @@ class ServerProcess:
 
     def start(self, **changed: str) -> None:
         """`changed`: STILLHERE_ variables that are other ones from now on."""
-        self._environment |= {f"STILLHERE_{name}": value for name, value in changed.items()}
+        self.environment |= {f"STILLHERE_{name}": value for name, value in changed.items()}
         command = [sys.executable, "-m", "uvicorn", "config.http.asgi:application", "--port", str(self.port), *UVICORN]
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
+            self._process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Steps 1 to 3 of the contract's §2.1, which every request that carries `{epoch, writer_id, seq}` passes."""
+"""The steps that every request with `{epoch, writer_id, seq}` passes before its own work: lock, stored answer, epoch."""
 
 import uuid
 from collections.abc import Callable

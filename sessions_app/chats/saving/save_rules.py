@@ -1,4 +1,4 @@
-"""The rules of a save for one op each (the contract's §2.1, step 4), on messages in memory.
+"""The rules of a save for one op each, on messages in memory.
 
 They come from a model that was run through tens of thousands of random histories: no acknowledged text is lost and
 nothing that was removed reappears. Change one only together with the histories in the tests.

@@ -1,4 +1,4 @@
-"""How messages are saved: the whole protocol of the contract's §2.1, alike on SQLite and PostgreSQL."""
+"""How messages are saved: the whole save protocol (docs/protocol.md), alike on SQLite and PostgreSQL."""
 
 import uuid
 from contextlib import suppress

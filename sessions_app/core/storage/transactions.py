@@ -22,14 +22,14 @@ from sessions_app.core.storage.statement_batch import current_batch
 
 logger = logging.getLogger(__name__)
 _grouping = False
-_door = threading.Lock()
+_leadership = threading.Lock()
 _waiting: list["_Job"] = []
 _waiting_lock = threading.Lock()
 MOST_IN_A_GROUP = 64
 ATTEMPTS = 10
 
 
-class ReadAnew(Unavailable):
+class StaleRead(Unavailable):
     """Raised by `work` if the rows that it locked differ from those that it read: `write` runs it again."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ def write[T](work: Callable[[], T]) -> T:
     job = _Job(work)
     with _waiting_lock:
         _waiting.append(job)
-        job.leads = _door.acquire(blocking=False)
+        job.leads = _leadership.acquire(blocking=False)
     if not job.leads:
         job.wake.wait()
     if not job.finished:
@@ -96,7 +96,7 @@ def _run_alone[T](work: Callable[[], T]) -> T:
         try:
             with transaction.atomic():
                 return work()
-        except ReadAnew:
+        except StaleRead:
             if attempt == ATTEMPTS:
                 raise
     raise AssertionError
@@ -113,7 +113,7 @@ def _lead() -> None:
         with _waiting_lock:
             heir = _waiting[0] if _waiting else None
             if heir is None:
-                _door.release()
+                _leadership.release()
         for job in group:
             job.finished = True
             job.wake.set()

@@ -27,20 +27,20 @@ function say(words) {
   if (state && state.textContent !== words) state.textContent = words;
 }
 
-/** @param {HTMLElement} standing @param {HTMLElement} fresh */
-function replace(standing, fresh) {
-  const focused = focusedAt([...standing.querySelectorAll(FOCUSABLE)]);
-  standing.replaceWith(fresh);
+/** @param {HTMLElement} current @param {HTMLElement} fresh */
+function replace(current, fresh) {
+  const focused = focusedAt([...current.querySelectorAll(FOCUSABLE)]);
+  current.replaceWith(fresh);
   if (focused >= 0) focusOn(fresh.querySelectorAll(FOCUSABLE)[focused]);
   globalThis.htmx?.process(fresh);
 }
 
-/** @param {HTMLElement} standing @param {HTMLElement} fresh @returns the row that stands there now */
-function renew(standing, fresh) {
+/** @param {HTMLElement} current @param {HTMLElement} fresh @returns the row that is shown now */
+function renew(current, fresh) {
   const html = source(fresh);
-  if (shown.get(standing) === html || busy(standing)) return standing;
+  if (shown.get(current) === html || busy(current)) return current;
   shown.set(fresh, html);
-  replace(standing, fresh);
+  replace(current, fresh);
   return fresh;
 }
 
@@ -48,10 +48,10 @@ function renew(standing, fresh) {
 function put(root, rows, whole) {
   let at = root.firstElementChild;
   for (const fresh of rows) {
-    const standing = document.getElementById(fresh.id);
-    const row = standing ? renew(standing, fresh) : fresh;
-    if (!standing) shown.set(fresh, source(fresh));
-    if (standing === at) at = row;
+    const current = document.getElementById(fresh.id);
+    const row = current ? renew(current, fresh) : fresh;
+    if (!current) shown.set(fresh, source(fresh));
+    if (current === at) at = row;
     if (row !== at) {
       const focused = row.contains(document.activeElement) ? document.activeElement : null;
       root.insertBefore(row, at);

@@ -9,7 +9,7 @@ import { whenSeen } from "./event-stream.js";
 
 /**
  * @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Field
- * @typedef {{part: HTMLElement, parent?: string, before?: string}} Place `parent` and `before`: ids of what it stands in and after
+ * @typedef {{part: HTMLElement, parent?: string, before?: string}} Place `parent` and `before`: ids of its container and of what precedes it
  */
 
 const SECRET = /name="csrfmiddlewaretoken" value="[^"]*"/g;

@@ -1,4 +1,4 @@
-"""What happens to a chat elsewhere: another session becomes current, its own is deleted and brought back, its owner signs out."""
+"""What happens to a chat elsewhere: another session becomes current, its own is deleted and restored, its owner signs out."""
 
 from collections.abc import Callable
 from typing import Any

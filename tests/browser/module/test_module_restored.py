@@ -32,7 +32,7 @@ def test_what_a_restored_backup_lacks_is_said_again(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:
     page = Frontend(browser, server, alice)
-    # By key: whoever came by cookie signs in anew after a restore.
+    # By key: a cookie login ends with a restore.
     auth = {"key": api_keys.create_key(caller=caller_of_user(alice)).secret}
     page.load(auth=auth)
     page.say("m1", "in the backup")

@@ -43,7 +43,7 @@ def test_what_a_killed_tab_left_goes_again_as_it_was_before_anything_new(page: F
     page.browser.requests()
     page.browser.crash_tab(then=second)
     page.load()
-    page.say("m4", "anew")
+    page.say("m4", "again")
     page.settle()
     saves = [save for save in page.saves() if save["tab"] != first]
     sent = [(save["writer_id"], save["seq"], [op["id"] for op in save["ops"]]) for save in saves]
@@ -51,7 +51,7 @@ def test_what_a_killed_tab_left_goes_again_as_it_was_before_anything_new(page: F
     in_order = list(dict.fromkeys((writer, seq, *ids) for writer, seq, ids in sent))
     assert in_order[:2] == [(body["writer_id"], body["seq"], "m2"), (body["writer_id"], body["seq"] + 1, "m3")]
     assert in_order[2][0] != body["writer_id"]
-    assert stored(api, page) == ["first", "said as it died", "and a word more", "anew"]
+    assert stored(api, page) == ["first", "said as it died", "and a word more", "again"]
 
 
 def test_a_closing_page_hands_over_what_it_holds_by_beacon(page: Frontend, api: Callable[..., Any]) -> None:
@@ -256,9 +256,9 @@ def test_a_refused_session_does_not_hold_up_a_new_one(page: Frontend, api: Calla
     page.say("m2", "to nowhere")
     wait_for(lambda: page.heard("refused"))
     page.browser.run("window.list = (await chat.newSession({ openingStep: 'brainstorm' })).messages;")
-    page.say("n1", "anew")
+    page.say("n1", "again")
     page.settle()
-    assert stored(api, page) == ["anew"]
+    assert stored(api, page) == ["again"]
     state = page.load()
     assert state["openingStep"] == "brainstorm"
     [refused] = page.heard("refused")

@@ -23,7 +23,7 @@ PHONE = 360
 
 
 @pytest.fixture
-def hers(server: LiveServer, api: Callable[..., Any], alice: User) -> World:
+def alices_world(server: LiveServer, api: Callable[..., Any], alice: User) -> World:
     world = world_of(api, alice)
     chat = Chat(api(alice), session_id=world.names["session"])
     answer = "## Why\n\n`Decimal`, [here](https://example.org):\n\n```python\nprint(1)  # one\n```\n\n| a |\n|---|\n| 1 |"
@@ -69,13 +69,13 @@ def check(browser: Browser, page: str) -> None:
     size(browser, 1280)
 
 
-def test_every_page(visitor: Browser, server: LiveServer, hers: World, alice: User) -> None:
+def test_every_page(visitor: Browser, server: LiveServer, alices_world: World, alice: User) -> None:
     size(visitor, 1280)
     for page in SIGNED_OUT:
         visitor.open(server.url + page)
         check(visitor, page)
     visitor.sign_in_as(alice, server.url)
-    for page in (*whole_pages(hers).values(), f"/projects/{hers.names['project']}/?state=deleted", *STATES):
+    for page in (*whole_pages(alices_world).values(), f"/projects/{alices_world.names['project']}/?state=deleted", *STATES):
         visitor.open(server.url + page)
         check(visitor, page)
         assert visitor.complaints() == [], page

@@ -49,6 +49,24 @@ def happen(chat: Chat, words: str) -> None:
     assert [answer.status_code for answer in answers if answer.status_code >= 300] == []
 
 
+class Tabs:
+    """Open pages by their address, and what each shows."""
+
+    def __init__(self, browser: Browser, shows: dict[str, str]) -> None:
+        self.browser, self.shows = browser, shows
+        self.tabs = {address: browser.new_tab(address) for address in shows}
+
+    def hide(self) -> None:
+        for tab in self.tabs.values():
+            self.browser.hide(tab)
+        self.browser.traffic()
+
+    def show(self, words: str) -> None:
+        for address, tab in self.tabs.items():
+            self.browser.show(tab)
+            self.browser.until(SAYS, self.shows[address].format(words))
+
+
 def test_hidden_pages_ask_for_nothing_and_are_up_to_date_when_they_are_shown(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:
@@ -62,31 +80,20 @@ def test_hidden_pages_ask_for_nothing_and_are_up_to_date_when_they_are_shown(
         f"{project}/activity/": "Title {}",
         f"{server.url}/": "Title {}",
     }
-    tabs = {address: signed_in.new_tab(address) for address in shows}
-    for address, tab in tabs.items():
+    pages = Tabs(signed_in, shows)
+    for address, tab in pages.tabs.items():
         signed_in.go_to(tab)
         assert address == f"{server.url}/" or signed_in.until(LIVE)
-
-    def hide() -> None:
-        for tab in tabs.values():
-            signed_in.hide(tab)
-        signed_in.traffic()
-
-    def show(words: str) -> None:
-        for address, tab in tabs.items():
-            signed_in.show(tab)
-            signed_in.until(SAYS, shows[address].format(words))
-
     happen(chat, "before")  # What they were about to ask waits.
-    hide()
+    pages.hide()
     signed_in.pause(A_WHILE / 2)
     assert signed_in.traffic() == []
-    show("before")
-    hide()
+    pages.show("before")
+    pages.hide()
     happen(chat, "meanwhile")
     signed_in.pause(A_WHILE)
     assert signed_in.traffic() == []
-    show("meanwhile")
+    pages.show("meanwhile")
 
 
 def test_a_hidden_frontend_reads_nothing_until_it_is_shown(
@@ -190,7 +197,7 @@ def test_a_page_that_the_browser_kept_goes_on_where_it_was(
 def test_what_a_kept_page_could_not_send_any_more_goes_with_the_next_one(
     browser: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:
-    """It is frozen with its locks: whoever comes to the same chat by a link must get them."""
+    """It is frozen with its locks: a page that opens the same chat must get them."""
     page = Frontend(browser, keeping, alice)
     page.load()
     page.say("m1", "at first")

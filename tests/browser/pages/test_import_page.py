@@ -43,7 +43,7 @@ def choose(browser: Browser, file: Path) -> None:
 
 
 def held_up(alice: User) -> ImportJob:
-    """Another import of hers, which is at it."""
+    """Another import of the same account, running."""
     return ImportJob.objects.create(user=alice, state=ImportState.RUNNING, heartbeat_at=now())
 
 

@@ -55,7 +55,7 @@ def test_an_entry_is_edited_by_keys_and_bad_json_is_not_sent(signed_in: Browser,
     assert hands.at.accessible_name == "Value as JSON"
     assert [sent["method"] for sent in signed_in.requests() if sent["method"] == "POST"] == []
     assert_accessible(signed_in)
-    hands.press(Keys.DELETE)  # The caret stands where it goes wrong.
+    hands.press(Keys.DELETE)  # The caret is where the error is.
     memory.put("notes/a", {"x": 2})
     signed_in.until("return !document.querySelector('#meanwhile > span').hidden;")
     hands.choose("Save")

@@ -1,4 +1,4 @@
-"""README tells no tales: its twenty lines run as they stand there, and its pictures are there and light."""
+"""README is true: its twenty lines run as printed, and its pictures exist and are small."""
 
 import re
 from collections.abc import Callable

@@ -54,7 +54,7 @@ def test_the_epoch_is_the_present_one_or_the_one_that_is_named(chat: Chat) -> No
     assert chat.texts() == ["one", "two"]
 
 
-def test_whoever_counts_nothing_says_what_they_have_seen(chat: Chat) -> None:
+def test_a_client_without_seq_says_what_it_has_seen(chat: Chat) -> None:
     """Each key writes as somebody else: what it has not seen becomes a conflict, and is spared."""
     post(chat, "k1", ops=[upsert("m1", "one"), upsert("m2", "two")])
     blind = post(chat, "k2", ops=[upsert("m1", "edited"), delete("m2"), truncate(None)]).json()

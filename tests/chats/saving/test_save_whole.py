@@ -120,7 +120,7 @@ def test_the_version_of_a_window_that_streams_is_taken(chat: Chat, tab: Whole) -
     assert tab.replace(if_match=etag_of(chat)).status_code == 200
 
 
-def test_whoever_names_the_version_has_seen_it(chat: Chat, tab: Whole, other: Whole) -> None:
+def test_a_writer_that_names_the_version_has_seen_it(chat: Chat, tab: Whole, other: Whole) -> None:
     """No `base_rev` is needed beside If-Match: what others wrote in that version may be changed and left out."""
     tab.put(message("m1", "one"), message("m2", "two"))
     answer = other.replace(message("m1", "one, edited"), if_match=etag_of(chat)).json()

@@ -1,4 +1,4 @@
-"""The hard cap of a session: the oldest go, nothing else does, and whoever saves is told."""
+"""The hard cap of a session: the oldest go, nothing else does, and the saving client is told."""
 
 from collections.abc import Callable
 from typing import Any

@@ -197,7 +197,7 @@ KEPT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("fingerprint", "report"), KEPT.items())
 def test_stored_fingerprints_are_found_again(fingerprint: str, report: dict[str, Any]) -> None:
-    """Another one for the same report would begin every known error anew after an update."""
+    """Another one for the same report would make every known error a new one after an update."""
     assert identify(**report).fingerprint == fingerprint
 
 

@@ -144,6 +144,48 @@ def test_a_file_appears_whole_or_not_at_all(memory: Memory, path: str, monkeypat
     assert [file.name for file in (folder / "notes").iterdir()] == ["n.json"]
 
 
+# What `spoil` makes, as the command lists it.
+SPOILED = (
+    "baselines/broken.json", "baselines/list.json", "notes/latin.json", "notes/large.json", "notes/link.json",
+    "notes/bad name.json", "notes/twice.json", "notes/.hidden.json", "notes/deeper", "notes/readme.md", "linked",
+    "stray.json", "meta.json", "notes/pipe.json", "noise/config.json", "errors/history.json: no. 2",
+    "errors/history.json: no. 3", "errors/history.json: no. 4", "performance/endpoints.json: no. 2",
+)  # fmt: skip
+
+
+def spoil(folder: Path, outside: Path) -> None:
+    """Adds files that cannot be read. `outside`: a file that a link in the folder points at."""
+    texts = {
+        "baselines/broken.json": '{"status": ',
+        "baselines/list.json": "[]",
+        "notes/large.json": json.dumps("x" * 1_000_001),
+        "notes/bad name.json": "1",
+        "notes/twice.json": '{"a": 1, "a": 2}',
+        "notes/.hidden.json": "1",
+        "notes/readme.md": "1",
+        "stray.json": "1",
+        "meta.json": "{}",
+        "noise/config.json": '{"rules": [{"id": 1}]}',
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "notes/latin.json").write_bytes(b'"\xe9"')
+    (folder / "notes/link.json").symlink_to(outside)
+    (folder / "notes/deeper").mkdir()
+    (folder / "linked").symlink_to(outside.parent)
+    os.mkfifo(folder / "notes/pipe.json")
+
+
+def spoil_rows(folder: Path) -> None:
+    """Adds rows that cannot be read to the two lists, and an error that is too old."""
+    history = json.loads((folder / "errors/history.json").read_text())
+    history["errors"] += [{"fingerprint": "x"}, 3, history["errors"][0] | {"last_seen": rfc3339(now() - timedelta(days=31))}]
+    (folder / "errors/history.json").write_text(json.dumps(history))
+    endpoints = json.loads((folder / "performance/endpoints.json").read_text())
+    endpoints["endpoints"].append({"endpoint": "x", "runs": [{"histogram": [[-1, 1]]}]})
+    (folder / "performance/endpoints.json").write_text(json.dumps(endpoints))
+
+
 def test_what_cannot_be_read_is_named_and_the_rest_comes_in(
     memory: Memory, path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,37 +193,13 @@ def test_what_cannot_be_read_is_named_and_the_rest_comes_in(
     folder = export(path)
     outside = tmp_path / "secret.json"
     outside.write_text('"nobody sees it"')
-    (folder / "baselines/broken.json").write_text('{"status": ')
-    (folder / "baselines/list.json").write_text("[]")
-    (folder / "notes/latin.json").write_bytes(b'"\xe9"')
-    (folder / "notes/large.json").write_text(json.dumps("x" * 1_000_001))
-    (folder / "notes/link.json").symlink_to(outside)
-    (folder / "notes/bad name.json").write_text("1")
-    (folder / "notes/twice.json").write_text('{"a": 1, "a": 2}')
-    (folder / "notes/.hidden.json").write_text("1")
-    (folder / "notes/deeper").mkdir()
-    (folder / "notes/readme.md").write_text("1")
-    (folder / "linked").symlink_to(tmp_path)
-    (folder / "stray.json").write_text("1")
-    (folder / "meta.json").write_text("{}")
-    os.mkfifo(folder / "notes/pipe.json")
-    (folder / "noise/config.json").write_text('{"rules": [{"id": 1}]}')
-    history = json.loads((folder / "errors/history.json").read_text())
-    history["errors"] += [{"fingerprint": "x"}, 3, history["errors"][0] | {"last_seen": rfc3339(now() - timedelta(days=31))}]
-    (folder / "errors/history.json").write_text(json.dumps(history))
-    endpoints = json.loads((folder / "performance/endpoints.json").read_text())
-    endpoints["endpoints"].append({"endpoint": "x", "runs": [{"histogram": [[-1, 1]]}]})
-    (folder / "performance/endpoints.json").write_text(json.dumps(endpoints))
+    spoil(folder, outside)
+    spoil_rows(folder)
     there = other(memory)
     left_out = bring_in(capsys, "elsewhere", folder=folder)
-    for name in (
-        "baselines/broken.json", "baselines/list.json", "notes/latin.json", "notes/large.json", "notes/link.json",
-        "notes/bad name.json", "notes/twice.json", "notes/.hidden.json", "notes/deeper", "notes/readme.md", "linked",
-        "stray.json", "meta.json", "notes/pipe.json", "noise/config.json", "errors/history.json: no. 2",
-        "errors/history.json: no. 3", "errors/history.json: no. 4", "performance/endpoints.json: no. 2",
-    ):  # fmt: skip
-        assert [line for line in left_out if f"{name}" in line.split(": ")[0] or line.startswith(name)], name
-    assert len(left_out) == 19
+    for name in SPOILED:
+        assert [line for line in left_out if name in line.split(": ")[0] or line.startswith(name)], name
+    assert len(left_out) == len(SPOILED) == 19
     assert "notes/pipe.json: it is not a plain file" in left_out
     found = set(MemoryEntry.objects.filter(project_id=there.project).values_list("namespace", "key"))
     assert found == {("baselines", "login"), ("notes", "a.b-c_d")}
@@ -206,30 +224,29 @@ def test_secrets_in_files_do_not_reach_the_store(memory: Memory, tmp_path: Path,
     assert stored.count("[REDACTED:") == 4
 
 
-def test_a_gasoline_folder_is_understood(memory: Memory, path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = Path(path) / ".gasoline"
+def gasoline_files() -> dict[str, Any]:
     seen = {"first_seen": "2026-01-25T12:00:00.123456789Z", "last_seen": rfc3339(now()).replace("Z", "999+00:00")}
+    resolved = {"resolved": True, "resolved_at": "2026-01-25T12:00:00Z", **seen}
+    unresolved = {"resolved": False, "resolved_at": "0001-01-01T00:00:00Z", **seen}
     rules = [
         {"id": "auto_1", "match_spec": {"message_regex": "^chrome-extension:", "level": ""}, "auto_detected": True},
         {"id": "user_1", "match_spec": {"url_regex": "^https"}, "auto_detected": False},
     ]
-    files = {
+    return {
         "meta.json": {"project_path": "/x", "session_count": 7, "last_session": "2026-01-25T12:00:00Z"},
         "baselines/login.json": {"status": 200},
         "noise/config.json": {"version": 1, "next_user_id": 2, "rules": rules},
         "errors/history.json": [
-            {
-                "fingerprint": "TypeError: x is undefined",
-                "count": 4,
-                "resolved": False,
-                "resolved_at": "0001-01-01T00:00:00Z",
-                **seen,
-            },
-            {"fingerprint": "fixed", "count": 1, "resolved": True, "resolved_at": "2026-01-25T12:00:00Z", **seen},
+            {"fingerprint": "TypeError: x is undefined", "count": 4, **unresolved},
+            {"fingerprint": "fixed", "count": 1, **resolved},
         ],
         "performance/endpoints.json": {"/api": {"avg": 12}},
     }
-    for name, value in files.items():
+
+
+def test_a_gasoline_folder_is_understood(memory: Memory, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(path) / ".gasoline"
+    for name, value in gasoline_files().items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(json.dumps(value))
     left_out = bring_in(capsys, path)

@@ -41,7 +41,7 @@ def test_git_is_told_once(memory: Memory, path: str, before: str | None) -> None
 
 
 @pytest.mark.parametrize("line", [".stillhere", ".stillhere/", "/.stillhere", "**/.stillhere/", "  /.stillhere/  "])
-def test_whoever_ignores_it_already_keeps_the_file_as_it_is(memory: Memory, path: str, line: str) -> None:
+def test_a_gitignore_that_covers_the_folder_is_not_changed(memory: Memory, path: str, line: str) -> None:
     (Path(path) / ".git").mkdir()
     ignored = Path(path) / ".gitignore"
     ignored.write_text(f"a\n{line}\n")

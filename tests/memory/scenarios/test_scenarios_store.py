@@ -90,7 +90,7 @@ def test_scenario_10_a_fresh_store_says_one_session_and_no_data(memory: Memory) 
 
 
 def test_scenario_11_what_is_there_is_summarised(memory: Memory) -> None:
-    """Baselines, API schema, durations; errors and noise rules stand in another file."""
+    """Baselines, API schema, durations; errors and noise rules are in another file."""
     for key in ("login", "dashboard"):
         memory.put(f"baselines/{key}", {"status": 200})
     memory.put("api_schema/schema", {"endpoints": [{"path": "/a"}, {"path": "/b"}, {"path": "/c"}]})
@@ -108,7 +108,7 @@ def test_scenario_11_what_is_there_is_summarised(memory: Memory) -> None:
 def test_scenario_16_a_folder_that_cannot_be_written_is_an_error_and_memory_goes_on(memory: Memory, path: str) -> None:
     """A store that cannot be written is tried with a server of its own; this is the folder."""
     memory.put("notes/n", 1)
-    (Path(path) / ".stillhere").write_text("a file stands in its place")
+    (Path(path) / ".stillhere").write_text("a file in its place")
     with pytest.raises(CommandError, match="Cannot write"):
         call_command("memory_export", project=path)
     assert memory.put("notes/n", 2).status_code == 200

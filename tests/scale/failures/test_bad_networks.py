@@ -65,7 +65,7 @@ class Log:
 
 
 def play(chat: Chat, log: Log, first: list[Body], second: list[Body]) -> dict[str, tuple[str, str]]:
-    """What stands at the end: id → text and status."""
+    """The final content: id → text and status."""
     send(chat, first)
     if log.clears:
         clear = {"epoch": 1, "writer_id": "the clearing page", "seq": 1}

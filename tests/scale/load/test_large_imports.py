@@ -1,5 +1,5 @@
 """A large import beside clients that save: none of them is refused, none waits for long; and a process that is killed in
-the middle of one leaves nothing that anybody sees, and nothing that stands in the way."""
+the middle of one leaves nothing that anybody sees, and nothing that blocks the next one."""
 
 import hashlib
 import json

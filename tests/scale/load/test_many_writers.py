@@ -19,7 +19,7 @@ Sent = dict[str, Any]
 
 
 @dataclass
-class Stood:
+class Stored:
     """What a message is by the rules, as this test reckons it."""
 
     text: str
@@ -29,7 +29,7 @@ class Stood:
 
 @dataclass
 class Tab:
-    """A frontend with its own idea of what stands: the texts that it saw last, and up to which rev."""
+    """A frontend with its own copy of the session: the texts that it saw last, and up to which rev."""
 
     name: str
     base_rev: int = 0
@@ -47,7 +47,7 @@ class TwoTabs:
 
     def __init__(self, chat: Chat, dice: random.Random) -> None:
         self.chat, self.dice = chat, dice
-        self.stands: dict[str, Stood] = {}
+        self.stored: dict[str, Stored] = {}
         self.tabs = [Tab("left"), Tab("right")]
         self.rev = self.conflicts = 0
         self.lost_texts: set[str] = set()
@@ -72,17 +72,17 @@ class TwoTabs:
         """What the rules make of it; answers the ids that must conflict."""
         conflicts, applied = set(), []
         for message_id, text in sent.items():
-            stands = self.stands.get(message_id)
-            if stands is not None and stands.text == text:
+            stored = self.stored.get(message_id)
+            if stored is not None and stored.text == text:
                 continue
-            if stands is None or stands.writer == tab.name or stands.rev <= tab.base_rev:
+            if stored is None or stored.writer == tab.name or stored.rev <= tab.base_rev:
                 applied.append(message_id)
             else:
                 conflicts.add(message_id)
                 self.lost_texts.add(text)
         self.rev += bool(applied)
         for message_id in applied:
-            self.stands[message_id] = Stood(sent[message_id], self.rev, tab.name)
+            self.stored[message_id] = Stored(sent[message_id], self.rev, tab.name)
         self.conflicts += len(conflicts)
         return conflicts
 
@@ -106,9 +106,9 @@ def interleave(api: Callable[..., Any], user: User, *, saves: int) -> None:
         both.save(tab, number)
     assert both.conflicts > saves / 20
     assert {message["id"]: message["text"] for message in chat.read()["messages"]} == {
-        name: stands.text for name, stands in both.stands.items()
+        name: stored.text for name, stored in both.stored.items()
     }
-    kept = " ".join(copy["text"] for copy in all_copies(chat)) + " ".join(stands.text for stands in both.stands.values())
+    kept = " ".join(copy["text"] for copy in all_copies(chat)) + " ".join(stored.text for stored in both.stored.values())
     assert not [text for text in both.lost_texts if text not in kept]
 
 

@@ -64,7 +64,7 @@ class Persistent(Writer):
         texts = {f"{self.name}-{half}-{number // 10}": self.text(number) for half in "ab"}
         while (answer := self.send(client, texts)).status_code == 409:
             self.told += 1
-            self.read_anew(client, answer.json()["error"])
+            self.read_again(client, answer.json()["error"])
         if answer.status_code != 200:
             self.refused.append(f"{number}: {answer.status_code} {answer.text[:200]}")
             return
@@ -86,17 +86,17 @@ class Persistent(Writer):
             time.sleep(0.02)
         return httpx.Response(504, text="nobody answered")
 
-    def read_anew(self, client: httpx.Client, error: Any) -> None:
+    def read_again(self, client: httpx.Client, error: Any) -> None:
         assert error["code"] == "stale_epoch"
-        stands = {name: message["text"] for name, message in all_messages(Reader(client, self.url), self.session).items()}
+        stored = {name: message["text"] for name, message in all_messages(Reader(client, self.url), self.session).items()}
         self.epoch = error["details"]["epoch"]
         # As of what was acknowledged: the newest words of each message.
         known = {f"{self.name}-{half}-{ack.number // 10}": self.text(ack.number) for ack in self.acks for half in "ab"}
-        lost = {name: text for name, text in known.items() if stands.get(name) != text}
+        lost = {name: text for name, text in known.items() if stored.get(name) != text}
         for some in itertools.batched(lost.items(), AT_ONCE):
             if self.send(client, dict(some)).status_code == 200:
                 self.mended += dict(some)
-        # Its revs begin anew as well.
+        # Its revs start again as well.
         self.acks = [Ack(ack.number, 0, ack.at) for ack in self.acks]
 
     def until(self, moment: float) -> Writer:

@@ -27,15 +27,25 @@ def lines(server: ServerProcess) -> dict[str, dict[str, Any]]:
     return {line["request_id"]: line for line in told if line["message"] == "request"}
 
 
-def test_every_request_has_its_line(server: ServerProcess) -> None:
-    key = server.key("ana")
-    headers = {"Authorization": f"Bearer {key}"}
-    api = server.api(key)
-    _, session = api.session(f"/{SECRET}")
+# Method, route and status of the requests that `ask_everything` sends. None: see the response.
+EXPECTED = [
+    ("POST", "api/v1/sessions/<session_id>/changes", 200),
+    ("GET", "api/v1/search", 200),
+    ("GET", "^api/", 404),
+    ("GET", "welcome/<str:token>/", None),
+    ("POST", "api/v1/sessions/<session_id>/changes", 413),
+    ("GET", "/static/", 200),
+    ("GET", "unknown", 404),
+    ("GET", "login/", 400),
+]
+
+
+def ask_everything(server: ServerProcess, session: str, headers: dict[str, str]) -> list[httpx.Response]:
+    """One request of every kind, with the secret wherever a client could put one."""
     address = f"{server.url}/api/v1/sessions/{session}/changes"
     ops = [{"op": "upsert", "id": "m1", "role": "user", "text": SECRET}]
     body = {"epoch": 1, "writer_id": "w", "seq": 1, "ops": ops}
-    asked = [
+    return [
         httpx.post(address, json=body, headers=headers),
         httpx.get(f"{server.url}/api/v1/search?q={SECRET}", headers=headers),
         httpx.get(f"{server.url}/api/v1/{SECRET}", headers={**headers, "X-Request-Id": "mine"}),
@@ -45,21 +55,19 @@ def test_every_request_has_its_line(server: ServerProcess) -> None:
         httpx.get(f"{server.url}/{SECRET}/of/nobody"),
         httpx.get(f"{server.url}/login/", headers={"Host": f"{SECRET}.example"}),
     ]
+
+
+def test_every_request_has_its_line(server: ServerProcess) -> None:
+    key = server.key("ana")
+    api = server.api(key)
+    _, session = api.session(f"/{SECRET}")
+    asked = ask_everything(server, session, {"Authorization": f"Bearer {key}"})
     full = too_many(server)
     server.stop()
     found = lines(server)
     told = [found[answer.headers["X-Request-Id"]] for answer in [*asked, full]]
-    assert [(line["method"], line["route"], line["status"]) for line in told] == [
-        ("POST", "api/v1/sessions/<session_id>/changes", 200),
-        ("GET", "api/v1/search", 200),
-        ("GET", "^api/", 404),
-        ("GET", "welcome/<str:token>/", asked[3].status_code),
-        ("POST", "api/v1/sessions/<session_id>/changes", 413),
-        ("GET", "/static/", 200),
-        ("GET", "unknown", 404),
-        ("GET", "login/", 400),
-        ("GET", "api/v1/projects", 503),
-    ]
+    expected = [(method, route, status or asked[3].status_code) for method, route, status in EXPECTED]
+    assert [(line["method"], line["route"], line["status"]) for line in told] == [*expected, ("GET", "api/v1/projects", 503)]
     save = told[0]
     assert save["bytes_in"] == len(asked[0].request.content)
     assert save["bytes_out"] == len(asked[0].content)

@@ -65,7 +65,7 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
 
 
 def messages_of(store: Store, name: str) -> list[str]:
-    """In what stood there before."""
+    """In what was there before."""
     select = "SELECT message_id FROM sessions_app_message"
     if ON_POSTGRESQL:
         with psycopg.connect(store.settings["DATABASE_URL"].rpartition("/")[0] + f"/{name}") as connection:

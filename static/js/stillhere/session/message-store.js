@@ -117,13 +117,13 @@ export class MessageStore {
     const operations = [];
     for (const message of known) {
       const { id } = message;
-      const stands = this.messages.get(id);
+      const stored = this.messages.get(id);
       const content = contentOf(message);
-      if (stands && printOf(contentOf(stands)) === printOf(content)) continue;
+      if (stored && printOf(contentOf(stored)) === printOf(content)) continue;
       /** @type {SentOperation} */
       const operation = { op: "upsert", id, ...content, status: message.status ?? "complete" };
       // The server has an earlier form of it. If it has something else, both are kept.
-      if (stands && !content.text.startsWith(textOf(stands))) operation.if_ver = (stands.ver ?? 0) + 1;
+      if (stored && !content.text.startsWith(textOf(stored))) operation.if_ver = (stored.ver ?? 0) + 1;
       operations.push(JSON.parse(JSON.stringify(operation)));
       this.overlay(message, true);
     }
@@ -135,14 +135,14 @@ export class MessageStore {
    * @param {SentOperation} operation @returns {SentOperation | null} the operation to send
    */
   grown({ if_ver: _, ...operation }) {
-    const stands = this.messages.get(operation.id);
+    const stored = this.messages.get(operation.id);
     const { text = "" } = operation;
-    if (operation.op !== "upsert" || !stands) return null;
-    if (text === textOf(stands) || !text.startsWith(textOf(stands))) return null;
+    if (operation.op !== "upsert" || !stored) return null;
+    if (text === textOf(stored) || !text.startsWith(textOf(stored))) return null;
     const status = operation.status === "streaming" ? "interrupted" : operation.status;
     const { op: __, ...message } = { ...operation, status, parts: operation.parts ?? [{ type: "text", text }] };
     this.overlay(message, true);
-    return { ...operation, status, if_ver: stands.ver };
+    return { ...operation, status, if_ver: stored.ver };
   }
 
   /**

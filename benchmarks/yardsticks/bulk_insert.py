@@ -1,5 +1,5 @@
 """Writes messages in one transaction after another, in this process and without the API:
-`python -m benchmarks.seeding.one_transaction USER MESSAGES TIMES`, with the product's settings. Prints the median
+`python -m benchmarks.yardsticks.bulk_insert USER MESSAGES TIMES`, with the product's settings. Prints the median
 milliseconds of a transaction."""
 
 import os
@@ -13,7 +13,7 @@ import django
 
 from benchmarks.seeding.chat_texts import texts
 from benchmarks.support.http_client import without_gc
-from benchmarks.support.plan import WARM_UP
+from benchmarks.support.sample_sizes import WARM_UP
 
 TEXTS = texts()
 

@@ -1,0 +1,67 @@
+"""The way of one save through the code: each domain is entered once, and none that was left is entered again."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from tests.support.chat import Chat
+
+ROOT = Path(__file__).resolve().parents[3] / "sessions_app"
+# Used by all domains.
+SHARED = {"core", "models"}
+
+
+def module_of(frame: FrameType | None) -> str:
+    """The module in `sessions_app` whose code runs in this frame, or called it through shared code; empty: none."""
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] not in SHARED:
+            return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        frame = frame.f_back
+    return ""
+
+
+def domain(frame: FrameType | None) -> str:
+    return module_of(frame).partition(".")[0]
+
+
+def entered(work: Callable[[], Any]) -> list[str]:
+    """The domains that `work` enters, in order. A domain is entered by a call from another one, not by a return to it."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and (here := domain(frame)) and here != domain(frame.f_back):
+            found.append(here)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+def test_a_save_enters_each_domain_once(api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    chat.say("m1", "first")
+    ops = [
+        {"op": "upsert", "id": "m1", "role": "user", "text": "first and more"},
+        {"op": "upsert", "id": "m2", "role": "user", "text": "second"},
+        {"op": "delete", "id": "m2"},
+        {"op": "upsert", "id": "m3", "role": "user", "text": "third"},
+        {"op": "truncate", "after": "m1"},
+    ]
+    assert entered(lambda: chat.ops(*ops)) == ["accounts", "chats", "events"]
+
+
+def test_a_save_of_an_epoch_that_is_over_enters_no_further_domain(api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    chat.say("m1", "first")
+    chat.clear()
+    late = {"op": "upsert", "id": "m1", "role": "user", "text": "first and more"}
+    assert entered(lambda: chat.post("changes", ops=[late])) == ["accounts", "chats"]
