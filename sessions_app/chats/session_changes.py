@@ -13,7 +13,7 @@ from sessions_app.chats.sessions.session_fields import patched_metadata, tags_te
 from sessions_app.core.errors import Conflict
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.sql import db_uuid, fetch_row, write_later
-from sessions_app.core.storage.transactions import ReadAnew
+from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.event import EventType
@@ -54,7 +54,7 @@ def lock_or_create(*, caller: Caller, session_id: uuid.UUID, new: SessionToCreat
     project = lock_project_and_current(caller=caller, project_id=_project(caller, new.project).id)
     if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
         # Created while this waited for the project. Its lock comes before the project's, so start again.
-        raise ReadAnew
+        raise StaleRead
     _create(caller, project, session_id, new)
     return lock_session(caller=caller, session_id=session_id)
 
@@ -99,7 +99,7 @@ def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: Sessio
             row.save(force_insert=True)
     except IntegrityError:
         if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
-            raise ReadAnew from None  # Created in another project meanwhile.
+            raise StaleRead from None  # Created in another project meanwhile.
         raise SessionNotFound from None
     if new.current:
         welcome(caller=caller, project=project, session_id=session_id, at=at)
