@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memory_app.management import project_arguments
@@ -12,6 +13,8 @@ from sessions_app.projects.queries import find_project
 
 class Command(BaseCommand):
     help = "Exports a project's memory to a folder of JSON files, one per key, and keeps that folder out of git."
+    # Without the checks of URLs, which load the whole API: a start takes half the time.
+    requires_system_checks = (Tags.compatibility,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         project_arguments.add_arguments(parser)

@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memory_app.management import project_arguments
@@ -17,6 +18,8 @@ class Command(BaseCommand):
         "Reads a folder that memory_export (or Gasoline) wrote into a project's memory; unreadable files are skipped and "
         "listed. Replaced values stay as versions."
     )
+    # Without the checks of URLs, which load the whole API: a start takes half the time.
+    requires_system_checks = (Tags.compatibility,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         project_arguments.add_arguments(parser)

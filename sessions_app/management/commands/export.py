@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.accounts.authentication import caller_named
@@ -16,6 +17,8 @@ from sessions_app.portability.exports.session_markdown import export_markdown
 
 class Command(BaseCommand):
     help = "Exports a user's data, or one session, to a file that `import` reads; a session also as Markdown."
+    # Without the checks of URLs, which load the whole API: a start takes half the time.
+    requires_system_checks = (Tags.compatibility,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", required=True)

@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.accounts.authentication import caller_named
@@ -10,6 +11,8 @@ from sessions_app.portability.imports.services import import_file
 
 class Command(BaseCommand):
     help = "Adds the content of an export that a user does not have, all or nothing. Existing content is not changed."
+    # Without the checks of URLs, which load the whole API: a start takes half the time.
+    requires_system_checks = (Tags.compatibility,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
