@@ -7,13 +7,27 @@ class MemoryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        """Extend projects and accounts by a project's memory, and the memory by what is generated."""
         import memory_app.core.admin  # noqa: F401 - importing registers its pages
+        from memory_app.core import pruning
+        from memory_app.core.usage import memory_bytes
         from memory_app.entries.generated import GENERATED, Source
-        from memory_app.errors.queries import error_history, errors_recorded_at
-        from memory_app.extension import EXTENSION
+        from memory_app.errors.queries import count_open_errors, error_history, errors_recorded_at
         from memory_app.performance.queries import performance_of, performance_recorded_at
-        from sessions_app.core.extension import register
+        from memory_app.portability import account_export
+        from memory_app.runs.pages import settings_part
+        from sessions_app.core.extension import Extension, register
 
-        register(EXTENSION)
+        register(
+            Extension(
+                name="memory",
+                project_counts={"open_errors": count_open_errors},
+                account_bytes=memory_bytes,
+                export_kinds=account_export.KINDS,
+                settle_import=account_export.settle,
+                due_rows=pruning.due_rows,
+                settings_part=settings_part,
+            )
+        )
         GENERATED["errors", "history"] = Source(errors_recorded_at, error_history)
         GENERATED["performance", "endpoints"] = Source(performance_recorded_at, performance_of)

@@ -18,7 +18,7 @@ from memory_app.entries import services as entrie_services
 from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_values import NOTHING, NewEntry, Stored, entry_etag, exact_value
 from memory_app.entries.generated import GENERATED, get_generated
-from memory_app.entries.json_tree import render_json
+from memory_app.core.json_tree import render_json
 from memory_app.models import MemoryEntry
 from sessions_app.core.errors import AppError, Gone, Invalid, NotFound, PreconditionFailed
 from sessions_app.core.serialization import strict_json

@@ -167,7 +167,7 @@ def _give(
     current: bool,
 ) -> None:
     """Makes the copy a session of this project, with the source's metadata and tags, and the current one if wanted."""
-    at = now()
+    at, rev = now(), FIRST if done.count else 0
     mine = ChatSession.objects.filter(id=copying.target_id, updated_at=done.heartbeat, project__owner=None)
     staged = list(mine.values_list("project_id", flat=True))
     values = {
@@ -178,7 +178,7 @@ def _give(
         "opening_step": source.opening_step if source.live.epoch == copying.epoch else copying.opening_step,
         "created_at": at,
         "updated_at": at,
-        "rev": FIRST if done.count else 0,
+        "rev": rev,
         "last_position": min(copying.last, source.last_position),
         "message_count": done.count,
         "size_bytes": done.size_bytes,
@@ -190,5 +190,4 @@ def _give(
         target = lock_session(caller=caller, session_id=copying.target_id)
         drop_oldest(target)
         target.write()
-    rev = FIRST if done.count else 0
     welcome(caller=caller, project=project, session_id=copying.target_id, at=at, rev=rev, current=current)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.chats.saving.framework_messages import Reading, read_raw, roles_of
+from sessions_app.chats.reading.framework_messages import Reading, read_raw, roles_of
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import quick_json
 from sessions_app.core.serialization.strict_json import clean_text
