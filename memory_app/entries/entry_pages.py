@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from memory_app.core.json_tree import render_json
 from memory_app.core.lease import By
 from memory_app.core.namespaces import as_shown, pack
 from memory_app.core.page_context import overridden, page
@@ -18,7 +19,6 @@ from memory_app.entries import services as entrie_services
 from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.entry_values import NOTHING, NewEntry, Stored, entry_etag, exact_value
 from memory_app.entries.generated import GENERATED, get_generated
-from memory_app.core.json_tree import render_json
 from memory_app.models import MemoryEntry
 from sessions_app.core.errors import AppError, Gone, Invalid, NotFound, PreconditionFailed
 from sessions_app.core.serialization import strict_json
