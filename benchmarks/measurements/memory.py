@@ -70,7 +70,7 @@ def entries(plan: Plan) -> list[Row]:
 def _beside_others(memory: Memory, plan: Plan) -> list[Row]:
     """An entry beside a save of a message, and a batch of 500 beside one of one."""
     [session] = memory.side.new_sessions(1)
-    sources = [partial(memory.side.save, session), _saves(memory, "memory/bench/beside", 1_000)]
+    sources: list[Callable[[], bytes]] = [partial(memory.side.save, session), _saves(memory, "memory/bench/beside", 1_000)]
     sources += [partial(_batch, memory, size) for size in (1, MOST_OPS)]
     save, entry, one, many = _times(memory, sources, plan)
     return [
