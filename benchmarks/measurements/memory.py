@@ -18,6 +18,7 @@ from benchmarks.support.table import Row
 
 FEW = 30
 ENDED_ENTRIES, ENDED_ERRORS = 50, 100
+MOST_OPS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,25 @@ def entries(plan: Plan) -> list[Row]:
         took = _times(memory, [save, partial(bytes, load)], plan)
         acts = zip(("save", "load"), took, limits, strict=True)
         rows += [_row("P9", f"{act} an entry of {what}", figure, limit) for act, figure, limit in acts]
-    return rows
+    return [*rows, *_beside_others(memory, plan)]
+
+
+def _beside_others(memory: Memory, plan: Plan) -> list[Row]:
+    """An entry beside a save of a message, and a batch of 500 beside one of one."""
+    [session] = memory.side.new_sessions(1)
+    sources: list[Callable[[], bytes]] = [partial(memory.side.save, session), _saves(memory, "memory/bench/beside", 1_000)]
+    sources += [partial(_batch, memory, size) for size in (1, MOST_OPS)]
+    save, entry, one, many = _times(memory, sources, plan)
+    return [
+        Row("P9", "save an entry of 1 KB, beside a save", entry, save, "save", "ms", 1.5, at_most=True),
+        Row("P9", f"a batch of {MOST_OPS} puts, beside one of 1", many, one, "batch of 1", "ms", 10, at_most=True),
+    ]
+
+
+def _batch(memory: Memory, size: int) -> bytes:
+    value = {"text": TEXTS[0][:200], "at": time.perf_counter()}
+    ops = [{"op": "put", "namespace": ["bench", str(at % 5)], "key": str(at), "value": value} for at in range(size)]
+    return memory.request("POST", "memory/batch", {"ops": ops})
 
 
 def _saves(memory: Memory, place: str, size: int) -> Callable[[], bytes]:

@@ -7,7 +7,9 @@ index of project, namespace and key answers on both databases. One column, becau
 them in each index. On PostgreSQL both columns have the collation "C": order and ranges are those of bytes, as on SQLite.
 """
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import F
@@ -20,6 +22,7 @@ from sessions_app.core.storage.sql import on_postgresql
 SEPARATOR, AFTER_SEPARATOR = "/", "0"
 _LAST = "\U0010ffff"
 _SURROGATES = range(0xD800, 0xE000)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def pack(labels: Sequence[str]) -> str:
@@ -41,7 +44,10 @@ def check_place(namespace: str, key: str) -> None:
         raise Invalid(f"A namespace and a key have at most {PLACE_BYTES} bytes together.", details={"field": "key"})
 
 
+# A batch names the same ones again and again.
+@lru_cache(maxsize=1_000)
 def check_namespace(namespace: str) -> None:
+    """Raises 422 for a stored form outside the limits."""
     labels = labels_of(namespace)
     if pack(labels) != namespace:
         raise Invalid("In a namespace `~` is written `~0`, and `/` in a label is written `~1`.", details={"field": "namespace"})
@@ -87,4 +93,4 @@ def bytewise(column: str) -> Any:
 
 
 def _storable(text: str) -> bool:
-    return not any(char == "\0" or ord(char) in _SURROGATES for char in text)
+    return _UNSTORABLE.search(text) is None

@@ -39,7 +39,7 @@ class EntryWriter:
         self._caller, self._store, self._moment = caller, store, now()
         self._by = (caller.key_name or caller.username)[:150]
         self._found: dict[Place, EntryRow | None] = {}
-        self._expired: set[Place] = set()
+        self._expired: dict[Place, EntryRow] = {}
         # What waits to be written.
         self._erased: list[EntryRow] = []
         self._trashed: list[tuple[uuid.UUID, EntryRow]] = []
@@ -60,7 +60,7 @@ class EntryWriter:
             if row.is_live_at(self._moment):
                 self._found[row.namespace, row.key] = row
             else:
-                self._expired.add((row.namespace, row.key))
+                self._expired[row.namespace, row.key] = row
 
     def find(self, namespace: str, key: str) -> EntryRow | None:
         self.load([(namespace, key)])
@@ -96,9 +96,8 @@ class EntryWriter:
 
     def _take(self, row: EntryRow, versions: int, *, is_new: bool) -> None:
         place = (row.namespace, row.key)
-        if place in self._expired:
-            self._expired.remove(place)
-            self._erase_row(place, self._read_expired(place))
+        if (expired := self._expired.pop(place, None)) is not None:
+            self._erase_row(place, expired)
         if place in self._put:
             earlier, _, was_new = self._put[place]
             self._replaced += [earlier] if versions else []
@@ -209,14 +208,10 @@ class EntryWriter:
         if place in self._put or place in self._expiring:
             self.flush()
 
-    def _erase_row(self, place: Place, row: EntryRow | None) -> None:
-        if row is not None:
-            self._settle(place)
-            self._erased.append(row)
-            self._grow(row.namespace, -row.size_bytes)
-
-    def _read_expired(self, place: Place) -> EntryRow | None:
-        return next(iter(entry_rows.read_places(self._store.project_id, [place])), None)
+    def _erase_row(self, place: Place, row: EntryRow) -> None:
+        self._settle(place)
+        self._erased.append(row)
+        self._grow(row.namespace, -row.size_bytes)
 
     def _set_expiry(self, row: EntryRow, ttl_minutes: float | None) -> None:
         place = (row.namespace, row.key)

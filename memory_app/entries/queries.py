@@ -10,6 +10,7 @@ from django.db.models import Value
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
 
 from memory_app.core.namespaces import after_prefix, as_sent, bytewise
+from memory_app.core.store_queries import get_store
 from memory_app.core.stored_json import Damaged, EntryNotFound, as_json, is_json
 from memory_app.entries.entry_rows import EntryRow
 from memory_app.entries.generated import generated_keys
@@ -105,7 +106,7 @@ def memory_stats(*, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
     project = get_project(caller=caller, project_id=project_id)
     namespaces = list_namespaces(caller=caller, project_id=project_id)
     return {
-        "size_bytes": sum(row["size_bytes"] for row in namespaces),
+        "size_bytes": get_store(project_id=project_id).size_bytes,
         "entries": {row["namespace"]: row["count"] for row in namespaces},
         "session_count": max(1, project.session_count),
         "errors": ErrorReport.objects.kept_at(now()).filter(project_id=project_id).count(),

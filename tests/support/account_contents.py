@@ -76,6 +76,9 @@ def fill_memory(api: Any, project: str) -> None:
         api.put(f"{memory}/memory/notes/kept", json.dumps({"version": number, "n": 10**30, "words": "中文 🦊"}))
     api.put(f"{memory}/memory/notes/gone", json.dumps([1, None, 2.50]))
     api.delete(f"{memory}/memory/notes/gone")
+    api.put(f"{memory}/memory-settings/exact/1", {"exact": True, "ttl_minutes": 50_000})
+    put = {"op": "put", "namespace": ["exact", "1"], "key": "any / key", "value": {"token": "as it was sent", "nul": "a\0"}}
+    assert api.post(f"{memory}/memory/batch", {"ops": [put]}).status_code == 200
     rule = {"id": "r1", "pattern": "harmless", "kind": "substring", "source": "manual", "enabled": True}
     api.put(f"{memory}/memory/noise/config", json.dumps({"rules": [rule]}))
     for number in range(2):
@@ -92,12 +95,14 @@ def fill_memory(api: Any, project: str) -> None:
 
 def of_memory(read: Callable[[str], Any], project: str) -> None:
     memory = f"/projects/{project}"
-    for path in ("/memory-stats", "/context", "/performance"):
+    for path in ("/memory-stats", "/memory-settings", "/context", "/performance"):
         read(memory + path)
     for state in ("unresolved", "resolved"):
         for error in read(f"{memory}/errors?state={state}")["items"]:
             read(f"{memory}/errors/{error['fingerprint']}")
     for namespace in read(f"{memory}/memory")["items"]:
+        if len(namespace["labels"]) > 1:
+            continue
         place = f"{memory}/memory/{namespace['namespace']}"
         for entry in read(place)["items"]:
             read(f"{place}/{entry['key']}")
