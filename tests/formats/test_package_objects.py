@@ -100,6 +100,7 @@ def same_in_pydantic_ai(message: Any) -> None:
     adapter = pydantic_ai.ModelMessagesTypeAdapter
     raw = json.loads(adapter.dump_json([message]))[0]
     assert detect(raw) == "pydantic-ai"
+    (message,) = adapter.validate_python([raw])
     (back,) = adapter.validate_python(written("pydantic-ai", raw).items)
     assert type(back) is type(message)
     assert [comparable(part) for part in back.parts] == [comparable(part) for part in message.parts]
