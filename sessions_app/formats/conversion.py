@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sessions_app.formats.neutral import Neutral, Part, ToolCallPart, ToolResultPart
 from sessions_app.formats.registry import FORMATS
-from sessions_app.formats.writing import INTERRUPTED, Converted, Format, Loss, Stored, is_step
+from sessions_app.formats.writing import INTERRUPTED, Converted, Format, Loss, Stored, splits
 
 __all__ = ["Converted", "Loss", "Stored", "convert"]
 
@@ -26,8 +26,8 @@ class _Draft:
 
     @property
     def several(self) -> bool:
-        """True if there are several steps in it, each with the results of its calls."""
-        return any(isinstance(part, ToolResultPart) or is_step(part) for _, part in self.parts)
+        """True if it is written as several messages, so that each call needs its result before the next of them."""
+        return any(isinstance(part, ToolResultPart) or splits(part) for _, part in self.parts)
 
     def calls(self) -> list[ToolCallPart]:
         return [part for _, part in self.parts if isinstance(part, ToolCallPart)]

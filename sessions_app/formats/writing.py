@@ -134,6 +134,11 @@ def is_step(part: Part) -> bool:
     return isinstance(part, DataPart) and part.name == STEP_START
 
 
+def splits(part: Part) -> bool:
+    """True if what is before the part and what is after it are two turns."""
+    return isinstance(part, DataPart) and part.name in {STEP_START, SYSTEM_PROMPT}
+
+
 def _own_role(role: str) -> str:
     return role if role in {"assistant", "system"} else "user"
 

@@ -100,6 +100,7 @@ def same_in_pydantic_ai(message: Any) -> None:
     adapter = pydantic_ai.ModelMessagesTypeAdapter
     raw = json.loads(adapter.dump_json([message]))[0]
     assert detect(raw) == "pydantic-ai"
+    (message,) = adapter.validate_python([raw])
     (back,) = adapter.validate_python(written("pydantic-ai", raw).items)
     assert type(back) is type(message)
     assert [comparable(part) for part in back.parts] == [comparable(part) for part in message.parts]
@@ -228,8 +229,7 @@ def test_what_a_source_loses_is_only_its_id() -> None:
     assert back["parts"] == [source | {"sourceId": "u-0"}]
 
 
-def test_reading_a_long_message_takes_no_longer_than_its_length() -> None:
-    """Parts are read one by one, and nothing is copied: 20,000 of them in well under a second."""
+def test_a_message_of_many_parts_is_read_whole_and_not_copied() -> None:
     raw = {"role": "user", "content": [{"type": "text", "text": "x" * 50}] * 20_000}
     assert len(FORMATS["openai.chat"].read(raw).parts) == 20_000
     assert stored("openai.chat", raw)[0].raw is raw

@@ -7,7 +7,7 @@ import pytest
 from sessions_app.formats.fields import Unreadable
 from sessions_app.formats.neutral import Usage, parts_as_json
 from sessions_app.formats.registry import FORMATS, detect
-from tests.formats.shapes import TABLES
+from tests.formats.shapes_of_frameworks import TABLES
 
 pytestmark = pytest.mark.once
 NOTHING: list[Any] = [None, 5, "text", [], {}]

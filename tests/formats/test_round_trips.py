@@ -36,13 +36,11 @@ def plain(raw: dict[str, Any]) -> dict[str, Any]:
     """One form of what a package may write in two: a list of one plain text is the text, arguments are JSON."""
     raw = json.loads(json.dumps(raw))
     content = raw.get("content")
-    if (
-        isinstance(content, list)
-        and len(content) == 1
-        and isinstance(content[0], dict)
-        and isinstance(content[0].get("text"), str)
-    ):
-        raw["content"] = content[0]["text"]
+    if isinstance(content, list):
+        # An empty text is none.
+        content = [block for block in content if block.get("text") != ""]
+        single = len(content) == 1 and isinstance(content[0].get("text"), str)
+        raw["content"] = content[0]["text"] if single else content
     if raw.get("role") and "type" not in raw:
         raw["type"] = "message"
     for call in raw.get("tool_calls") or []:
