@@ -219,3 +219,14 @@ def test_a_save_changes_the_session_s_metadata_and_tags(chat: Chat, tab: Writer)
     assert tab.save(session={"metadata": None})["rev"] == 3
     assert chat.read()["session"]["metadata"] == {}
     assert refusal(tab.send(session={"tags": ["y", "y"]})) == (422, "invalid")
+
+
+def test_reasoning_without_text_is_not_shown(chat: Chat, tab: Writer, client: Client, alice: User) -> None:
+    content = [{"type": "redacted_thinking", "data": "opaque"}, {"type": "text", "text": "The answer"}]
+    [op] = raws({"role": "assistant", "content": content}, form="anthropic")
+    tab.save(op)
+    client.force_login(alice)
+    page = client.get(f"/sessions/{chat.id}/").content.decode()
+    assert "The answer" in page
+    assert "Reasoning" not in page
+    assert chat.read()["messages"][0]["raw"]["content"] == content

@@ -95,7 +95,8 @@ def _block(part: dict[str, Any], renderer: PageRenderer) -> Block | None:
     if kind == "text" and isinstance(text, str):
         return renderer.render(text) if text else None
     if kind == "reasoning" and isinstance(text, str):
-        return Fold("Reasoning", html=renderer.render(text))
+        # Without text it only holds a signature.
+        return Fold("Reasoning", html=renderer.render(text)) if text else None
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _tool(kind, part)
     if kind in {"file", "reasoning-file", "image", "image_url", "source-document"}:
