@@ -56,7 +56,7 @@ def test_a_schema_refuses_what_is_no_example() -> None:
     schema = {**bodies()["save_changes"][1]["schema"], "components": the_api.get_openapi_schema()["components"]}
     validator = jsonschema_rs.Draft202012Validator(json.loads(json.dumps(schema)))
     assert not validator.is_valid({**EXAMPLES["save_changes"], "seq": "one"})
-    assert not validator.is_valid({**EXAMPLES["save_changes"], "ops": [{"op": "upsert", "id": "m1"}]})
+    assert not validator.is_valid({**EXAMPLES["save_changes"], "ops": [{"op": "upsert", "role": "user"}]})
 
 
 def test_every_example_is_taken_as_it_stands(alice: User, alices_world: World, alone: Alone) -> None:

@@ -90,6 +90,14 @@ def test_raw_that_is_not_of_its_format_is_rejected_with_the_reason(chat: Chat, t
     assert [message["id"] for message in chat.read()["messages"]] == ["m1"]
 
 
+def test_raw_need_not_be_readable_if_role_and_text_are_sent(chat: Chat, tab: Writer) -> None:
+    raw = {"role": "assistant", "tool_calls": [{"id": "unfinished"}]}
+    tab.save({"op": "upsert", "id": "m1", "role": "assistant", "text": "said", "format": "openai.chat", "raw": raw})
+    [message] = chat.read()["messages"]
+    assert (message["text"], message["raw"]) == ("said", raw)
+    assert read_as(chat, "anthropic")["items"][0]["content"]
+
+
 def test_of_a_very_long_text_the_beginning_is_searched_and_all_of_it_kept(chat: Chat, tab: Writer) -> None:
     long = "word " * 30_000
     tab.save(*raws({"role": "user", "content": long}))

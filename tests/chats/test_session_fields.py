@@ -20,7 +20,7 @@ from tests.support.export_files import download, resealed, upload
 from tests.support.saves import refusal
 
 pytestmark = pytest.mark.django_db
-ODD = {"nul": "a\0b", "\0": ["\0"], "half": "\ud83d", "big": 10**30, "float": 0.1, "deep": {"a": [None, {"b": {}}]}, "ü": "🙂"}
+ODD = {"nul": "a\0b", "\0": ["\0"], "big": 10**30, "float": 0.1, "deep": {"a": [None, {"b": {}}]}, "ü": "🙂"}
 LABELS = {"metadata": ODD, "tags": ["b", "a", "ü 🙂"], "pinned": True}
 
 
@@ -70,7 +70,7 @@ def test_a_patch_merges_metadata_and_replaces_the_rest(chat: Chat) -> None:
     patched(**LABELS)
     before = chat.read()["session"]["rev"]
     merged = patched(metadata={"nul": None, "deep": {"a": 1, "c": {"d": None, "e": "\0"}}, "float": {"x": 1}})
-    kept = {name: ODD[name] for name in ("\0", "half", "big", "ü")}
+    kept = {name: ODD[name] for name in ("\0", "big", "ü")}
     assert merged == {**LABELS, "metadata": {**kept, "float": {"x": 1}, "deep": {"a": 1, "c": {"e": "\0"}}}}
     assert chat.read()["session"]["rev"] == before + 1
     assert patched(title="x") == merged

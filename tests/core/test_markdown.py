@@ -73,7 +73,8 @@ def test_tool_calls_and_what_is_no_text_are_shown_as_code(chat: Chat) -> None:
     markdown = read(chat)
     fences = [token for token in MarkdownIt().parse(markdown) if token.type == "fence"]
     assert [fence.info for fence in fences] == ["json", "json"]
-    assert '"tool-run"' in fences[0].content
+    assert "**Call of run**" in markdown
+    assert "# no heading" in fences[0].content
     assert str(10**30) in fences[1].content
     assert ", interrupted\n" in markdown
     assert len(headings(markdown)) == 3

@@ -44,7 +44,7 @@ def test_markup_in_a_message_stays_text(alice_client: Client) -> None:
         None,
         {},
         [1],
-        [{"role": "system", "text": "a"}],
+        [{"role": "nobody", "text": "a"}],
         [{"role": "user"}],
         [{"role": "user", "text": "x" * (TEXT_LENGTH + 1)}],
         [{"role": "user", "text": "a", "parts": [1]}],

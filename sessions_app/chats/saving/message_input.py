@@ -139,10 +139,12 @@ def read_upsert(op: dict[str, Any]) -> Upsert:
 
 
 def _own_reading(op: dict[str, Any], name: str | None) -> Reading | None:
-    """What `raw` says, if its format is known."""
+    """What `raw` says, if its format is known. It need not be readable if the op says who speaks, and what."""
     try:
         return read_raw(name, op.get("raw"))
     except Unreadable as error:
+        if "role" in op and not (op.get("text") is None and op.get("parts") is None):
+            return None
         raise Rejected("unreadable_raw", why=str(error)) from None
 
 

@@ -92,7 +92,7 @@ def _part(part: Part) -> str:
         case ReasoningPart(text=text):
             return "".join(f"> {line}\n" for line in closed(text.strip()).splitlines())
         case ToolCallPart(name=name, input=value):
-            return f"**Call of {_line(name)}**\n\n{_block(value)}"
+            return f"**Call of {_line(name)}**\n" + ("" if value is None else f"\n{_block(value)}")
         case ToolResultPart(name=name, output=value, is_error=failed):
             return f"**{'Error' if failed else 'Result'}{f' of {_line(name)}' if name else ''}**\n\n{_block(value)}"
         case _:

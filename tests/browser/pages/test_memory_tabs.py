@@ -85,7 +85,7 @@ def test_a_key_among_thousands_is_found_and_a_deleted_one_brought_back(
     signed_in.click("Delete")
     signed_in.until(TOAST, "can be restored")
     signed_in.click("Undo")
-    signed_in.until(TOAST, "many/zz is back.")
+    signed_in.until(TOAST, "many / zz is back.")
     assert memory.get("many/zz").json()["value"] == "last"
     assert signed_in.complaints() == []
 
