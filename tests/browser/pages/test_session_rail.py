@@ -76,6 +76,13 @@ def test_the_rail_follows_what_agents_save_and_keeps_what_one_does_there(
     assert signed_in.complaints() == []
 
 
+def test_the_bar_of_a_plan_is_a_line(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    for address in (f"/sessions/{chat.id}/", f"/chat/?project={chat.project}"):
+        signed_in.open(f"{server.url}{address}")
+        height = "return document.querySelector('progress')?.getBoundingClientRect().height"
+        assert 0 < signed_in.until(f"{height};") < 12
+
+
 def test_a_question_that_expires_while_one_looks_at_it_takes_its_buttons_along(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:
