@@ -2,7 +2,7 @@
 
 import base64
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
@@ -92,12 +92,12 @@ def read_cursor(cursor: str) -> tuple[str, str, str]:
     try:
         updated, namespace, key = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         moment = datetime.fromisoformat(updated)
+        if moment.tzinfo is None:
+            raise ForeignCursor
         check_place(namespace, key)
-    except (ValueError, TypeError, AttributeError, AppError):
+        return moment.astimezone(UTC).isoformat(), namespace, key
+    except (ValueError, TypeError, AttributeError, OverflowError, AppError):
         raise ForeignCursor from None
-    if moment.tzinfo is None:
-        raise ForeignCursor
-    return updated, namespace, key
 
 
 class ForeignCursor(Invalid):

@@ -2,10 +2,12 @@
 
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import orjson
+from django.conf import settings
 
 from memory_app.batches.operations import List, Order
 from memory_app.core.namespaces import after_prefix
@@ -16,8 +18,8 @@ from sessions_app.core.storage.sql import fetch_rows, fetch_together
 
 # What the lists and gets of one batch read, in bytes of values: it bounds their time, and the size of the answer.
 READ_BYTES = 50_000_000
-# Rows that a filter looks at between two statements.
-LOOKED_AT = 200
+# Rows that a filter looks at between two statements, and the bytes that each counts for at least.
+LOOKED_AT, LEAST_BYTES = 200, 250
 _HEADS = COLUMNS.replace(" value,", " NULL,")
 _NAMES = ", ".join(map(column_sql, ("namespace", "key")))
 _ORDERS = {
@@ -55,6 +57,7 @@ def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget)
     """The entries of each list, one more than its limit if there are more. Without values, unless it asks for them."""
     together = [asked for asked in lists if asked.matches is None]
     moment = now()
+    _check_values(project_id, [asked for asked in together if asked.values], moment, budget)
     statements = [_statement(project_id, asked, moment, asked.limit + 1, asked.offset) for asked in together]
     # The same question is asked once.
     different = {(statement, tuple(parameters)): (statement, parameters) for statement, parameters in statements}
@@ -62,6 +65,16 @@ def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget)
     made = {name: [entry_of(project_id, row) for row in rows] for name, rows in answers.items()}
     plain = iter([made[statement, tuple(parameters)] for statement, parameters in statements])
     return [next(plain) if asked.matches is None else _filtered(project_id, asked, budget) for asked in lists]
+
+
+def _check_values(project_id: uuid.UUID, lists: Sequence[List], moment: datetime, budget: ReadBudget) -> None:
+    """Before they are read: each of hundreds of lists can read the whole memory. A few cannot read more than the budget."""
+    if len(lists) * settings.PROJECT_BYTES <= READ_BYTES:
+        return
+    found = [_statement(project_id, replace(asked, values=False), moment, asked.limit, asked.offset) for asked in lists]
+    sums = [(f"SELECT COALESCE(SUM(size_bytes), 0) FROM ({statement}) listed", values) for statement, values in found]  # noqa: S608
+    if sum(int(size) for [(size,)] in fetch_together(sums)) > budget.left:
+        raise TooMuchRead(details={"limit": READ_BYTES})
 
 
 def key_range(prefix: str) -> tuple[str, list[Any]]:
@@ -86,18 +99,18 @@ def _filtered(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> list[En
 
 
 def _matching(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> Iterator[EntryRow]:
-    offset, moment = 0, now()
+    moment = now()
     while True:
-        statement, parameters = _statement(project_id, asked, moment, LOOKED_AT, offset)
-        rows = fetch_rows(statement, parameters)
-        for row in rows:
-            entry = entry_of(project_id, row)
-            budget.take(entry.size_bytes)
+        statement, parameters = _statement(project_id, asked, moment, LOOKED_AT, 0)
+        entries = [entry_of(project_id, row) for row in fetch_rows(statement, parameters)]
+        for entry in entries:
+            budget.take(max(entry.size_bytes, LEAST_BYTES))
             if _matches(asked, entry.value):
                 yield entry
-        if len(rows) < LOOKED_AT:
+        if len(entries) < LOOKED_AT:
             return
-        offset += LOOKED_AT
+        last = entries[-1]  # Not an offset: each statement would count again what those before it read.
+        asked = replace(asked, cursor=(last.updated_at.isoformat(), last.namespace, last.key))
 
 
 def _matches(asked: List, text: str) -> bool:

@@ -214,7 +214,7 @@ def _new_entry(namespace: str, key: str, body: bytes) -> NewEntry:
     """One label and a key of an address, and the JSON value of a body."""
     if strict_json.REPLACEMENT in namespace + key:  # What an address cannot hold, or NUL, has become this.
         raise Invalid("A namespace and a key in an address are text in UTF-8 without NUL.", details={"field": "key"})
-    value, replaced = strict_json.loads(body)
+    value, replaced = strict_json.loads(body, within="value")
     if replaced:
         return NewEntry(pack([namespace]), key, value, exact_value(body))
     return NewEntry(pack([namespace]), key, value)

@@ -132,7 +132,7 @@ def _save(request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: Me
 
 
 def _put(request: HttpRequest, project_id: uuid.UUID, draft: Draft) -> Stored:
-    value, replaced = strict_json.loads(draft.text.encode())
+    value, replaced = strict_json.loads(draft.text.encode(), within="value")
     sent = exact_value(draft.text.encode()) if replaced else NOTHING
     revised = Conditions(if_match=draft.match) if draft.match else Conditions(if_none_match="*")
     return entrie_services.put_entry(

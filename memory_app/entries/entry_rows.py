@@ -27,7 +27,7 @@ _KEEP_EARLIER = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, sa
 VALUES ({_ID}, %s, %s, %s, %s, %s, %s)"""  # noqa: S608
 _TRIM = f"""DELETE FROM {_VERSION} WHERE entry_id = {_ID} AND rev <= (
 SELECT rev FROM {_VERSION} WHERE entry_id = {_ID} ORDER BY rev DESC LIMIT 1 OFFSET %s)"""  # noqa: S608
-_TOUCH = f"UPDATE {_ENTRY} SET expires_at = %s, ttl_minutes = %s WHERE {_AT} AND rev = %s"  # noqa: S608
+_TOUCH = f"UPDATE {_ENTRY} SET expires_at = %s WHERE {_AT} AND rev = %s AND ttl_minutes = %s"  # noqa: S608
 _SET_EXPIRY = f"UPDATE {_ENTRY} SET expires_at = %s, ttl_minutes = %s WHERE {_AT}"  # noqa: S608
 _ERASE = (f"DELETE FROM {_VERSION} WHERE entry_id = {_ID}", f"DELETE FROM {_ENTRY} WHERE {_AT}")  # noqa: S608
 _FORGET = (
@@ -134,8 +134,8 @@ def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> Work:
 
 
 def touch(rows: Sequence[EntryRow]) -> Work:
-    """Moves the expiry of rows that were not written since they were read."""
-    return Work(_TOUCH, [[db_time(row.expires_at), row.ttl_minutes, *at(row), row.rev] for row in rows if row.expires_at])
+    """Moves the expiry of rows that were not written since they were read: the same value again only changes `ttl_minutes`."""
+    return Work(_TOUCH, [[db_time(row.expires_at), *at(row), row.rev, row.ttl_minutes] for row in rows if row.expires_at])
 
 
 def set_expiry(rows: Sequence[EntryRow]) -> Work:

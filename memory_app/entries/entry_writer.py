@@ -155,9 +155,11 @@ class EntryWriter:
         return count
 
     def refresh(self, rows: Iterable[EntryRow]) -> None:
-        """These were read: they expire later."""
+        """These were read: they expire later, unless they were written or removed since."""
         for row in rows:
-            self._set_expiry(row, row.ttl_minutes)
+            present = self._found.get((row.namespace, row.key), row)
+            if present is not None and present.rev == row.rev:
+                self._set_expiry(present, present.ttl_minutes)
 
     def flush(self) -> None:
         """Write what waits."""
@@ -263,6 +265,7 @@ class EntryWriter:
             self._store.size_bytes -= size_bytes
             self._expired.clear()
             self._used.clear()
+            self.flush()  # Whoever goes on after a refusal has these bytes taken off too.
 
     def _forget_reads(self) -> None:
         self._found.clear()

@@ -5,12 +5,13 @@ from memory_app.namespaces.queries import get_settings, list_settings, settings_
 from memory_app.namespaces.schemas import SettingsIn, SettingsList, SettingsOut
 from memory_app.namespaces.services import delete_settings, put_settings
 from sessions_app.core.callers import caller_of
+from sessions_app.core.web.converters import ANYTHING
 from sessions_app.core.web.responses import json_reply, refusals
 from sessions_app.projects.queries import project_uuid
 
 router = Router(tags=["Memory"])
 # Labels are joined by `/`; in a label `~` is written `~0`, and `/` is written `~1`.
-SETTINGS = "/{project_id}/memory-settings/{path:namespace}"
+SETTINGS = f"/{{project_id}}/memory-settings/{{{ANYTHING}:namespace}}"
 NO_SETTINGS = SettingsIn.model_validate({})
 
 

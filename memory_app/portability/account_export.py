@@ -52,6 +52,7 @@ def _clean_named(values: dict[str, Any]) -> None:
 
 def _clean_entry(values: dict[str, Any]) -> None:
     _clean_named(values)
+    _check_ranges(values, ("ttl_minutes", MOST_MINUTES, 0))
     _clean_value(values)
 
 
@@ -66,7 +67,10 @@ def _clean_settings(values: dict[str, Any]) -> None:
         check_namespace(values.get("namespace", ""))
     except Invalid:
         raise WrongValue("namespace has a wrong value") from None
-    limits = (("versions", VERSIONS, 0), ("entry_bytes", ENTRY_BYTES, 1), ("ttl_minutes", MOST_MINUTES, 0))
+    _check_ranges(values, ("versions", VERSIONS, 0), ("entry_bytes", ENTRY_BYTES, 1), ("ttl_minutes", MOST_MINUTES, 0))
+
+
+def _check_ranges(values: dict[str, Any], *limits: tuple[str, int, int]) -> None:
     for field, most, least in limits:
         value = values.get(field)
         if value is not None and not least <= value <= most:

@@ -1,5 +1,7 @@
 """Lists of sessions: every filter, every order, page by page. Their costs are in test_session_list_costs.py."""
 
+import base64
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -109,6 +111,15 @@ def test_a_cursor_belongs_to_its_order(many: Any) -> None:
         assert refusal(many.get(f"/sessions?sort={sort}&cursor={following}")) == (422, "invalid")
     for cursor in ("x", "W10", "bnVsbA", "e30", "WyJ0aXRsZSIsMSwyXQ", "%00", "é"):
         assert refusal(many.get(f"/sessions?sort=title&cursor={cursor}")) == (422, "invalid")
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_times_that_utc_does_not_have_are_refused(many: Any, at: str) -> None:
+    assert refusal(many.get(f"/sessions?{urlencode({'since': at})}")) == (422, "invalid")
+    assert refusal(many.get(f"/sessions?{urlencode({'until': at})}")) == (422, "invalid")
+    for sort in ("created", "-created", "updated"):
+        cursor = base64.urlsafe_b64encode(json.dumps([sort, at, str(uuid.uuid4())]).encode()).decode()
+        assert refusal(many.get(f"/sessions?sort={sort}&cursor={cursor}")) == (422, "invalid")
 
 
 def test_each_filter_finds_what_it_names(one: Any) -> None:

@@ -86,6 +86,16 @@ def test_a_deleted_key_is_gone_with_its_versions_and_its_bytes(memory: Memory) -
     assert [version["value"] for version in memory.get("notes/n/versions").json()["items"]] == [{"b": 2}]
 
 
+def test_a_value_may_look_like_one_of_our_bodies(memory: Memory) -> None:
+    """In some fields of bodies NUL and the notation of numbers stay; a value has no such fields, alone or in a batch."""
+    value = '{"metadata": {"a": "x\\u0000y", "n": 1.50}, "ops": [{"raw": "\\u0000"}]}'
+    memory.api.put(memory.address("memory/notes/n"), value)
+    put = f'{{"ops": [{{"op": "put", "namespace": "notes", "key": "batch", "value": {value}}}]}}'
+    memory.api.post(memory.address("memory/batch"), put)
+    stored = set(MemoryEntry.objects.values_list("value", flat=True))
+    assert stored == {'{"metadata":{"a":"x\ufffdy","n":1.5},"ops":[{"raw":"\ufffd"}]}'}
+
+
 def test_compare_and_set(memory: Memory) -> None:
     assert memory.put("notes/n", 1, **{"If-Match": "*"}).status_code == 412
     first = memory.put("notes/n", 1, **{"If-None-Match": "*"})

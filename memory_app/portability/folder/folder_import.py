@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_app.core.lease import lock_for_writing
-from memory_app.entries.entry_values import NOTHING, CheckedEntry, NewEntry, check_entry, exact_value
-from memory_app.entries.entry_writer import MemoryFull
+from memory_app.entries.entry_values import NOTHING, CheckedEntry, EntryTooLarge, NewEntry, check_entry, exact_value
+from memory_app.entries.entry_writer import MemoryFull, NamespaceFull
 from memory_app.entries.services import store_entry
 from memory_app.models.entry import ENTRY_BYTES
 from memory_app.namespaces.schemas import read_settings
@@ -115,7 +115,7 @@ def _files_of(sub: Folder, folder_name: str, skipped: Skipped) -> Iterator[_File
 
 def _file(place: str, namespace: str, key: str, content: bytes, *, is_long: bool) -> _File:
     """The file as an entry; `sent`: its value with characters that are only kept in exact namespaces."""
-    value, replaced = strict_json.loads(content)
+    value, replaced = strict_json.loads(content, within="value")
     sent = exact_value(content) if replaced else NOTHING
     if is_long:
         named = unwrapped(value)
@@ -136,7 +136,7 @@ def _store(caller: Caller, project_id: uuid.UUID, files: list[_File], done: Impo
             rev = store.rev
             try:
                 store_entry(caller=caller, store=store, entry=entry)
-            except MemoryFull as error:
+            except (MemoryFull, NamespaceFull, EntryTooLarge) as error:
                 refused.append((place, error.message))
                 continue
             stored, same = stored + (store.rev > rev), same + (store.rev == rev)

@@ -15,12 +15,18 @@ from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.api import router
 from sessions_app.chats.sessions.schemas import ListQuery, SessionList
 from sessions_app.core.callers import caller_of
+from sessions_app.core.errors import Invalid
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.responses import json_reply, refusals
 from sessions_app.core.web.schemas import LIMIT, ForeignCursor, make_cursor, read_cursor
 from sessions_app.projects.queries import get_project, project_uuid
 
 FILTERS: ListQuery = Query(...)  # type: ignore[type-arg]
+
+
+class WrongTime(Invalid):
+    def __init__(self) -> None:
+        super().__init__("`since` and `until` are times of the years 1 to 9999 in UTC.", details={"field": "since"})
 
 
 @router.get("/sessions", response={200: SessionList, **refusals()}, operation_id="list_all_sessions")
@@ -78,7 +84,12 @@ def _wanted(filters: ListQuery, text: str, *, archived: bool | None = None, dele
 
 def _aware(moment: datetime | None) -> datetime | None:
     """A time without a zone is UTC, as all times that the API returns."""
-    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
+    if moment is None or moment.tzinfo is None:
+        return moment if moment is None else moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise WrongTime from None
 
 
 def _make_place(sort: Sort, place: Place) -> str:
@@ -99,8 +110,11 @@ def _read_place(sort: Sort, cursor: str | None) -> Place | None:
         place_id = uuid.UUID(row_id)
         if said != sort or not isinstance(value, str) or "\0" in value:
             raise ForeignCursor
-        if ORDERS[sort].is_time and datetime.fromisoformat(value).tzinfo is None:
-            raise ForeignCursor
+        if ORDERS[sort].is_time:
+            moment = datetime.fromisoformat(value)
+            if moment.tzinfo is None:
+                raise ForeignCursor
+            value = moment.astimezone(UTC).isoformat()
     except (ValueError, TypeError, AttributeError, OverflowError, binascii.Error):
         raise ForeignCursor from None
     return Place(value, place_id)

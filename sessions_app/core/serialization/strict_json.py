@@ -29,8 +29,9 @@ class UnreadableJson(BadRequest):
         super().__init__(f"The body is not JSON that can be stored: {why}.", code="unreadable_json")
 
 
-def loads(raw: bytes) -> tuple[Any, list[str]]:
-    """The value, and the dotted paths of the strings in which characters were replaced."""
+def loads(raw: bytes, *, within: str = "") -> tuple[Any, list[str]]:
+    """The value, and the dotted paths of the strings in which characters were replaced. `within`: the path of a value that is no
+    body with fields of ours."""
     reading = _Reading()
     try:
         value = reading.decoder(minus_zeros=b"-0" in raw).decode(raw.decode("utf-8"))
@@ -43,7 +44,7 @@ def loads(raw: bytes) -> tuple[Any, list[str]]:
         raise UnreadableJson(_reason(error)) from None
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    return without_unstorable(value) if b"\\u" in raw or reading.found_notations else (value, [])
+    return without_unstorable(value, within) if b"\\u" in raw or reading.found_notations else (value, [])
 
 
 def clean_text(text: str) -> str:
@@ -112,10 +113,10 @@ def _check_depth(value: Any) -> None:
     raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")
 
 
-def without_unstorable(value: Any) -> tuple[Any, list[str]]:
+def without_unstorable(value: Any, within: str = "") -> tuple[Any, list[str]]:
     """A copy in which characters that cannot be stored are replaced, and the dotted paths of their strings."""
     normal = _Normal()
-    return normal.walk(value, "", exact=False), normal.replaced
+    return normal.walk(value, within, exact=False), normal.replaced
 
 
 class _Normal:

@@ -1,5 +1,6 @@
 """Batches: one transaction, each operation sees those before it, and few statements however many there are."""
 
+import base64
 import json
 from typing import Any
 
@@ -230,6 +231,31 @@ def test_a_batch_reads_no_more_than_its_budget(memory: Memory, monkeypatch: pyte
         refused = run(memory, *ops)
         assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_much_read")
     assert run(memory, *[listed()] * 5).status_code == 200
+
+
+def test_values_above_the_budget_are_not_read(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    done(memory, put("a", "x" * 98))
+    monkeypatch.setattr(queries, "READ_BYTES", 250)
+    with CaptureQueriesContext(connection) as captured:
+        assert run(memory, *(listed(values=True, limit=number) for number in range(1, 4))).status_code == 413
+    assert not [query for query in captured if "key, value" in query["sql"] and "LIMIT" in query["sql"]]
+
+
+def test_a_filter_reads_each_value_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "LOOKED_AT", 2)
+    done(memory, *(put(f"k{number}", {"n": number}) for number in range(7)))
+    for order in ("key", "-key", "updated", "-updated"):
+        found = keys(done(memory, listed(filter={"n": {"$gte": 0}}, order=order, offset=1, limit=5))[0])
+        assert found == (["k5", "k4", "k3", "k2", "k1"] if order == "-key" else ["k1", "k2", "k3", "k4", "k5"])
+    monkeypatch.setattr(queries, "READ_BYTES", 7 * queries.LEAST_BYTES)
+    assert run(memory, listed(filter={"n": -1})).status_code == 200
+    assert run(memory, listed(filter={"n": -1}), listed(filter={"n": -2})).status_code == 413
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-01-01T00:00:00"])
+def test_a_cursor_of_another_time_is_refused(memory: Memory, at: str) -> None:
+    cursor = base64.urlsafe_b64encode(json.dumps([at, "n", "k"]).encode()).decode().rstrip("=")
+    assert run(memory, listed(order="updated", cursor=cursor)).status_code == 422
 
 
 def test_more_than_500_operations_are_refused(memory: Memory) -> None:

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_app.entries import reading
 from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
 from sessions_app.chats.lifecycle.pruning import prune
 from tests.memory.batches.conftest import done, run, set_namespace
 from tests.memory.conftest import Memory
+from tests.memory.portability.folder_files import bring_in
 
 DEFAULTS = {
     "exact": False, "leased": True, "versions": 10, "ttl_minutes": None, "refresh_on_read": False, "quota_bytes": None,
@@ -53,6 +56,10 @@ def test_settings_out_of_bounds_are_refused(memory: Memory, values: dict[str, An
 @pytest.mark.parametrize("name", ["a~2b", "a//b", "/".join("abcdefghijk"), "x" * 129])
 def test_names_that_are_no_namespace_have_no_settings(memory: Memory, name: str) -> None:
     assert set_namespace(memory, name).status_code == 422
+
+
+def test_a_name_with_a_line_feed_has_settings(memory: Memory) -> None:
+    assert set_namespace(memory, "a%0Ab/c", versions=3).json()["labels"] == ["a\nb", "c"]
 
 
 def test_an_exact_namespace_keeps_what_was_sent(memory: Memory) -> None:
@@ -152,6 +159,55 @@ def test_an_operation_may_have_a_time_of_its_own(memory: Memory, later: Later) -
     assert done(memory, {"op": "get", **place})[0]["entry"]["value"] == 1
     later(19)
     assert done(memory, {"op": "get", **place}) == [{"entry": None}]
+
+
+@pytest.mark.parametrize("value", [1, 2])
+@pytest.mark.parametrize("minutes", [None, 1_000])
+@pytest.mark.parametrize("read", [{"op": "get", "key": "k"}, {"op": "list", "values": True}])
+def test_a_read_does_not_undo_what_a_later_put_says(
+    memory: Memory, later: Later, read: dict[str, Any], minutes: int | None, value: int
+) -> None:
+    place: dict[str, Any] = {"namespace": "n", "key": "k"}
+    done(memory, {"op": "put", **place, "value": 1, "ttl_minutes": 10})
+    later(8)
+    put = {"op": "put", **place, "value": value, **({} if minutes is None else {"ttl_minutes": minutes})}
+    done(memory, {**read, "namespace": "n", "refresh": True}, put, {"op": "list", "namespace": "n"})
+    later(19)
+    assert done(memory, {"op": "get", **place})[0]["entry"]["value"] == value
+    assert MemoryEntry.objects.get().ttl_minutes == minutes
+
+
+def test_a_read_moves_no_expiry_that_changed_meanwhile(memory: Memory, later: Later, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = {"namespace": "n", "key": "k", "value": 1}
+    done(memory, {"op": "put", **place, "ttl_minutes": 10})
+    later(8)
+    touch = reading._touch
+
+    def late(*read: Any) -> None:
+        done(memory, {"op": "put", **place, "ttl_minutes": 1_000})
+        touch(*read)
+
+    monkeypatch.setattr(reading, "_touch", late)
+    done(memory, {"op": "get", "namespace": "n", "key": "k", "refresh": True})
+    later(900)
+    assert MemoryEntry.objects.get().ttl_minutes == 1_000
+    assert memory.get("n/k").status_code == 200
+
+
+def test_a_folder_names_what_the_settings_do_not_allow(
+    memory: Memory, later: Later, path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done(memory, {"op": "put", "namespace": "old", "key": "k", "value": "x" * 98, "ttl_minutes": 10})
+    set_namespace(memory, "small", quota_bytes=10)
+    set_namespace(memory, "tiny", entry_bytes=10)
+    for namespace in ("small", "tiny"):
+        (tmp_path / namespace).mkdir()
+        (tmp_path / namespace / "k.json").write_text(json.dumps("x" * 98))
+    later(11)
+    left_out = bring_in(capsys, path, folder=tmp_path)
+    assert len([line for line in left_out if line.startswith(("small/k.json", "tiny/k.json"))]) == 2
+    assert not MemoryEntry.objects.exists()
+    assert MemoryStore.objects.get().size_bytes == 0
 
 
 def test_quotas_of_a_namespace_and_of_an_entry(memory: Memory, later: Later) -> None:

@@ -97,6 +97,7 @@ def changed(content: bytes, kind: str, **fields: Any) -> bytes:
         ("memory_entry", {"namespace": "/".join("abcdefghijk")}),
         ("memory_entry", {"key": "k\0"}),
         ("memory_entry", {"key": ""}),
+        ("memory_entry", {"ttl_minutes": 1e300}),
         ("memory_entry", {"value": "{broken"}),
         ("memory_version", {"value": "NaN"}),
         ("memory_version", {"entry_id": 1}),
