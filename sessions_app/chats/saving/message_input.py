@@ -135,6 +135,7 @@ def read_upsert(op: dict[str, Any]) -> Upsert:
     _read_extras(op, content)
     if own is not None and own.parts is not None and op.get("text") is None and op.get("parts") is None:
         content.parts = json_text(own.parts)
+        check_size(content, derived=True)
     return Upsert(message_id, content, read_if_ver(op))
 
 
@@ -186,16 +187,24 @@ def read_if_ver(op: dict[str, Any]) -> int | None:
     return value
 
 
+def check_size(content: Content, *, derived: bool) -> None:
+    """`derived`: the parts follow from `raw`, so they are not among what was sent. They have a limit too, because a short
+    `raw` can have very many small parts."""
+    parts, others = _bytes_of(content.parts), _bytes_of(content.metadata) + _bytes_of(content.raw)
+    if (others if derived else others + parts) > EXTRA_BYTES or others + parts > 2 * EXTRA_BYTES:
+        raise Rejected("too_large")
+
+
+def _bytes_of(text: str | None) -> int:
+    return 0 if text is None else len(text.encode())
+
+
 def _read_extras(op: dict[str, Any], content: Content) -> None:
-    total = 0
     for name in ("parts", "metadata", "raw"):
         # An explicit null is a value for `raw`, and means absent for the others.
         if name in op and (op[name] is not None or name == "raw"):
-            stored = json_text(op[name])
-            total += len(stored.encode())
-            setattr(content, name, stored)
-    if total > EXTRA_BYTES:
-        raise Rejected("too_large")
+            setattr(content, name, json_text(op[name]))
+    check_size(content, derived=False)
 
 
 def _texts(parts: list[dict[str, Any]] | None) -> list[str]:
