@@ -100,6 +100,7 @@ def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: Sessio
     except IntegrityError:
         if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
             raise StaleRead from None  # Created in another project meanwhile.
+        refuse_taken(project, new.external_id)  # An import published it meanwhile, which does not wait for the project's lock.
         raise SessionNotFound from None
     if new.current:
         welcome(caller=caller, project=project, session_id=session_id, at=at)

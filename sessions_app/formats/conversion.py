@@ -1,6 +1,7 @@
 """Messages of any formats as those of one: what is in this format already is returned as it is."""
 
 import hashlib
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -98,7 +99,7 @@ def _as_stored(draft: _Draft) -> Stored:
 
 def _name_calls(drafts: list[_Draft], form: Format) -> None:
     """Give ids to calls without one, and to their results by the name of the tool. Ids that are used twice become different."""
-    waiting: list[ToolCallPart] = []
+    waiting = _Waiting()
     seen: set[str] = set()
     renamed: dict[str, str] = {}
     for draft in drafts:
@@ -108,16 +109,39 @@ def _name_calls(drafts: list[_Draft], form: Format) -> None:
                 again = part.id in seen and not _stays(draft, form)
                 named = replace(part, id=_made_id(part.id, draft.stored.id, number)) if again or not part.id else part
                 renamed[part.id] = named.id
-                waiting += [] if part.id else [named]
+                if not part.id:
+                    waiting.add(named)
                 seen.add(part.id)
             elif isinstance(part, ToolResultPart) and part.id:
                 named = replace(part, id=renamed.get(part.id, part.id))
-            elif isinstance(part, ToolResultPart):
-                call = next((call for call in waiting if part.name in (None, call.name)), None)
-                if call is not None:
-                    waiting.remove(call)
-                    named = replace(part, id=call.id, name=call.name)
+            elif isinstance(part, ToolResultPart) and (call := waiting.take(part.name)) is not None:
+                named = replace(part, id=call.id, name=call.name)
             draft.parts[place] = (number, named)
+
+
+class _Waiting:
+    """Calls without an id that have no result yet, in order: found by the tool's name in constant time."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, ToolCallPart] = {}
+        self._by_name: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._count = 0
+
+    def add(self, call: ToolCallPart) -> None:
+        self._count += 1
+        self._calls[self._count] = call
+        self._by_name[call.name].append(self._count)
+
+    def take(self, name: str | None) -> ToolCallPart | None:
+        """The first of this tool; None: of any."""
+        if name is None:
+            first = next(iter(self._calls), None)
+        else:
+            places = self._by_name[name]
+            while places and places[0] not in self._calls:
+                places.popleft()
+            first = places.popleft() if places else None
+        return None if first is None else self._calls.pop(first)
 
 
 def _made_id(own: str, message_id: str, number: int) -> str:
@@ -128,13 +152,18 @@ def _made_id(own: str, message_id: str, number: int) -> str:
 def _keep_together(drafts: list[_Draft]) -> None:
     """Where results are inside the messages of their calls, those between a call and its result are written together."""
     places: dict[str, int] = {}
+    # Where a range of messages begins that is written together, and its end: the furthest of those that begin there.
+    ends: dict[int, int] = {}
     for place, draft in enumerate(drafts):
         for _, part in draft.parts:
             if isinstance(part, ToolCallPart):
                 places[part.id] = place
             elif isinstance(part, ToolResultPart) and (first := places.pop(part.id, place)) < place:
-                for each in drafts[first : place + 1]:
-                    each.changed = True
+                ends[first] = place
+    last = -1
+    for place, draft in enumerate(drafts):
+        last = max(last, ends.get(place, -1))
+        draft.changed = draft.changed or place <= last
 
 
 class _Repair:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.support.chat import Chat
-from tests.support.saves import Writer, reasons, refusal
+from tests.support.saves import Writer, reasons, refusal, upsert
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
 HISTORY: list[dict[str, Any]] = [
@@ -174,6 +175,13 @@ def test_resume_returns_the_messages_in_a_format(chat: Chat, tab: Writer) -> Non
     assert again.status_code == 304
 
 
+@pytest.mark.parametrize("name", ["morse", "%0a"])
+def test_a_format_that_does_not_exist_is_never_unchanged(chat: Chat, name: str) -> None:
+    at = f"/resume?project={chat.project}&as="
+    etag = chat.api.get(f"{at}openai.chat").headers["ETag"].replace("openai.chat", unquote(name))
+    assert refusal(chat.api.get(at + name, **{"If-None-Match": etag})) == (422, "unknown_format")
+
+
 @pytest.mark.parametrize("path", ["/sessions/{id}/messages?as=morse", "/resume?project={project}&as=morse"])
 def test_a_format_that_does_not_exist_is_named(chat: Chat, path: str) -> None:
     answer = chat.api.get(path.format(id=chat.id, project=chat.project))
@@ -208,6 +216,32 @@ def test_a_patch_of_raw_changes_what_the_message_says(chat: Chat, tab: Writer) -
     [message] = chat.read()["messages"]
     assert (message["raw"], message["role"], message["text"]) == (changed, "assistant", "It is 8 degrees.")
     assert [part["type"] for part in message["parts"]] == ["text", "tool_call"]
+
+
+def test_a_large_message_can_be_patched(chat: Chat, tab: Writer) -> None:
+    """Its parts, which follow from `raw`, do not count as sent."""
+    call = {**CALL, "function": {"name": "write", "arguments": json.dumps({"text": "x" * 600_000})}}
+    tab.save(*raws({"role": "assistant", "content": None, "tool_calls": [call]}))
+    answer = tab.save({"op": "patch", "id": "m0", "metadata": {"a": 1}, "status": "interrupted"})
+    assert (answer["rejected"], answer["applied"]) == ([], [{"id": "m0", "ver": 2}])
+    answer = tab.save({"op": "patch", "id": "m0", "metadata": "x" * 500_000})
+    assert reasons(answer["rejected"]) == {"m0": "too_large"}
+
+
+def test_a_message_of_very_many_parts_is_refused(chat: Chat, tab: Writer) -> None:
+    many = {"role": "user", "content": [{}] * 10_001}
+    assert reasons(tab.save(*raws(many))["rejected"]) == {"m0": "unreadable_raw"}
+    tab.save(*raws(HISTORY[1]))
+    assert reasons(tab.save({"op": "patch", "id": "m0", "raw": many})["rejected"]) == {"m0": "unreadable_raw"}
+
+
+@pytest.mark.parametrize("part", [{"type": []}, {"type": {}}, {"type": "data", "name": []}, {"type": "data", "name": {}}])
+def test_a_page_shows_a_message_whose_parts_are_not_as_expected(
+    chat: Chat, tab: Writer, client: Client, alice: User, part: dict[str, Any]
+) -> None:
+    tab.save(upsert("m1", "The answer", parts=[part]))
+    client.force_login(alice)
+    assert "The answer" in client.get(f"/sessions/{chat.id}/").content.decode()
 
 
 def test_a_patch_of_raw_and_text_keeps_the_text_as_sent(chat: Chat, tab: Writer) -> None:

@@ -54,3 +54,20 @@ def test_a_nul_stays_in_what_is_stored_as_json() -> None:
     }  # fmt: skip
     assert replaced == ["ops.0.text", "ops.0.raw.k\0", "ops.0.role"]
     assert json_text(op["metadata"]) == r'"\u0000"'
+
+
+def test_many_values_below_one_long_name_are_named_in_little_memory() -> None:
+    """Their paths would be a thousand times as long as the body, if each had all of the name."""
+    name = "k" * 20_000
+    _, replaced = strict_json.loads(f'{{"{name}":[{",".join([r'"\u0000"'] * 5_000)}]}}'.encode())
+    assert (len(replaced), replaced[-1]) == (5_000, f"{'k' * 64}.4999")
+    nested = b'{"a":{"b":{"c":{"d":[' + b",".join([rb'"\ud800"'] * 5_000) + b"]}}}}"
+    value, replaced = strict_json.loads(nested)
+    assert value["a"]["b"]["c"]["d"] == ["\ufffd"] * 5_000
+    assert (len(replaced), replaced[0]) == (1_000, "a.b.c.d.0")
+
+
+def test_only_numbers_lead_into_a_list() -> None:
+    value, replaced = strict_json.loads(rb'{"ops":{"0":{"raw":"\u0000"}},"messages":[{"raw":"\u0000"}]}')
+    assert (value["ops"]["0"]["raw"], value["messages"][0]["raw"]) == ("\ufffd", "\0")
+    assert replaced == ["ops.0.raw"]

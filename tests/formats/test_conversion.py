@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -242,3 +243,18 @@ def test_the_ai_sdk_accepts_any_messages(neutrals: list[Neutral]) -> None:
     for repair in (False, True):
         items = convert(messages, "ai-sdk", repair=repair).items
         assert not items or ui_messages(items) == "valid"
+
+
+def test_a_conversion_is_linear_in_calls_without_ids() -> None:
+    def seconds(count: int) -> float:
+        calls = [ToolCallPart("", f"tool{number % 7}", {}) for number in range(count)]
+        results = [ToolResultPart("", "done", name=f"tool{number % 7}") for number in reversed(range(count))]
+        stored = [Stored("a", "assistant", None, None, Neutral("assistant", [*calls]))]
+        stored.append(Stored("b", "tool", None, None, Neutral("tool", [*results])))
+        began = time.process_time()
+        made = convert(stored, "anthropic", repair=True)
+        assert made.items
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(20_000) < 60 * max(seconds(1_000), 0.01)

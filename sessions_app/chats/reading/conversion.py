@@ -23,13 +23,18 @@ class UnknownFormat(Invalid):
         super().__init__("There is no such format to read messages as.", details={"field": "as", "formats": sorted(FORMATS)})
 
 
+def check_format(target: str | None) -> None:
+    """None: messages are read as they are stored. Raises UnknownFormat."""
+    if target is not None and target not in FORMATS:
+        raise UnknownFormat
+
+
 def converted(items: Iterable[dict[str, Any]], target: str, *, repair: bool) -> dict[str, Any]:
     """`items`, `ids` and `losses` of messages as `reading.messages` returns them. Nothing stored changes.
 
     `repair`: calls of tools that have no output get one, so that the next call of a model is valid. Raises UnknownFormat.
     """
-    if target not in FORMATS:
-        raise UnknownFormat
+    check_format(target)
     made = convert((_stored(item) for item in items), target, repair=repair)
     written = [item if isinstance(item, orjson.Fragment) else orjson.Fragment(json_text(item)) for item in made.items]
     return {"items": written, "ids": made.ids, "losses": [asdict(loss) for loss in made.losses]}

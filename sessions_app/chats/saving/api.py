@@ -3,7 +3,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from sessions_app.chats.reading.conversion import converted
+from sessions_app.chats.reading.conversion import check_format, converted
 from sessions_app.chats.reading.messages import Page, changed_since, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
 from sessions_app.chats.saving.receipts import Answer
@@ -93,6 +93,7 @@ def browse(
     """
     if wait and since_rev is None:
         raise Invalid("`wait` needs `since_rev`: the rev after which a change is awaited.", details={"field": "wait"})
+    check_format(as_)
     row = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     if since_rev is not None:
         if wait and row.rev == since_rev:

@@ -71,6 +71,8 @@ class MessageBatch:
         self.messages: dict[str, StoredMessage] = {}
         self._changed: dict[str, StoredMessage] = {}
         self.added = self.added_bytes = 0
+        # All live messages after this position have been read.
+        self._live_after: int | None = None
 
     def load(self, message_ids: list[str]) -> None:
         """Read the messages with these ids, if they exist."""
@@ -82,7 +84,9 @@ class MessageBatch:
 
     def load_live_after(self, position: int) -> list[StoredMessage]:
         """The live messages after a position, in order, including the save's own changes so far."""
-        self._read("removed = '' AND position > %s", [position])
+        if self._live_after is None or position < self._live_after:
+            self._read("removed = '' AND position > %s", [position])
+            self._live_after = position
         found = (m for m in self.messages.values() if m.position > position and not m.removed)
         return sorted(found, key=lambda message: message.position)
 

@@ -123,7 +123,7 @@ class Upsert:
 def read_upsert(op: dict[str, Any]) -> Upsert:
     """Returns the validated op. Raises `Rejected` with the reason for the answer."""
     message_id = read_id(op.get("id"))
-    name = _short(op, "format", FORMAT_LENGTH)
+    name, extras = _short(op, "format", FORMAT_LENGTH), _read_extras(op)
     own = _own_reading(op, name)
     role, status = op.get("role", own and own.role), op.get("status", Status.COMPLETE.value)
     if not isinstance(role, str) or role not in roles_of(name):
@@ -131,10 +131,10 @@ def read_upsert(op: dict[str, Any]) -> Upsert:
     if not isinstance(status, str) or status not in STATUSES:
         raise Rejected("bad_status")
     text = _read_text(op, own)
-    content = Content(role, text, status, format=name, parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH))
-    _read_extras(op, content)
+    content = Content(role, text, status, format=name, parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH), **extras)
     if own is not None and own.parts is not None and op.get("text") is None and op.get("parts") is None:
         content.parts = json_text(own.parts)
+        check_size(content, derived=True)
     return Upsert(message_id, content, read_if_ver(op))
 
 
@@ -188,16 +188,26 @@ def read_if_ver(op: dict[str, Any]) -> int | None:
     return value
 
 
-def _read_extras(op: dict[str, Any], content: Content) -> None:
-    total = 0
-    for name in ("parts", "metadata", "raw"):
-        # An explicit null is a value for `raw`, and means absent for the others.
-        if name in op and (op[name] is not None or name == "raw"):
-            stored = json_text(op[name])
-            total += len(stored.encode())
-            setattr(content, name, stored)
-    if total > EXTRA_BYTES:
+def check_size(content: Content, *, derived: bool) -> None:
+    """`derived`: the parts follow from `raw`, so they are not among what was sent. They have a limit too, because a short
+    `raw` can have very many small parts."""
+    parts, others = _bytes_of(content.parts), _bytes_of(content.metadata) + _bytes_of(content.raw)
+    if (others if derived else others + parts) > EXTRA_BYTES or others + parts > 2 * EXTRA_BYTES:
         raise Rejected("too_large")
+
+
+def _bytes_of(text: str | None) -> int:
+    return 0 if text is None else len(text.encode())
+
+
+def _read_extras(op: dict[str, Any]) -> dict[str, str]:
+    """`parts`, `metadata` and `raw` as they are stored, checked before anything is read from them."""
+    # An explicit null is a value for `raw`, and means absent for the others.
+    sent = [name for name in ("parts", "metadata", "raw") if name in op and (op[name] is not None or name == "raw")]
+    stored: dict[str, str] = {name: json_text(op[name]) for name in sent}
+    if sum(len(text.encode()) for text in stored.values()) > EXTRA_BYTES:
+        raise Rejected("too_large")
+    return stored
 
 
 def _texts(parts: list[dict[str, Any]] | None) -> list[str]:

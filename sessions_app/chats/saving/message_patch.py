@@ -3,11 +3,19 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sessions_app.chats.saving.message_input import MOST_POPPED, Content, Rejected, read_id, read_if_ver, read_upsert
+from sessions_app.chats.saving.message_input import (
+    MOST_POPPED,
+    Content,
+    Rejected,
+    check_size,
+    read_id,
+    read_if_ver,
+    read_upsert,
+)
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
 from sessions_app.formats.registry import format_of
-from sessions_app.models.message import EXTRA_BYTES, TEXT_LENGTH
+from sessions_app.models.message import TEXT_LENGTH
 
 _NAMES = ("role", "text", "status", "parts", "metadata", "format", "raw", "parent_id")
 
@@ -60,9 +68,13 @@ def patched(stored: Content, patch: Patch) -> Content:
         _keep_together(stored, content, patch)
     if len(content.text) > TEXT_LENGTH:
         raise Rejected("text_too_long")
-    if content.size_bytes - len(content.text.encode()) > EXTRA_BYTES * (2 if follow else 1):
-        raise Rejected("too_large")
+    check_size(content, derived=_may_be_derived(content, patch))
     return content
+
+
+def _may_be_derived(content: Content, patch: Patch) -> bool:
+    """True if the parts may be those of `raw`."""
+    return content.raw is not None and format_of(content.format) is not None and patch.named.get("parts") is None
 
 
 def _follow_raw(stored: Content, patch: Patch) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ class Outcome:
     ignored: list[dict[str, Any]] = field(default_factory=list)
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
-    spared: list[str] = field(default_factory=list)
+    # Ids, each once.
+    spared: dict[str, None] = field(default_factory=dict)
     # None: the request has no pop.
     popped: list[dict[str, Any]] | None = None
     redacted: Counter[str] = field(default_factory=Counter)
@@ -186,7 +187,7 @@ class OpRules:
         """Remove all but messages changed after `base_rev` by other writers or by a later request of this one."""
         for message in messages:
             if message.rev > self.base_rev and not self._wrote_before(message):
-                self.outcome.spared.append(message.message_id)
+                self.outcome.spared[message.message_id] = None
             else:
                 ver = message.ver
                 self._take_out(message, removal)

@@ -120,7 +120,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         ignored=outcome.ignored,
         conflicts=outcome.conflicts,
         rejected=outcome.rejected,
-        spared=outcome.spared,
+        spared=list(outcome.spared),
         dropped=dropped,
         normalized=changes.normalized,
         redacted=outcome.redacted,

@@ -2,7 +2,7 @@
 
 Refused (400): NaN, Infinity, numbers beyond a double's range, duplicate keys, depth over 64, bad UTF-8, anything after the value.
 Replaced by U+FFFD and reported: NUL and lone surrogates, which PostgreSQL's text or UTF-8 itself cannot hold. In what is
-stored as JSON exactly as it was sent (`_EXACT`), a NUL stays (JSON text holds it escaped), and so does a number's notation.
+stored as JSON exactly as it was sent (`_is_exact`), a NUL stays (JSON text holds it escaped), and so does a number's notation.
 """
 
 import json
@@ -19,8 +19,12 @@ MAX_DEPTH = 64
 REPLACEMENT = "\ufffd"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# Dotted paths in a body: the JSON fields of messages, and a session's metadata.
-_EXACT = re.compile(r"(?:(?:ops|messages)\.\d+\.(?:raw|parts|metadata)|(?:session\.|create\.)?metadata)")
+# Where in a body a value begins: the names and numbers that lead to it.
+Path = tuple[str | int, ...]
+# Of the paths that are named below this depth only so many are kept: a body can have a million of them.
+_SHALLOW, _MOST_DEEP = 4, 1_000
+# A name in a path is cut: one long name can lead to a million values.
+_LONGEST_NAME = 64
 
 
 class UnreadableJson(BadRequest):
@@ -116,7 +120,16 @@ def _check_depth(value: Any) -> None:
 def without_unstorable(value: Any, within: str = "") -> tuple[Any, list[str]]:
     """A copy in which characters that cannot be stored are replaced, and the dotted paths of their strings."""
     normal = _Normal()
-    return normal.walk(value, within, exact=False), normal.replaced
+    return normal.walk(value, (within,) if within else (), exact=False), normal.replaced
+
+
+def _is_exact(path: Path) -> bool:
+    """The JSON fields of messages, and a session's metadata."""
+    match path:
+        case (("ops" | "messages"), int(), ("raw" | "parts" | "metadata")) | ("metadata",) | (("session" | "create"), "metadata"):
+            return True
+        case _:
+            return False
 
 
 class _Normal:
@@ -124,33 +137,37 @@ class _Normal:
 
     def __init__(self) -> None:
         self.replaced: list[str] = []
+        self._deep = 0
 
-    def walk(self, item: Any, path: str, *, exact: bool) -> Any:
-        exact = exact or _EXACT.fullmatch(path) is not None
+    def walk(self, item: Any, path: Path, *, exact: bool) -> Any:
+        exact = exact or _is_exact(path)
         if isinstance(item, str):
             cleaned = _clean(item, exact)
             if cleaned != item:
-                self.replaced.append(path)
+                self._name(path)
             return cleaned
         if isinstance(item, list):
-            return [self.walk(child, _below(path, number), exact=exact) for number, child in enumerate(item)]
+            return [self.walk(child, (*path, number), exact=exact) for number, child in enumerate(item)]
         if isinstance(item, dict):
-            return {key: self.walk(child, _below(path, key), exact=exact) for key, child in self._keys(item, path, exact)}
+            return {key: self.walk(child, (*path, key), exact=exact) for key, child in self._keys(item, path, exact)}
         if isinstance(item, WrittenNumber) and not exact:
             return int(item) if item.written == "-0" else float(item)
         return item
 
-    def _keys(self, item: dict[str, Any], path: str, exact: bool) -> list[tuple[str, Any]]:
+    def _keys(self, item: dict[str, Any], path: Path, exact: bool) -> list[tuple[str, Any]]:
         cleaned = [(_clean(key, exact), child) for key, child in item.items()]
         if len({key for key, _ in cleaned}) != len(item):
             raise UnreadableJson("two keys of an object differ only in characters that cannot be stored")
-        self.replaced += [_below(path, key) for (key, _), old in zip(cleaned, item, strict=True) if key != old]
+        for (key, _), old in zip(cleaned, item, strict=True):
+            if key != old:
+                self._name((*path, key))
         return cleaned
+
+    def _name(self, path: Path) -> None:
+        self._deep += len(path) > _SHALLOW
+        if len(path) <= _SHALLOW or self._deep <= _MOST_DEEP:
+            self.replaced.append(".".join(str(each)[:_LONGEST_NAME] for each in path))
 
 
 def _clean(text: str, exact: bool) -> str:
     return _SURROGATES.sub(REPLACEMENT, text) if exact else clean_text(text)
-
-
-def _below(path: str, key: object) -> str:
-    return f"{path}.{key}" if path else str(key)

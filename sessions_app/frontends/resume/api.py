@@ -3,6 +3,7 @@ from dataclasses import replace
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
+from sessions_app.chats.reading.conversion import check_format
 from sessions_app.chats.saving.schemas import AS, REPAIR
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.responses import json_reply, refusals, unchanged
@@ -32,6 +33,7 @@ def resume(
     repair: bool = REPAIR,
 ) -> HttpResponse:
     """Everything a frontend needs to repaint. Sends SESSION_RESTORED to the project's other listeners, unless `quiet`."""
+    check_format(as_)
     caller = caller_of(request)
     try:
         found = replace(find_resume(caller=caller, path=project, client=client), format=as_, repair=repair)

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from sessions_app.core.rendering.link_targets import ELSEWHERE
 from sessions_app.core.rendering.page_renderer import PageRenderer
+from sessions_app.formats.neutral import STEP_START
 
 LONGEST_FOLD = 20_000
 # Larger data: URLs are named but not put into the page.
@@ -28,8 +29,6 @@ TOOL_STATES = {
 }
 FAILED = TOOL_STATES["output-error"]
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-# Parts between the steps of an answer.
-_WITHOUT_CONTENT = {"ai-sdk:step-start"}
 READABLE = {"application/json", "application/xml", "application/yaml", "application/javascript"}
 
 
@@ -84,7 +83,7 @@ def blocks_of(parts: list[Any], renderer: PageRenderer) -> list[Block]:
 
 def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
     """Kind and text of the parts that are rendered as Markdown."""
-    prose = [part for part in parts if isinstance(part, dict) and part.get("type") in {"text", "reasoning"}]
+    prose = [part for part in parts if isinstance(part, dict) and part.get("type") in ("text", "reasoning")]
     return [(part["type"], text) for part in prose if isinstance(text := part.get("text"), str) and text]
 
 
@@ -106,11 +105,7 @@ def _block(part: dict[str, Any], renderer: PageRenderer) -> Block | None:
     if kind in {"tool_call", "tool_result"}:
         return _call(part) if kind == "tool_call" else _result(part)
     if kind == "data":
-        return (
-            None
-            if part.get("name") in _WITHOUT_CONTENT
-            else Fold(str(part.get("name")), "data", content=_pretty(part.get("value")))
-        )
+        return None if part.get("name") == STEP_START else Fold(str(part.get("name")), "data", content=_pretty(part.get("value")))
     if kind.startswith("data-"):
         return Fold(kind.removeprefix("data-"), "data", content=_pretty(part.get("data", part)))
     return Fold(kind.replace("-", " ") or "part", content=_pretty(part))

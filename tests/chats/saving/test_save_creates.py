@@ -12,6 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.accounts import api_keys
+from sessions_app.chats import session_changes
+from sessions_app.chats.sessions.services import refuse_taken
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import quotas
 from sessions_app.models import ChatSession, Event, Project
@@ -125,6 +127,17 @@ def test_an_external_id_that_is_taken_is_refused_with_its_session(chat: Chat, ne
     refused = create(other, external_id="thread-1")
     assert (refusal(refused), refused.json()["error"]["details"]) == ((409, "external_id_taken"), {"session": new.id})
     assert not ChatSession.objects.filter(id=other.id).exists()
+
+
+def test_an_external_id_that_an_import_takes_meanwhile_is_refused_with_its_session(
+    chat: Chat, new: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import does not wait for the project's lock, so its session may appear after the look for it."""
+    create(new, external_id="thread-1")
+    looks = iter([lambda *_: None, refuse_taken])
+    monkeypatch.setattr(session_changes, "refuse_taken", lambda *given: next(looks)(*given))
+    refused = create(Chat(chat.api, session_id=str(uuid.uuid4())), external_id="thread-1")
+    assert (refusal(refused), refused.json()["error"]["details"]) == ((409, "external_id_taken"), {"session": new.id})
 
 
 def test_what_is_refused_creates_nothing(chat: Chat, new: Chat, settings: Any) -> None:

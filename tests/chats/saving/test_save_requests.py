@@ -4,10 +4,12 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import SaveReceipt
 from tests.support.chat import Chat
-from tests.support.saves import Writer, refusal, upsert
+from tests.support.saves import Writer, refusal, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -212,3 +214,11 @@ def test_a_key_that_may_only_read_saves_nothing(chat: Chat, api: Any, alice: Any
     reader = Writer(Chat(api(alice, scopes=("read",)), session_id=chat.id))
     assert refusal(reader.send(upsert("m1", "one"))) == (403, "missing_scope")
     assert chat.texts() == []
+
+
+def test_truncates_of_one_request_read_and_name_what_they_spare_once(chat: Chat, tab: Writer) -> None:
+    tab.save(*(upsert(f"m{number}", "x") for number in range(20)))
+    with CaptureQueriesContext(connection) as queries:
+        answer = Writer(chat).save(*[truncate(None)] * 30)
+    assert answer["spared"] == [f"m{number}" for number in range(20)]
+    assert len([query for query in queries if "position >" in query["sql"]]) == 1
