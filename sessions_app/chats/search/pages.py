@@ -19,8 +19,8 @@ def search_page(request: HttpRequest) -> HttpResponse:
     """The page, or only the next rows for htmx."""
     words = request.GET.get("q", "").strip()[:MOST_CHARACTERS]
     cursor = request.GET.get("cursor", "")
-    before = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
-    found = search(caller=signed_in_caller(request), text=words, before=before, limit=A_PAGE) if words else Found([], None)
+    before = cursor if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
+    found = search(caller=signed_in_caller(request), text=words, cursor=before, limit=A_PAGE) if words else Found([], None)
     context = {"words": words, "hits": found.hits, "next": found.next, "recent": RECENT if 0 < len(words) < TRIGRAM else 0}
     template = "chats/search.html"
     reply = render(request, f"{template}#rows" if getattr(request, "htmx", False) and before is not None else template, context)

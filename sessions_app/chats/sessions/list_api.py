@@ -3,7 +3,7 @@
 import base64
 import binascii
 import uuid
-from datetime import UTC, datetime
+from datetime import datetime
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -11,13 +11,15 @@ from ninja import Query
 
 from sessions_app.chats.reading.session_filters import DEFAULT_SORT, ORDERS, Place, SessionFilter, Sort
 from sessions_app.chats.reading.session_lists import list_sessions
+from sessions_app.chats.search.filters import aware
 from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.api import router
 from sessions_app.chats.sessions.schemas import ListQuery, SessionList
 from sessions_app.core.callers import caller_of
+from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.responses import json_reply, refusals
-from sessions_app.core.web.schemas import LIMIT, ForeignCursor, make_cursor, read_cursor
+from sessions_app.core.web.schemas import LIMIT, make_cursor, read_cursor
 from sessions_app.projects.queries import get_project, project_uuid
 
 FILTERS: ListQuery = Query(...)  # type: ignore[type-arg]
@@ -70,15 +72,10 @@ def _wanted(filters: ListQuery, text: str, *, archived: bool | None = None, dele
         archived=archived,
         deleted=deleted,
         pinned=filters.pinned,
-        since=_aware(filters.since),
-        until=_aware(filters.until),
+        since=aware(filters.since),
+        until=aware(filters.until),
         has=filters.has,
     )
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    """A time without a zone is UTC, as all times that the API returns."""
-    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
 def _make_place(sort: Sort, place: Place) -> str:
