@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
 from sessions_app.chats.search.index_update import index_waiting
 from sessions_app.chats.search.message_search import Hit, search_messages, search_titles
-from sessions_app.chats.search.sources import SourceHit, SourceQuery, sources
+from sessions_app.chats.search.sources import SourceHit, SourceQuery, read_place, sources
 from sessions_app.core.errors import ForeignCursor, Invalid
 from sessions_app.models import Caller, Project
 from sessions_app.projects.queries import get_project_by_name
@@ -21,8 +21,6 @@ from sessions_app.projects.queries import get_project_by_name
 CATCH_UP_SECONDS = 2.0
 TITLES, MESSAGES = "titles", "messages"
 DEFAULT_PLACES = (TITLES, MESSAGES)
-# Digits of a message's number in a cursor.
-DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def _search_step(
         before = int(place) if place else None
         messages, ended_at = search_messages(caller=caller, text=text, wanted=wanted, before=before, limit=limit)
         return messages, None if ended_at is None else str(ended_at)
-    own = {project.id: project for project in Project.objects.visible_to(caller).alive().defer("settings")}
+    own = {project.id: project for project in Project.objects.visible_to(caller).alive().only("id", "path", "name")}
     page = sources()[step](SourceQuery(projects=own, text=text, wanted=wanted, after=place, limit=limit))
     return page.hits, None if page.next is None else f"{step}.{page.next}"
 
@@ -102,9 +100,10 @@ def _read_cursor(cursor: str | None, steps: list[str]) -> tuple[int, str]:
     if not cursor:
         return 0, ""
     step, _, place = cursor.partition(".") if "." in cursor else (MESSAGES, "", cursor)
-    is_number = place.isascii() and place.isdigit() and len(place) <= DIGITS
-    if step not in steps or (step == MESSAGES and place and not is_number):
+    if step not in steps:
         raise ForeignCursor
+    if step == MESSAGES:
+        read_place(place)
     return steps.index(step), place
 
 

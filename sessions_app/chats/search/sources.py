@@ -8,12 +8,15 @@ from typing import Any
 
 from sessions_app.chats.search.filters import SearchFilter
 from sessions_app.chats.search.message_search import BEFORE, marked
+from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.extension import extensions
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import Project
 
 # Seconds that one source may read for one page.
 SOURCE_SECONDS = 0.1
+# Digits of a row's number in a place.
+DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,8 @@ class SourceQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceHit:
-    """A match in something else than a chat: `heading` is its name, `link` the address of the page that opens at it."""
+    """A match in something else than a chat: `heading` is its name, `link` the address of the page that opens at it, `place`
+    its place in its source."""
 
     kind: str
     project: Project
@@ -40,6 +44,7 @@ class SourceHit:
     before: str
     hit: str
     after: str
+    place: str
 
     @property
     def cut(self) -> bool:
@@ -71,13 +76,35 @@ class SourcePage:
     next: str | None = None
 
 
+def read_place(text: str, numbers: int = 1) -> list[int] | None:
+    """Parse a place of so many numbers, `1` or `1.2`; None: the beginning. One of another form is refused."""
+    if not text:
+        return None
+    parts = text.split(".")
+    if len(parts) != numbers or not all(part.isascii() and part.isdigit() and len(part) <= DIGITS for part in parts):
+        raise ForeignCursor
+    return [int(part) for part in parts]
+
+
 type Source = Callable[[SourceQuery], SourcePage]
 
 
-def source_hit(*, kind: str, project: Project, heading: str, at: datetime, link: str, text: str, words: str) -> SourceHit:
+def source_hit(
+    *, kind: str, project: Project, heading: str, at: datetime, link: str, text: str, words: str, place: str
+) -> SourceHit:
     """A hit in `text`, of which the surroundings of the match are shown."""
     before, hit, after = marked(text, words)
-    return SourceHit(kind=kind, project=project, heading=heading, at=at, link=link, before=before, hit=hit, after=after)
+    return SourceHit(
+        kind=kind,
+        project=project,
+        heading=heading,
+        at=at,
+        link=link,
+        before=before,
+        hit=hit,
+        after=after,
+        place=place,
+    )
 
 
 def sources() -> dict[str, Source]:
