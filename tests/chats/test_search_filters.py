@@ -101,7 +101,7 @@ def test_another_user_s_project_is_unknown(chat: Chat, api: Callable[..., Any], 
     for client in (api(bob), limited):
         unknown = client.get("/search?q=needle&project=/nowhere")
         assert unknown.status_code == 404
-        for name in (project.path, str(project.id), "not/a/uuid", "00000000-0000-4000-8000-000000000000"):
+        for name in (project.path, str(project.id), "not/a/uuid", "\0", "00000000-0000-4000-8000-000000000000"):
             answer = client.get(f"/search?q=needle&project={quote(name)}")
             assert (answer.status_code, answer.content) == (404, unknown.content)
         assert client.get("/search?q=needle&role=user").json() == {"items": [], "next": None}

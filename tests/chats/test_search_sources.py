@@ -174,3 +174,24 @@ def test_what_is_expired_or_deleted_is_not_found(chat: Chat) -> None:
 def test_a_cursor_of_nobody_is_refused(chat: Chat, cursor: str) -> None:
     answer = chat.api.get(f"/search?q=needle&in={EVERYTHING}&cursor={cursor}")
     assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"field": "cursor"})
+
+
+def test_the_page_has_the_filters_and_shows_kinds(chat: Chat, client: Client, alice: User, bob: User) -> None:
+    client.force_login(alice)
+
+    def shown(query: str) -> str:
+        page = client.get(f"/search/?q=needle&{query}")
+        assert page.status_code == 200
+        return page.content.decode()
+
+    everything = shown("in=everything")
+    assert all(f"<span>{kind}</span>" in everything for kind in ("memory", "handoff", "error", "in the title"))
+    assert '<option value="everything" selected>' in everything
+    assert "notes / plan" not in shown("")
+    assert "notes / plan" in shown(f"in=memory&project={quote(chat.project)}")
+    for nothing in ("project=/nowhere", "project=%00", "role=assistant", "until=2020-01-01", "since=2999-01-01"):
+        assert "Nothing says" in shown(nothing)
+    for meaningless in ("role=x", "since=x", "until=99999-01-01", "in=x", "cursor=x"):
+        assert "Needle in a title" in shown(meaningless).replace("<mark>", "").replace("</mark>", "")
+    client.force_login(bob)
+    assert "Nothing says" in shown(f"in=everything&project={quote(chat.project)}")
