@@ -10,6 +10,7 @@ class MemoryConfig(AppConfig):
         """Extend projects and accounts by a project's memory, and the memory by what is generated."""
         import memory_app.core.admin  # noqa: F401 - importing registers its pages
         from memory_app.core import pruning
+        from memory_app.core.search_sources import search_entries, search_errors
         from memory_app.core.usage import memory_bytes
         from memory_app.entries.generated import GENERATED, Source
         from memory_app.errors.queries import count_open_errors, error_history, errors_recorded_at
@@ -26,6 +27,7 @@ class MemoryConfig(AppConfig):
                 export_kinds=account_export.KINDS,
                 settle_import=account_export.settle,
                 due_rows=pruning.due_rows,
+                search_sources={"memory": search_entries, "errors": search_errors},
                 settings_part=settings_part,
             )
         )

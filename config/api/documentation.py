@@ -60,7 +60,7 @@ SUMMARIES = {
     "create_ws_ticket": "Create a ticket for a WebSocket",
     "export_session_markdown": "Export a session as Markdown",
     "import_file": "Import an export",
-    "search": "Search all sessions",
+    "search": "Search sessions, memory, handoffs and errors",
     "list_memory": "List memory namespaces",
     "batch_memory": "Read and write many memory entries at once",
     "purge_memory_namespace": "Erase a memory namespace for good",

@@ -6,8 +6,9 @@ from memory_app.performance import queries
 from memory_app.performance import services as performance_services
 from memory_app.performance.schemas import SamplesIn, TimingList, TimingsRecorded
 from sessions_app.core.callers import caller_of
+from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.web.responses import RUN, json_reply, refusals, takes
-from sessions_app.core.web.schemas import LIMIT, ForeignCursor
+from sessions_app.core.web.schemas import LIMIT
 from sessions_app.projects.queries import project_uuid
 
 router = Router(tags=["Performance"])

@@ -87,6 +87,11 @@ class WrongFields(Invalid):
         super().__init__(f"`{field}`: {reason}.{more}", details={"fields": fields[:20]})
 
 
+class ForeignCursor(Invalid):
+    def __init__(self) -> None:
+        super().__init__("This cursor is invalid. Use `next` exactly as it was returned.", details={"field": "cursor"})
+
+
 class Locked(AppError):
     status, code, message = 423, "locked", "Another run holds the writer's lease."
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 
 if TYPE_CHECKING:  # Extensions depend on the code that they extend.
     from sessions_app.chats.lifecycle.pruning import Due
+    from sessions_app.chats.search.sources import Source
     from sessions_app.portability.content_kinds import Kind
 
 
@@ -28,6 +29,7 @@ class Extension:
     `export_kinds`: rows that are exported and imported with an account, parents first.
     `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
     `due_rows`: expired rows, by the name under which their number is reported.
+    `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
     `settings_part`: the context of a part of a project's settings page; `template` in it is the part's template.
     """
 
@@ -37,6 +39,7 @@ class Extension:
     export_kinds: Sequence["Kind"] = ()
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
     due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
+    search_sources: Mapping[str, "Source"] = field(default_factory=dict)
     settings_part: Callable[[HttpRequest, uuid.UUID], dict[str, Any]] | None = None
 
 

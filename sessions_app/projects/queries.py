@@ -46,6 +46,11 @@ def find_project(*, caller: Caller, path: str) -> Project | None:
     return Project.objects.visible_to(caller).alive().filter(path=path).first()
 
 
+def get_project_by_name(*, caller: Caller, name: str) -> Project:
+    """The caller's project with this path or, if there is none, with this id."""
+    return find_project(caller=caller, path=name) or get_project(caller=caller, project_id=project_uuid(name))
+
+
 def list_projects(
     *,
     caller: Caller,

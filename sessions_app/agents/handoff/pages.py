@@ -1,6 +1,5 @@
 """Handoff pages: the live handoff, its snapshots, and the comparison of two."""
 
-import hashlib
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.agents.handoff.comparison import counted, shown_changes
+from sessions_app.agents.handoff.handoff_search import item_key
 from sessions_app.agents.handoff.queries import (
     LISTS,
     content_of,
@@ -75,8 +75,7 @@ class Item:
 
     @property
     def key(self) -> str:
-        """Safe in HTML ids: an item's own id may hold any character."""
-        return hashlib.sha256(self.id.encode()).hexdigest()[:12]
+        return item_key(self.id)
 
     @property
     def rejected(self) -> list[str]:

@@ -7,17 +7,21 @@ have two.
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from django.db.models import F, Max, Q, QuerySet
 from django.db.models.expressions import RawSQL
+from django.urls import reverse
 
-from sessions_app.chats.search.text_matching import Found, like, newest_messages
+from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
+from sessions_app.chats.search.text_matching import Found, like, newest_candidates, newest_messages
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
-from sessions_app.models import Caller, ChatSession, Message
+from sessions_app.models import Caller, ChatSession, Message, Project
 from sessions_app.models.message import Removal
 
 TRIGRAM = 3
@@ -48,6 +52,8 @@ _TITLES = (
 )
 _OWN = "AND s.deleted_at IS NULL AND p.deleted_at IS NULL AND p.owner_id = %s AND (%s IS NULL OR p.id = %s)"
 
+type Also = tuple[str, Sequence[Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -58,6 +64,32 @@ class Hit:
     before: str
     hit: str
     after: str
+    words: str
+
+    @property
+    def kind(self) -> str:
+        return "title" if self.message is None else "message"
+
+    @property
+    def heading(self) -> str:
+        return self.session.title or "Untitled session"
+
+    @property
+    def at(self) -> datetime:
+        return self.session.updated_at if self.message is None else self.message.updated_at
+
+    @property
+    def project(self) -> Project:
+        return self.session.project
+
+    @property
+    def link(self) -> str:
+        """The session's page, opened at the message, in which the text is highlighted."""
+        page = reverse("session", args=[self.session.id])
+        if self.message is None:
+            return page
+        place = urlencode({"at": self.message.message_id, "q": self.words}, quote_via=quote)
+        return f"{page}?{place}#message-{self.message.position}"
 
     @property
     def cut(self) -> bool:
@@ -73,45 +105,54 @@ class Hit:
             "title": session.title,
             "message": None if message is None else message.message_id,
             "role": None if message is None else message.role,
-            "at": rfc3339(session.updated_at if message is None else message.updated_at),
+            "at": rfc3339(self.at),
         }
-        return {**found, "before": self.before, "hit": self.hit, "after": self.after}
+        return {**found, "before": self.before, "hit": self.hit, "after": self.after, "kind": self.kind, "link": self.link}
 
 
-def search_titles(*, caller: Caller, text: str, limit: int = TITLES) -> list[Hit]:
+def search_titles(*, caller: Caller, text: str, wanted: SearchFilter = NO_FILTER, limit: int = TITLES) -> list[Hit]:
     """Own sessions whose titles match, newest first."""
     sessions: list[ChatSession]
     if not on_postgresql() and len(text) >= TRIGRAM:
-        ids = [uuid.UUID(found) for found in _newest(_TITLES, caller, text, None, limit)]
+        also = wanted.time_sql("s")
+        ids = [uuid.UUID(found) for found in _newest(_TITLES, caller, text, None, limit, also)]
         found = ChatSession.objects.select_related("project").in_bulk(ids)
         # Rows erased between the two statements are no hits.
         sessions = [found[session_id] for session_id in ids if session_id in found]
     else:
         own = ChatSession.objects.visible_to(caller).alive().select_related("project")
+        own = own if wanted.since is None else own.filter(updated_at__gte=wanted.since)
+        own = own if wanted.until is None else own.filter(updated_at__lte=wanted.until)
         sessions = list(own.filter(title_matches(text)).order_by("-created_at", "id")[:limit])
     return [_mark(session, None, session.title, text) for session in sessions]
 
 
-def search_messages(*, caller: Caller, text: str, before: int | None = None, limit: int = 50) -> tuple[list[Hit], int | None]:
+def search_messages(
+    *, caller: Caller, text: str, wanted: SearchFilter = NO_FILTER, before: int | None = None, limit: int = 50
+) -> tuple[list[Hit], int | None]:
     """Matching live messages of own sessions, newest first, and where the next page begins.
 
     A page may have fewer than `limit` hits, or none, and still a next page, because the search time is limited.
 
     Text of fewer than three characters is searched in the newest messages only.
     """
-    found = _messages_with(caller, text, before, limit + 1)
+    found = _messages_with(caller, text, wanted, BIGGEST if before is None else before, limit + 1)
     own = Message.objects.select_related("session__project").defer("parts", "metadata", "raw")
     rows = own.filter(pk__in=found.ids[:limit]).order_by("-pk")
     hits = [_mark(message.session, message, message.text, text) for message in rows]
     return hits, found.ids[limit - 1] if len(found.ids) > limit else found.ended_at
 
 
-def _messages_with(caller: Caller, text: str, before: int | None, limit: int) -> Found:
+def _messages_with(caller: Caller, text: str, wanted: SearchFilter, before: int, limit: int) -> Found:
     short = len(text) < TRIGRAM
     if on_postgresql():
         after = _newest_message() - RECENT if short else 0
-        return newest_messages(caller, text, after=after, before=BIGGEST if before is None else before, limit=limit)
-    return Found(_recent(caller, text, before, limit) if short else _newest(_TEXTS, caller, text, before, limit))
+        return newest_messages(caller, text, after=after, before=before, limit=limit, wanted=wanted)
+    if short:
+        return Found(_recent(caller, text, before, limit, wanted))
+    if wanted.is_empty and caller.project_id is None:
+        return Found(_newest(_TEXTS, caller, text, before, limit))
+    return newest_candidates(caller, text, " AND ".join(_trigrams(text)), before=before, limit=limit, wanted=wanted)
 
 
 def newest_hits(*, session_ids: list[uuid.UUID], text: str) -> dict[uuid.UUID, Hit]:
@@ -164,18 +205,22 @@ def titles_by_index(text: str) -> tuple[str, list[str]] | None:
     return f"(SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers}))", parameters  # noqa: S608
 
 
-def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
+def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int, also: Also = ("", ())) -> list[Any]:
     """Read the index newest first, only as far as needed: frequent words cost no more than rare ones."""
-    return _run(f"{found} {_OWN} ORDER BY i.rowid DESC LIMIT %s", " AND ".join(_trigrams(text)), caller, text, before, limit)
+    sql = f"{found}{also[0]} {_OWN} ORDER BY i.rowid DESC LIMIT %s"
+    return _run(sql, " AND ".join(_trigrams(text)), caller, text, before, limit, also[1])
 
 
-def _recent(caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
-    return _run(f"{_RECENT_TEXTS} {_OWN} ORDER BY m.id DESC LIMIT %s", _newest_message() - RECENT, caller, text, before, limit)
+def _recent(caller: Caller, text: str, before: int, limit: int, wanted: SearchFilter) -> list[Any]:
+    also, parameters = wanted.message_sql("m")
+    sql = f"{_RECENT_TEXTS}{also} {_OWN} ORDER BY m.id DESC LIMIT %s"
+    return _run(sql, _newest_message() - RECENT, caller, text, before, limit, parameters)
 
 
-def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, limit: int) -> list[Any]:
+def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, limit: int, also: Sequence[Any]) -> list[Any]:
     project = caller.project_id and caller.project_id.hex
-    parameters = [first, BIGGEST if before is None else before, _regular(text), caller.user_id, project, project, limit]
+    own = [caller.user_id, project, project]
+    parameters = [first, BIGGEST if before is None else before, _regular(text), *also, *own, limit]
     return [found_id for (found_id,) in fetch_rows(sql, parameters)]
 
 
@@ -208,8 +253,13 @@ def _trigrams(text: str) -> Iterator[str]:
 
 
 def _mark(session: ChatSession, message: Message | None, text: str, words: str) -> Hit:
+    return Hit(session, message, *marked(text, words), words)
+
+
+def marked(text: str, words: str) -> tuple[str, str, str]:
+    """The match in a text, between what is before and after it, both shortened."""
     found = re.search(re.escape(words), text, re.IGNORECASE)
     if found is None:  # The database folds a letter that Python does not fold.
-        return Hit(session, message, "", "", text[: BEFORE + AFTER])
+        return "", "", text[: BEFORE + AFTER]
     start, end = found.span()
-    return Hit(session, message, text[max(0, start - BEFORE) : start], text[start:end], text[end : end + AFTER])
+    return text[max(0, start - BEFORE) : start], text[start:end], text[end : end + AFTER]

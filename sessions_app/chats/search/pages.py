@@ -1,16 +1,22 @@
-"""`/search/`: search over all of the user's sessions."""
+"""`/search/`: search over all that is the user's, with filters that work without scripts."""
+
+from datetime import UTC, date, datetime, timedelta
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from sessions_app.chats.search.filters import SearchFilter
 from sessions_app.chats.search.message_search import RECENT, TRIGRAM
-from sessions_app.chats.search.services import Found, search
+from sessions_app.chats.search.services import DEFAULT_PLACES, Found, places, search
+from sessions_app.core.errors import ForeignCursor, Gone, NotFound
 from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.models.message import Role
 
 A_PAGE = 30
 MOST_CHARACTERS = 200
+CHATS, EVERYWHERE = "", "everything"
 
 
 @login_required
@@ -18,11 +24,50 @@ MOST_CHARACTERS = 200
 def search_page(request: HttpRequest) -> HttpResponse:
     """The page, or only the next rows for htmx."""
     words = request.GET.get("q", "").strip()[:MOST_CHARACTERS]
-    cursor = request.GET.get("cursor", "")
-    before = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
-    found = search(caller=signed_in_caller(request), text=words, before=before, limit=A_PAGE) if words else Found([], None)
-    context = {"words": words, "hits": found.hits, "next": found.next, "recent": RECENT if 0 < len(words) < TRIGRAM else 0}
+    found = _found(request, words) if words else Found([], None)
+    context = {
+        "words": words,
+        "hits": found.hits,
+        "next": found.next,
+        "recent": RECENT if 0 < len(words) < TRIGRAM else 0,
+        "roles": Role.values,
+        "places": [(CHATS, "Titles and messages"), (EVERYWHERE, "Everything"), *((name, name.capitalize()) for name in places())],
+        "chosen": {name: request.GET.get(name, "") for name in ("project", "in", "role", "since", "until")},
+    }
     template = "chats/search.html"
-    reply = render(request, f"{template}#rows" if getattr(request, "htmx", False) and before is not None else template, context)
+    more = getattr(request, "htmx", False) and "cursor" in request.GET
+    reply = render(request, f"{template}#rows" if more else template, context)
     reply["Vary"] = "HX-Request"
     return reply
+
+
+def _found(request: HttpRequest, words: str) -> Found:
+    """A filter that makes no sense is left out. A project that the user does not have has nothing to find."""
+    asked, role, cursor = request.GET.get("in", ""), request.GET.get("role", ""), request.GET.get("cursor")
+    until = _day(request.GET.get("until", ""))
+    wanted = SearchFilter(
+        role=role if role in Role.values else None,
+        since=_day(request.GET.get("since", "")),
+        until=None if until is None else until + timedelta(days=1, milliseconds=-1),
+    )
+    within = places() if asked == EVERYWHERE else [asked] if asked in places() else DEFAULT_PLACES
+    project, caller = request.GET.get("project", "").strip(), signed_in_caller(request)
+    for place in (cursor, None):
+        try:
+            return search(
+                caller=caller, text=words, within=within, project=project or None, wanted=wanted, cursor=place, limit=A_PAGE
+            )
+        except ForeignCursor:
+            continue
+        except (NotFound, Gone):
+            break
+    return Found([], None)
+
+
+def _day(text: str) -> datetime | None:
+    """The beginning of a day, in UTC."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) if 1970 <= day.year < 9999 else None

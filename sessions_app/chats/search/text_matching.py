@@ -9,14 +9,15 @@ A text is always compared in linear time (`str.find`).
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import CharField, Lookup, TextField
 
-from sessions_app.core.storage.sql import fetch_rows
+from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
+from sessions_app.core.storage.sql import db_uuid, fetch_rows
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller
 
@@ -33,13 +34,24 @@ LIVE = (
     "JOIN sessions_app_project p ON p.id = s.project_id WHERE m.removed = '' "
 )
 OWN = "AND s.deleted_at IS NULL AND p.deleted_at IS NULL AND p.owner_id = %s AND (%s::uuid IS NULL OR p.id = %s) "
+# {also}: the conditions of a filter. The third column is whether the message is wanted.
 _NEXT = (
-    "SELECT m.id, m.size_bytes, p.id IS NOT NULL FROM ("
-    "SELECT id, size_bytes, session_id, epoch FROM sessions_app_message "
+    "SELECT m.id, m.size_bytes, p.id IS NOT NULL{also} FROM ("
+    "SELECT id, size_bytes, session_id, epoch, role, format, updated_at FROM sessions_app_message "
     "WHERE removed = '' AND id > %s AND id < %s ORDER BY id DESC LIMIT %s) m "
     "LEFT JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch AND s.deleted_at IS NULL "
     "LEFT JOIN sessions_app_project p ON p.id = s.project_id AND p.deleted_at IS NULL "
     "AND p.owner_id = %s AND (%s::uuid IS NULL OR p.id = %s) ORDER BY m.id DESC"
+)
+# SQLite: of the messages that have the text's trigrams.
+_NEXT_CANDIDATES = (
+    "SELECT i.id, COALESCE(m.size_bytes, 0), p.id IS NOT NULL{also} FROM ("
+    "SELECT rowid AS id FROM sessions_app_textindex WHERE sessions_app_textindex MATCH %s "
+    "AND rowid > %s AND rowid < %s ORDER BY rowid DESC LIMIT %s) i "
+    "LEFT JOIN sessions_app_message m ON m.id = i.id AND m.removed = '' "
+    "LEFT JOIN sessions_app_chatsession s ON s.id = m.session_id AND s.epoch = m.epoch AND s.deleted_at IS NULL "
+    "LEFT JOIN sessions_app_project p ON p.id = s.project_id AND p.deleted_at IS NULL "
+    "AND p.owner_id = %s AND (%s IS NULL OR p.id = %s) ORDER BY i.id DESC"
 )
 
 
@@ -56,24 +68,44 @@ def fold(text: str) -> str:
     return text.replace("Σ", "σ").lower()
 
 
-def newest_messages(caller: Caller, text: str, *, after: int, before: int, limit: int) -> Found:
+def newest_messages(caller: Caller, text: str, *, after: int, before: int, limit: int, wanted: SearchFilter = NO_FILTER) -> Found:
     """PostgreSQL: matching own live messages, newest first; `after` and `before` are message numbers."""
-    walk = _Walk(caller, fold(text), after, before, limit)
+    walk = _Walk(lambda at, count: next_sql(caller, wanted, after, at, count), fold(text), before, limit)
     walk.read(FIRST_ROWS, pieces=1)
     if not walk.ended and any(letter.isalnum() for letter in text):
         with suppress(TimeIsUp):
-            return Found([*walk.ids, *_by_index(caller, text, after, walk.at, limit - len(walk.ids))])
-    while not walk.ended and time.monotonic() < walk.until:
-        walk.read(ROWS)
-    return Found(walk.ids, None if walk.exhausted else walk.at)
+            return Found([*walk.ids, *_by_index(caller, text, after, walk.at, limit - len(walk.ids), wanted)])
+    return walk.to_the_end()
+
+
+def newest_candidates(caller: Caller, text: str, trigrams: str, *, before: int, limit: int, wanted: SearchFilter) -> Found:
+    """SQLite: matching own live messages that a filter or a project leaves, newest first.
+
+    The index is read in steps, for a limited time: a filter may leave none of very many matches.
+    """
+    walk = _Walk(lambda at, count: next_sql(caller, wanted, 0, at, count, trigrams), fold(text), before, limit)
+    walk.read(FIRST_ROWS)
+    return walk.to_the_end()
+
+
+def next_sql(
+    caller: Caller, wanted: SearchFilter, after: int, at: int, count: int, trigrams: str | None = None
+) -> tuple[str, list[Any]]:
+    """The next `count` messages of all users before `at`: id, bytes, whether it is wanted. `trigrams`: only those with them
+    (SQLite)."""
+    also, parameters = wanted.message_sql("m")
+    project = caller.project_id and db_uuid(caller.project_id)
+    own = [caller.user_id, project, project]
+    if trigrams is None:
+        return _NEXT.format(also=also), [*parameters, after, at, count, *own]
+    return _NEXT_CANDIDATES.format(also=also), [*parameters, trigrams, after, at, count, *own]
 
 
 class _Walk:
     """Reads from the newest message to older ones."""
 
-    def __init__(self, caller: Caller, folded: str, after: int, at: int, limit: int) -> None:
-        self._own = [caller.user_id, caller.project_id, caller.project_id]
-        self._folded, self._after, self._limit = folded, after, limit
+    def __init__(self, rows_sql: Callable[[int, int], tuple[str, list[Any]]], folded: str, at: int, limit: int) -> None:
+        self._rows_sql, self._folded, self._limit = rows_sql, folded, limit
         self.at, self.ids, self.exhausted = at, list[int](), False
         self.until = time.monotonic() + SEARCH_SECONDS
 
@@ -81,11 +113,17 @@ class _Walk:
     def ended(self) -> bool:
         return self.exhausted or len(self.ids) >= self._limit
 
+    def to_the_end(self) -> Found:
+        """Read on until enough is found or time runs out."""
+        while not self.ended and time.monotonic() < self.until:
+            self.read(ROWS)
+        return Found(self.ids, None if self.exhausted else self.at)
+
     def read(self, count: int, *, pieces: int | None = None) -> None:
         """Read `count` messages of all users, so that the cost does not depend on how many are the caller's."""
         with time_limit(READ_SECONDS):
-            rows = fetch_rows(_NEXT, [self._after, self.at, count, *self._own])
-        for number, some in enumerate(in_pieces((message_id, size) for message_id, size, own in rows if own)):
+            rows = fetch_rows(*self._rows_sql(self.at, count))
+        for number, some in enumerate(in_pieces((message_id, size) for message_id, size, wanted in rows if wanted)):
             if number == pieces or len(self.ids) >= self._limit or (number and time.monotonic() > self.until):
                 return
             self.ids += matching_texts(some, self._folded)
@@ -116,22 +154,25 @@ def matching_texts(ids: list[int], folded: str) -> list[int]:
     return [message_id for message_id, text in texts if folded in fold(text)]
 
 
-def _by_index(caller: Caller, text: str, after: int, before: int, limit: int) -> list[int]:
+def _by_index(caller: Caller, text: str, after: int, before: int, limit: int, wanted: SearchFilter) -> list[int]:
     with time_limit(INDEX_SECONDS, by_index=True):
-        return [found for (found,) in fetch_rows(*index_sql(caller, text, after, before, limit))]
+        return [found for (found,) in fetch_rows(*index_sql(caller, text, after, before, limit, wanted))]
 
 
-def index_sql(caller: Caller, text: str, after: int, before: int, limit: int) -> tuple[str, list[Any]]:
+def index_sql(
+    caller: Caller, text: str, after: int, before: int, limit: int, wanted: SearchFilter = NO_FILTER
+) -> tuple[str, list[Any]]:
     """Matches the text first, over all users: with the other conditions or ordered by id, PostgreSQL would choose another
     index and compare each text."""
     matches, patterns = like("text", text)
     found = (
-        "SELECT id, session_id, epoch, removed FROM sessions_app_message "  # noqa: S608 - our own SQL
+        "SELECT id, session_id, epoch, removed, role, format, updated_at FROM sessions_app_message "  # noqa: S608 - our own SQL
         f"WHERE {INDEXED} AND {matches} AND id + 0 > %s AND id + 0 < %s"
     )
     live = LIVE.replace("sessions_app_message m", "found m")
-    sql = f"WITH found AS MATERIALIZED ({found}) SELECT m.id {live} {OWN} ORDER BY m.id DESC LIMIT %s"
-    return sql, [*patterns, after, before, caller.user_id, caller.project_id, caller.project_id, limit]
+    also, parameters = wanted.message_sql("m")
+    sql = f"WITH found AS MATERIALIZED ({found}) SELECT m.id {live} {OWN} {also} ORDER BY m.id DESC LIMIT %s"
+    return sql, [*patterns, after, before, caller.user_id, caller.project_id, caller.project_id, *parameters, limit]
 
 
 @CharField.register_lookup

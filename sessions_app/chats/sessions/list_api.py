@@ -11,22 +11,18 @@ from ninja import Query
 
 from sessions_app.chats.reading.session_filters import DEFAULT_SORT, ORDERS, Place, SessionFilter, Sort
 from sessions_app.chats.reading.session_lists import list_sessions
+from sessions_app.chats.search.filters import aware
 from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.api import router
 from sessions_app.chats.sessions.schemas import ListQuery, SessionList
 from sessions_app.core.callers import caller_of
-from sessions_app.core.errors import Invalid
+from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.responses import json_reply, refusals
-from sessions_app.core.web.schemas import LIMIT, ForeignCursor, make_cursor, read_cursor
+from sessions_app.core.web.schemas import LIMIT, make_cursor, read_cursor
 from sessions_app.projects.queries import get_project, project_uuid
 
 FILTERS: ListQuery = Query(...)  # type: ignore[type-arg]
-
-
-class WrongTime(Invalid):
-    def __init__(self) -> None:
-        super().__init__("`since` and `until` are times of the years 1 to 9999 in UTC.", details={"field": "since"})
 
 
 @router.get("/sessions", response={200: SessionList, **refusals()}, operation_id="list_all_sessions")
@@ -76,20 +72,10 @@ def _wanted(filters: ListQuery, text: str, *, archived: bool | None = None, dele
         archived=archived,
         deleted=deleted,
         pinned=filters.pinned,
-        since=_aware(filters.since),
-        until=_aware(filters.until),
+        since=aware(filters.since),
+        until=aware(filters.until),
         has=filters.has,
     )
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    """A time without a zone is UTC, as all times that the API returns."""
-    if moment is None or moment.tzinfo is None:
-        return moment if moment is None else moment.replace(tzinfo=UTC)
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        raise WrongTime from None
 
 
 def _make_place(sort: Sort, place: Place) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ninja import Query, Schema
 from pydantic import BaseModel, ConfigDict, Field
 
-from sessions_app.core.errors import Invalid
+from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.storage.sql import rfc3339
 
 BIGGEST = 2**53 - 1
@@ -60,11 +60,6 @@ class Error(Schema):
     """The body of every error response."""
 
     error: ErrorBody
-
-
-class ForeignCursor(Invalid):
-    def __init__(self) -> None:
-        super().__init__("This cursor is invalid. Use `next` exactly as it was returned.", details={"field": "cursor"})
 
 
 def read_number(cursor: str | None, *, digits: int = 18) -> int | None:

@@ -1,0 +1,141 @@
+"""What a search finds in memory: keys and values of entries, and messages of errors. Values are compared as they are stored.
+
+Rows are read newest first and compared here, without an index of trigrams. On PostgreSQL such an index would have to be updated
+with each write of an entry, whose values are up to 1 MB and written far more often than they are searched; FTS5 on SQLite would
+copy them. An account's quota limits what there is to read, a project has at most 500 errors, and each page reads for a limited
+time and says where it ended.
+"""
+
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import datetime
+
+import orjson
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from memory_app.core.namespaces import as_shown
+from memory_app.models import ErrorReport, MemoryEntry
+from sessions_app.chats.search import sources
+from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery, read_place, source_hit
+from sessions_app.chats.search.text_matching import fold, in_pieces
+from sessions_app.core.errors import ForeignCursor
+from sessions_app.core.public_names import now, rfc3339
+
+# Rows in one read: heads of entries (without their values), and errors.
+ENTRIES, ERRORS = 2_000, 100
+
+
+def search_entries(query: SourceQuery) -> SourcePage:
+    """Unexpired entries with a match in their key or in their value, last created first. A place is an entry's number."""
+    until = time.monotonic() + sources.SOURCE_SECONDS
+    place = read_place(query.after)
+    hits: list[SourceHit] = []
+    for ids, last in _pieces(query, place[0] if place else None):
+        hits += [hit for entry in _entries(ids) if (hit := _entry_hit(entry, query)) is not None]
+        if len(hits) > query.limit:
+            return SourcePage(hits[: query.limit], hits[query.limit - 1].place)
+        if time.monotonic() > until:
+            return SourcePage(hits, str(last))
+    return SourcePage(hits)
+
+
+def _pieces(query: SourceQuery, before: int | None) -> Iterator[tuple[list[int], int]]:
+    """Ids of entries to compare, limited in bytes, and the last entry that was read. In one read are entries of all users, so
+    that its cost does not depend on how many are the caller's; only of a single project the others are left out."""
+    heads: QuerySet[MemoryEntry] = MemoryEntry.objects.order_by("-id")
+    if len(query.projects) == 1:
+        heads = heads.filter(project_id=next(iter(query.projects)))
+    columns = ("id", "size_bytes", "project_id", "updated_at", "expires_at")
+    moment = now()
+    while True:
+        rows = heads if before is None else heads.filter(id__lt=before)
+        read = list(rows.values_list(*columns)[:ENTRIES])
+        wanted = [
+            (entry_id, size)
+            for entry_id, size, project_id, at, expires_at in read
+            if project_id in query.projects and query.wanted.includes(at) and (expires_at is None or expires_at > moment)
+        ]
+        for ids in in_pieces(wanted):
+            yield ids, ids[-1]
+        if len(read) < ENTRIES:
+            return
+        before = read[-1][0]
+        yield [], before
+
+
+def _entries(ids: list[int]) -> QuerySet[MemoryEntry]:
+    return MemoryEntry.objects.filter(id__in=ids).order_by("-id") if ids else MemoryEntry.objects.none()
+
+
+def _entry_hit(entry: MemoryEntry, query: SourceQuery) -> SourceHit | None:
+    """In a value the text is also found as JSON writes it: with quotes and line breaks escaped."""
+    escaped = orjson.dumps(query.text).decode()[1:-1]
+    value = fold(entry.value)
+    found = next((words for words in (query.text, escaped) if fold(words) in value), None)
+    if found is None and fold(query.text) not in fold(entry.key):
+        return None
+    return source_hit(
+        kind="memory",
+        project=query.projects[entry.project_id],
+        heading=f"{as_shown(entry.namespace)} / {entry.key}",
+        at=entry.updated_at,
+        link=reverse("memory_entry", args=[entry.project_id, entry.namespace, entry.key]),
+        text=entry.key if found is None else entry.value,
+        words=found or query.text,
+        place=str(entry.id),
+    )
+
+
+def search_errors(query: SourceQuery) -> SourcePage:
+    """Errors with a match in their message or type, last seen first. A place is the time and the id of an error."""
+    until = time.monotonic() + sources.SOURCE_SECONDS
+    rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=list(query.projects)).order_by("-last_seen", "id")
+    rows = rows if query.wanted.since is None else rows.filter(last_seen__gte=query.wanted.since)
+    rows = rows if query.wanted.until is None else rows.filter(last_seen__lte=query.wanted.until)
+    hits: list[SourceHit] = []
+    after = query.after
+    while True:
+        read = list(_after(rows, after).only("project_id", "fingerprint", "kind", "message", "last_seen")[:ERRORS])
+        hits += [hit for error in read if (hit := _error_hit(error, query)) is not None]
+        if len(hits) > query.limit:
+            return SourcePage(hits[: query.limit], hits[query.limit - 1].place)
+        if len(read) < ERRORS:
+            return SourcePage(hits)
+        after = _place_of(read[-1])
+        if time.monotonic() > until:
+            return SourcePage(hits, after)
+
+
+def _after(rows: QuerySet[ErrorReport], place: str) -> QuerySet[ErrorReport]:
+    if not place:
+        return rows
+    try:
+        at, row_id = place.split("_")
+        seen, error_id = datetime.fromisoformat(at), uuid.UUID(row_id)
+    except ValueError:
+        raise ForeignCursor from None
+    if seen.tzinfo is None:
+        raise ForeignCursor
+    return rows.filter(last_seen__lte=seen).exclude(last_seen=seen, id__lte=error_id)
+
+
+def _place_of(error: ErrorReport) -> str:
+    return f"{rfc3339(error.last_seen)}_{error.id}"
+
+
+def _error_hit(error: ErrorReport, query: SourceQuery) -> SourceHit | None:
+    text = f"{error.kind}: {error.message}" if error.kind else error.message
+    if fold(query.text) not in fold(text):
+        return None
+    return source_hit(
+        kind="error",
+        project=query.projects[error.project_id],
+        heading=error.kind or "Error",
+        at=error.last_seen,
+        link=reverse("error", args=[error.project_id, error.fingerprint]),
+        text=text,
+        words=query.text,
+        place=_place_of(error),
+    )
