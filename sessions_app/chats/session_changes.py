@@ -69,7 +69,8 @@ def check_project(*, caller: Caller, session: LockedSession, new: SessionToCreat
 def change_fields(session: LockedSession, fields: dict[str, Any]) -> bool:
     """Store what differs: `title`, `metadata` (a JSON Merge Patch; None removes all) and `tags`. Others stay.
 
-    True if something changed. The caller counts the rev. Raises MetadataTooLarge, WrongTags.
+    True if something changed. The caller counts the rev. Raises MetadataTooLarge, WrongTags: call it before anything is
+    written, because a request that was refused after it wrote undoes the group of saves that it is in.
     """
     title, metadata, tags = fetch_row(_READ, [db_uuid(session.id)])
     wanted = [

@@ -92,7 +92,7 @@ def _check(caller: Caller, session: LockedSession, changes: Changes) -> None:
 
 
 def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev: int) -> Answer:
-    at = now()
+    at, updated = now(), changes.session is not None and change_fields(session, changes.session)
     page = MessageBatch(session_id=session.id, live=session.live, last_position=session.last_position, at=at)
     rules = OpRules(
         page=page,
@@ -111,7 +111,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         _take_out_what_is_left_out(rules, changes.ops)
     page.write()
     prev_rev, outcome = session.rev, rules.outcome
-    dropped = _bump(caller, session, changes, rules)
+    dropped = _bump(caller, session, changes, rules, updated=updated)
     return answer(
         session,
         prev_rev=prev_rev,
@@ -128,14 +128,13 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
     )
 
 
-def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules) -> list[str]:
+def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules, *, updated: bool) -> list[str]:
     """If something was applied: next rev, counters, event. A tombstone alone takes only its position.
 
     Returns the ids that the hard cap dropped.
     """
     page, dropped = rules.page, list[str]()
     saved = bool(rules.outcome.applied) or changes.opening_step not in {None, session.opening_step}
-    updated = changes.session is not None and change_fields(session, changes.session)
     if saved or updated:
         session.rev = rules.next_rev
         session.opening_step = changes.opening_step if changes.opening_step is not None else session.opening_step
