@@ -9,7 +9,7 @@ import orjson
 from sessions_app.agents.handoff.queries import handoff_of
 from sessions_app.agents.states.queries import states_of
 from sessions_app.chats.reading.conversion import converted
-from sessions_app.chats.reading.live_windows import window_of
+from sessions_app.chats.reading.live_windows import marked, window_of
 from sessions_app.chats.reading.messages import live_window
 from sessions_app.chats.reading.sessions import SessionRow, as_uuid, session_columns, session_row
 from sessions_app.core.errors import NotFound
@@ -52,8 +52,7 @@ class Resume:
         return f'{self.session.etag[:-1]}.{self.event_cursor}.{self.app_state.rev}.{self.session.id.hex[:8]}{form}"'
 
     def body(self) -> "Body":
-        window = window_of(self.session)
-        messages = window.as_json() if self.format is None else self._converted(self.format)
+        messages, streaming = self._messages()
         states = states_of(self.session.id)
         bundle = {
             "project": self.project,
@@ -65,12 +64,16 @@ class Resume:
             "app_state": self.app_state.as_json(),
             "event_cursor": self.event_cursor,
         }
-        return Body(orjson.dumps(bundle), window.mark(self.etag), states.has_plan)
+        return Body(orjson.dumps(bundle), marked(self.etag, streaming=streaming), states.has_plan)
 
-    def _converted(self, format_: str) -> dict[str, Any]:
+    def _messages(self) -> tuple[dict[str, Any], bool]:
+        """The live window for the bundle, and whether one of its messages is streaming."""
+        if self.format is None:
+            window = window_of(self.session)
+            return window.as_json(), window.streaming
         page = live_window(session_id=self.session.id, live=self.session.live)
-        made = converted(page.items, format_, repair=self.repair)
-        return {"messages": made.pop("items"), **made, "skipped": page.skipped, "more": page.more}
+        made = converted(page.items, self.format, repair=self.repair)
+        return {"messages": made.pop("items"), **made, "skipped": page.skipped, "more": page.more}, page.streaming
 
 
 def find_resume(*, caller: Caller, path: str, client: str) -> Resume:
