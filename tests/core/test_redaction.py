@@ -176,16 +176,18 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_costs_time_in_proportion(piece: str) -> None:
-    """A few microseconds a find. `a-` in front: what begins there must not run on to the end of the text for each find."""
+    """A few microseconds a find: 2 to 5 s here, beside other work. In proportion to the square it would be hours.
+
+    `a-` in front: what begins there must not run on to the end of the text for each find."""
     text = "a-" + piece * (4_000_000 // len(piece))
     began = time.thread_time()
     redact_text(text)
-    assert time.thread_time() - began < 5
+    assert time.thread_time() - began < 15
 
 
 def test_many_small_texts_cost_little_each() -> None:
     texts = ["pwd=abc123"] * 285_000
     began = time.thread_time()
     cleaned, _ = redact(texts)
-    assert time.thread_time() - began < 8
+    assert time.thread_time() - began < 24
     assert set(cleaned) == {"pwd=[REDACTED:password]"}
