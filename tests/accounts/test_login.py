@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import caches
 from django.test import Client
 
 from sessions_app.accounts.users import create_sign_in_link
@@ -15,12 +14,6 @@ from tests.support.chat import Chat
 from tests.support.example_objects import world_of
 
 PASSWORD = "a long and quiet river"
-
-
-@pytest.fixture(autouse=True)
-def nobody_guessed_yet() -> None:
-    for name in ("default", "process"):
-        caches[name].clear()
 
 
 @pytest.fixture

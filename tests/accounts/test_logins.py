@@ -4,12 +4,10 @@ import importlib
 import re
 from typing import Any
 
-import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore as FormerStore
 from django.contrib.sessions.models import Session
-from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 
@@ -19,12 +17,6 @@ from sessions_app.models import Login
 PASSWORD = "a long and quiet river"
 ENDING = re.compile(r'action="(/account/logins/[0-9a-f]+/end/)"')
 take_over = importlib.import_module("sessions_app.migrations.0018_logins").take_over
-
-
-@pytest.fixture(autouse=True)
-def nobody_guessed_yet() -> None:
-    for name in ("default", "process"):
-        caches[name].clear()
 
 
 def signed_in(user: User, browser: str = "") -> Client:
