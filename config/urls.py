@@ -9,7 +9,7 @@ from sessions_app.core.errors import NotFound
 
 class AddressNotFound(NotFound):
     kind = "address"
-    message = "The API has no such address. `/api/v1/docs` shows what there is; no address ends in a slash."
+    message = "The API has no such address. `/api/v1/docs` lists all addresses; none ends in a slash."
 
 
 @csrf_exempt

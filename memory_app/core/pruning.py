@@ -28,7 +28,7 @@ def due_rows() -> dict[str, Due]:
 
 
 class ExpiredEntries(EntryQuerySet):
-    """Whoever deletes these takes their bytes off their projects' memories, whose rows are the locks of all writes."""
+    """A caller that deletes these subtracts their bytes from their projects' memories, whose rows are the locks of all writes."""
 
     def delete(self) -> tuple[int, dict[str, int]]:
         projects = sorted(set(self.values_list("project_id", flat=True)))

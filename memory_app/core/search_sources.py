@@ -2,7 +2,7 @@
 
 Rows are read newest first and compared here, without an index of trigrams. On PostgreSQL such an index would have to be updated
 with each write of an entry, whose values are up to 1 MB and written far more often than they are searched; FTS5 on SQLite would
-copy them. An account's quota limits what there is to read, a project has at most 500 errors, and each page reads for a limited
+copy them. An account's quota limits the amount to read, a project has at most 500 errors, and each page reads for a limited
 time and says where it ended.
 """
 

@@ -265,7 +265,7 @@ class EntryWriter:
             self._store.size_bytes -= size_bytes
             self._expired.clear()
             self._used.clear()
-            self.flush()  # Whoever goes on after a refusal has these bytes taken off too.
+            self.flush()  # A caller that continues after a refusal has these bytes subtracted too.
 
     def _forget_reads(self) -> None:
         self._found.clear()

@@ -4,20 +4,14 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError, transaction
-
 from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.chats.reading.sessions import SessionNotFound
-from sessions_app.chats.sessions.services import refuse_taken, welcome
+from sessions_app.chats.sessions.services import NewSession, SessionExists, create_locked
 from sessions_app.chats.sessions.session_fields import patched_metadata, tags_text
 from sessions_app.core.errors import Conflict
-from sessions_app.core.limits import quotas
 from sessions_app.core.storage.sql import db_uuid, fetch_row, write_later
 from sessions_app.core.storage.transactions import StaleRead
-from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, Project
-from sessions_app.models.event import EventType
-from sessions_app.models.times import now
 from sessions_app.projects.queries import find_project, get_project, project_uuid
 
 _READ = "SELECT title, metadata, tags FROM sessions_app_chatsession WHERE id = %s"
@@ -91,20 +85,10 @@ def _project(caller: Caller, named: str) -> Project:
 
 
 def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: SessionToCreate) -> None:
-    quotas.check_sessions(caller.user_id)
-    refuse_taken(project, new.external_id)
-    at = now()
-    row = ChatSession(id=session_id, project=project, external_id=new.external_id, title=new.title, created_at=at, updated_at=at)
+    wanted = NewSession(title=new.title, external_id=new.external_id, current=new.current)
     try:
-        with transaction.atomic():
-            row.save(force_insert=True)
-    except IntegrityError:
+        create_locked(caller, project, session_id, wanted)
+    except SessionExists:
         if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
             raise StaleRead from None  # Created in another project meanwhile.
-        refuse_taken(project, new.external_id)  # An import published it meanwhile, which does not wait for the project's lock.
         raise SessionNotFound from None
-    if new.current:
-        welcome(caller=caller, project=project, session_id=session_id, at=at)
-        return
-    created = EventType.SESSION_CREATED
-    event_log.publish(project_id=project.id, type=created, caller=caller, session_id=session_id, epoch=1, rev=0)

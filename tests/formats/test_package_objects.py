@@ -109,7 +109,7 @@ def same_in_pydantic_ai(message: Any) -> None:
 
 
 def comparable(part: Any) -> Any:
-    """A part without its time, which a request's parts get anew, and with its arguments as an object."""
+    """A part without its time, which is set again for a request's parts, and with its arguments as an object."""
     found = {name: value for name, value in vars(part).items() if name != "timestamp"}
     if isinstance(part, pydantic_ai.ToolCallPart) and part.args != '{"a": 1':
         found["args"] = part.args_as_dict()

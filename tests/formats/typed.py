@@ -90,7 +90,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         return st.lists(values_of(get_args(kind)[0]), max_size=3)
     if get_origin(kind) is dict:
         return st.dictionaries(st.text(max_size=8), values_of(get_args(kind)[1]), max_size=3)
-    raise NotImplementedError(kind)
+    raise TypeError(f"No rule for {kind}.")
 
 
 def conforms(value: Any, kind: Any) -> bool:
@@ -113,4 +113,4 @@ def conforms(value: Any, kind: Any) -> bool:
         return isinstance(value, list) and all(conforms(each, get_args(kind)[0]) for each in value)
     if get_origin(kind) is dict:
         return isinstance(value, dict) and all(conforms(each, get_args(kind)[1]) for each in value.values())
-    raise NotImplementedError(kind)
+    raise TypeError(f"No rule for {kind}.")

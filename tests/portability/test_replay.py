@@ -224,7 +224,7 @@ def misbehaving(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def receive(connection: socket.socket) -> bytes:
-    """One request; what there is of it where the connection is lost before its end."""
+    """One request; the received part of it if the connection is lost before its end."""
     raw = b""
     length = re.compile(rb"Content-Length: (\d+).*?\r\n\r\n", re.DOTALL)
     while not (whole := length.search(raw)) or len(raw) < whole.end() + int(whole[1]):

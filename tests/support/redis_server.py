@@ -75,7 +75,7 @@ class Proxy:
 
     def close(self) -> None:
         self._ends.set()
-        # Wakes the thread that waits at the door.
+        # Wakes the thread that waits for connections.
         socket.create_connection(self._door.getsockname()).close()
         self._door.close()
         self._cut()

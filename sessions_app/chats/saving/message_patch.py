@@ -32,7 +32,7 @@ class Patch:
     def is_growth(self) -> bool:
         """True if it names the text, and else only what grows with it while an answer is streamed.
 
-        Whoever does not name the text may not know the stored one, and must not become its writer.
+        A writer that does not name the text may not know the stored one, and must not become its writer.
         """
         return "text" in self.named and self.named.keys() <= {"text", "parts", "status"}
 

@@ -126,7 +126,7 @@ class OpRules:
             self._replace(stored, content, sent.if_ver, patch=sent)
 
     def pop(self, count: int) -> None:
-        """Remove the newest messages, whoever wrote them: the answer returns them, so nothing is lost unseen."""
+        """Remove the newest messages, regardless of their writer: the answer returns them, so nothing is lost unseen."""
         if self.beacon:
             raise Rejected("pop_in_beacon")
         taken = self.outcome.popped = self.outcome.popped or []

@@ -53,7 +53,7 @@ def create_session(*, caller: Caller, project_id: uuid.UUID, new: NewSession) ->
 def create_in(*, caller: Caller, project_id: uuid.UUID, session_id: uuid.UUID, new: NewSession) -> SessionRow:
     """As `create_session`, inside the caller's transaction and with a given id."""
     project = lock_project_and_current(caller=caller, project_id=project_id)
-    return _create(caller, project, session_id, new)
+    return create_locked(caller, project, session_id, new)
 
 
 def create_session_under_id(*, caller: Caller, session_id: uuid.UUID, path: str, new: NewSession) -> SessionRow:
@@ -64,7 +64,7 @@ def create_session_under_id(*, caller: Caller, session_id: uuid.UUID, path: str,
         project = lock_project_and_current(caller=caller, project_id=project.id)
         if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
             raise SessionExists
-        return _create(caller, project, session_id, new)
+        return create_locked(caller, project, session_id, new)
 
     return write(work)
 
@@ -89,7 +89,7 @@ def ensure_by_external_id(*, caller: Caller, project_id: uuid.UUID, new: NewSess
         # Under the project's lock: of several requests one creates it, and the others find it here.
         if (made := _by_external_id(project, external_id)) is not None:
             return get_session(caller=caller, session_id=made), False
-        return _create(caller, project, uuid.uuid4(), new), True
+        return create_locked(caller, project, uuid.uuid4(), new), True
 
     return write(work)
 
@@ -132,7 +132,8 @@ def _labels(caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> di
     return changed
 
 
-def _create(caller: Caller, project: Project, session_id: uuid.UUID, new: NewSession) -> SessionRow:
+def create_locked(caller: Caller, project: Project, session_id: uuid.UUID, new: NewSession) -> SessionRow:
+    """As `create_in`, in a project that is locked. Raises QuotaExceeded, ExternalIdTaken, SessionExists."""
     quotas.check_sessions(caller.user_id)
     at = now()
     refuse_taken(project, new.external_id)

@@ -1,4 +1,4 @@
-"""A tab that nobody sees costs nothing, and one that is seen again is up to date: hidden and shown, left and come back to."""
+"""A tab that nobody sees costs nothing, and one that is seen again is up to date: hidden and shown, left and opened again."""
 
 import json
 from collections.abc import Callable, Iterator

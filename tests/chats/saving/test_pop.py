@@ -1,4 +1,4 @@
-"""A pop takes the newest messages, whoever wrote them, and its answer returns them."""
+"""A pop takes the newest messages, regardless of their writer, and its answer returns them."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.accounts import api_keys
-from sessions_app.chats import session_changes
+from sessions_app.chats.sessions import services as session_services
 from sessions_app.chats.sessions.services import refuse_taken
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import quotas
@@ -135,7 +135,7 @@ def test_an_external_id_that_an_import_takes_meanwhile_is_refused_with_its_sessi
     """An import does not wait for the project's lock, so its session may appear after the look for it."""
     create(new, external_id="thread-1")
     looks = iter([lambda *_: None, refuse_taken])
-    monkeypatch.setattr(session_changes, "refuse_taken", lambda *given: next(looks)(*given))
+    monkeypatch.setattr(session_services, "refuse_taken", lambda *given: next(looks)(*given))
     refused = create(Chat(chat.api, session_id=str(uuid.uuid4())), external_id="thread-1")
     assert (refusal(refused), refused.json()["error"]["details"]) == ((409, "external_id_taken"), {"session": new.id})
 
