@@ -8,18 +8,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.measurements.agents.graphs import graphs
+from benchmarks.measurements.agents.mcp import mcp_calls
+from benchmarks.measurements.agents.memory import context, entries, runs
 from benchmarks.measurements.events import events
 from benchmarks.measurements.flat import flat_cost
 from benchmarks.measurements.hostile import hostile_page, searches
 from benchmarks.measurements.large import exports, forks, imports
 from benchmarks.measurements.many_sockets import idle_sockets
-from benchmarks.measurements.memory import context, entries, runs
 from benchmarks.measurements.on_postgresql import on_postgresql
 from benchmarks.measurements.pages import pages
 from benchmarks.measurements.recorded_products import beside_recorded
 from benchmarks.measurements.speed import resumes_a_second, save_latency, saves_a_second
 from benchmarks.measurements.starting import start_and_memory
 from benchmarks.measurements.storage import file_growth, many_at_once
+from benchmarks.measurements.streams import streams
 from benchmarks.support.sample_sizes import QUICK, Plan
 from benchmarks.support.sides import serving
 from benchmarks.support.table import Row, as_table, machine, summary
@@ -35,11 +38,14 @@ MEASUREMENTS: dict[str, Callable[[Plan], list[Row]]] = {
     "P14": on_postgresql,
     "P8": context,
     "P9": entries,
+    "P16": mcp_calls,
     "RUNS": runs,
+    "P15": graphs,
     "P10": pages,
     "P11B": file_growth,
     "P11C": many_at_once,
     "P12": idle_sockets,
+    "P17": streams,
     "G1": imports,
     "G2": forks,
     "G3": exports,

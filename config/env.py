@@ -123,6 +123,29 @@ def database(name: str, default: str) -> dict[str, Any]:
     raise ImproperlyConfigured(f"{PREFIX}{name} must begin with sqlite:// or postgresql://.")
 
 
+def bucket(name: str) -> dict[str, Any] | None:
+    """Django's file storage from `s3://key:secret@host:port/bucket?region=…`; None where it is unset.
+
+    Without a host it is Amazon's; `?tls=0`: the host speaks plain HTTP. Errors never quote the address, which has a secret.
+    """
+    url = urlsplit(text(name))
+    if not url.geturl():
+        return None
+    options, place = dict(parse_qsl(url.query)), url.netloc.rpartition("@")[2]
+    own = url.path.strip("/")
+    if url.scheme != "s3" or not own or "/" in own or options.keys() - {"region", "tls"}:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be s3://key:secret@host:port/bucket?region=…, with one bucket.")
+    _port(name, url)
+    told = {
+        "bucket_name": own,
+        "access_key": unquote(url.username or "") or None,
+        "secret_key": unquote(url.password or "") or None,
+        "region_name": options.get("region"),
+        "endpoint_url": f"{'http' if options.get('tls') == '0' else 'https'}://{place}" if place else None,
+    }
+    return {"BACKEND": "sessions_app.chats.files.bucket_storage.BucketStorage", "OPTIONS": told}
+
+
 def _is_origin(value: str) -> bool:
     try:
         parts = urlsplit(value)

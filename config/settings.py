@@ -45,6 +45,8 @@ INSTALLED_APPS = [
     "ninja",
     "sessions_app",
     "memory_app",
+    "generation_app",
+    "mcp_app",
     # For its commands: run, serve, backup, restore, migrate.
     "config",
 ]
@@ -95,6 +97,9 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_MANIFEST = env.flag("STATIC_MANIFEST", default=False)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # Files of chats.
+    "files": env.bucket("FILES_URL")
+    or {"BACKEND": "sessions_app.chats.files.folder_storage.FolderStorage", "OPTIONS": {"location": DATA_DIR / "files"}},
     "staticfiles": {
         "BACKEND": "config.http.static_files.HashedStaticFiles"
         if STATIC_MANIFEST
@@ -173,11 +178,13 @@ SECURE_CSP = {
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "sessions_app.pages.error_pages.csrf_failure"
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ORIGINS")
-CORS_URLS_REGEX = r"^/api/.*$"
+CORS_URLS_REGEX = r"^/(?:api/.*|mcp)$"
 CORS_ALLOW_CREDENTIALS = False
-# Beyond corsheaders' own: conditions (creating a session under one's own id needs one), and which run a memory write is from.
-CORS_ALLOW_HEADERS = [*default_headers, "idempotency-key", "if-match", "if-none-match", "stillhere-run"]
-CORS_EXPOSE_HEADERS = ["Content-Disposition", "ETag", "Idempotent-Replayed", "Retry-After", "X-Request-Id"]
+# Beyond corsheaders' own: conditions (creating a session under one's own id needs one), which run a memory write is from,
+# and where the reader of a stream was.
+CORS_ALLOW_HEADERS = [*default_headers, "idempotency-key", "if-match", "if-none-match", "last-event-id", "stillhere-run"]
+CORS_ALLOW_HEADERS += ["mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "x-stillhere-project"]
+CORS_EXPOSE_HEADERS = ["Content-Disposition", "ETag", "Idempotent-Replayed", "Retry-After", "Stillhere-Stream", "X-Request-Id"]
 LOGIN_ATTEMPTS = 10
 LOGIN_WINDOW_SECONDS = 300
 
@@ -186,12 +193,18 @@ MAX_BODY_BYTES = env.integer("MAX_BODY_BYTES", 5_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 # Of a file that is imported in the background.
 MAX_IMPORT_BYTES = env.integer("MAX_IMPORT_BYTES", 2_000_000_000, least=1_000)
+# Of a file that messages refer to.
+MAX_FILE_BYTES = env.integer("MAX_FILE_BYTES", 25_000_000, least=1_000)
+# A part of a form that is larger than memory allows is on this disk too: elsewhere it may be memory.
+FILE_UPLOAD_TEMP_DIR = str(DATA_DIR)
 WINDOW_MESSAGES = env.integer("WINDOW_MESSAGES", 200, least=1)
 WINDOW_BYTES = env.integer("WINDOW_BYTES", 2_000_000, least=1)
 # Messages; 0: none. Above it the oldest are dropped.
 SESSION_CAP = env.integer("SESSION_CAP", 0)
 WINDOW_CACHE_BYTES = env.integer("WINDOW_CACHE_BYTES", 32_000_000, least=0)
 PROJECT_BYTES = env.integer("PROJECT_BYTES", 10_000_000, least=1)
+# The state of a project's graphs.
+CHECKPOINT_BYTES = env.integer("CHECKPOINT_BYTES", 1_000_000_000, least=1)
 # Of one account, counted with versions, trash and what can be restored; 0: no limit.
 ACCOUNT_BYTES = env.integer("ACCOUNT_BYTES", 20_000_000_000)
 ACCOUNT_PROJECTS = env.integer("ACCOUNT_PROJECTS", 10_000)
@@ -207,15 +220,27 @@ THREADS = env.integer("THREADS", 16, least=1)
 QUEUE = env.integer("QUEUE", 512, least=1)
 # How often a quiet socket hears that it lives.
 HEARTBEAT_SECONDS = env.integer("HEARTBEAT_SECONDS", 25, least=1)
+# How long a run keeps the lease of its project's memory without a heartbeat.
+LEASE_SECONDS = env.integer("LEASE_SECONDS", 30, least=1)
 # How long counts of filtered errors may wait in memory.
 FLUSH_SECONDS = env.integer("FLUSH_SECONDS", 30, least=1)
 
-# --- The chat page's answers: an OpenAI-compatible endpoint (`…/v1`), else the built-in stand-in
+# --- Who answers: an OpenAI-compatible endpoint (`…/v1`), else the built-in stand-in
 CHAT_URL = env.web_address("CHAT_URL")
 CHAT_MODEL = env.text("CHAT_MODEL", "default")
 CHAT_KEY = env.text("CHAT_KEY")
 CHAT_STREAMS = env.integer("CHAT_STREAMS", 8, least=1)
 CHAT_WORD_MS = env.integer("CHAT_WORD_MS", 40)
+
+# --- Streams and generations
+# Open at once, of one account.
+ACCOUNT_STREAMS = env.integer("ACCOUNT_STREAMS", 500, least=1)
+# Of the chunks of one stream.
+STREAM_BYTES = env.integer("STREAM_BYTES", 5_000_000, least=1)
+# Without a chunk for so long a stream is interrupted.
+STREAM_SECONDS = env.integer("STREAM_SECONDS", 60, least=1)
+# Answers that one process makes at once.
+GENERATIONS = env.integer("GENERATIONS", 32, least=1)
 
 # --- Logs
 LOG_FORMAT = env.choice("LOG_FORMAT", {"json", "plain"}, "plain" if sys.stderr.isatty() else "json")
@@ -229,5 +254,9 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Expected refusals (4xx) are the caller's business, not the operator's.
     # Nor is a foreign Host header, which the log would quote as it was sent.
-    "loggers": {"django.request": {"level": "ERROR"}, "django.security.DisallowedHost": {"level": "CRITICAL"}},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "httpx": {"level": "WARNING"},
+    },
 }

@@ -24,6 +24,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("sessions_app.pages.urls")),
     path("", include("memory_app.urls")),
+    path("", include("mcp_app.urls")),
 ]
 handler404 = "sessions_app.pages.error_pages.not_found"
 handler500 = "sessions_app.pages.error_pages.server_error"

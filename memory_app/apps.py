@@ -12,8 +12,8 @@ class MemoryConfig(AppConfig):
         from memory_app.core import pruning
         from memory_app.core.search_sources import search_entries, search_errors
         from memory_app.core.usage import memory_bytes
-        from memory_app.entries.generated import GENERATED, Source
         from memory_app.errors.queries import count_open_errors, error_history, errors_recorded_at
+        from memory_app.key_value.entries.generated import GENERATED, Source
         from memory_app.performance.queries import performance_of, performance_recorded_at
         from memory_app.portability import account_export
         from memory_app.runs.pages import settings_part

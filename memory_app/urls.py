@@ -1,9 +1,9 @@
 from django.urls import path
 
 from memory_app.core.page_addresses import register_converters
-from memory_app.entries import entry_pages, list_pages
 from memory_app.errors import pages as error_pages
 from memory_app.errors.noise import pages as noise_pages
+from memory_app.key_value.entries import entry_pages, list_pages
 from memory_app.performance import pages as performance_pages
 from memory_app.runs import pages as run_pages
 

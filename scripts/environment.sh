@@ -6,6 +6,8 @@ for name in $(compgen -e STILLHERE_ || true); do
   esac
 done
 unset name DJANGO_SETTINGS_MODULE
+# Tests start hundreds of processes: without stored bytecode each of them compiles the product again.
+unset PYTHONDONTWRITEBYTECODE
 STILLHERE_DATA_DIR=$(mktemp -d "${TMPDIR:-/tmp}/stillhere-XXXXXX")
 export STILLHERE_DATA_DIR
 trap 'rm -rf "$STILLHERE_DATA_DIR"' EXIT

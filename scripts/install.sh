@@ -36,7 +36,8 @@ if ! runs .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&
 fi
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(installed_from "$lock")" ]; then
   say "Installing $lock"
-  .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r "$lock"
+  # The lock names everything, so nothing is resolved: some limits in it are overridden (requirements/overrides.in).
+  .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --require-hashes -r "$lock"
   installed_from "$lock" >"$stamp"
   # dev.txt includes everything in base.txt.
   [ "$what" = base ] || installed_from requirements/base.txt >.venv/.installed-base

@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for what in base dev mutants; do
+  overrides=()
+  [ "$what" = base ] || overrides=(--override requirements/overrides.in)
   .venv/bin/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-emit-index-url \
-    "$@" --output-file "requirements/$what.txt" "requirements/$what.in"
+    "${overrides[@]}" "$@" --output-file "requirements/$what.txt" "requirements/$what.in"
 done

@@ -13,6 +13,8 @@ side_by_side=(-n "${STILLHERE_TEST_WORKERS:-3}" --dist worksteal)
 covered="--cov --cov-report=term"
 slowest="--durations=20"
 nothing_chosen=5
+# Each keeps a connection, of which a PostgreSQL may have 100 for the servers of all tests.
+few_threads=4
 failed=()
 
 tests() {
@@ -23,15 +25,15 @@ tests() {
   [ $status = 0 ] || [ $status = $nothing_chosen ] || failed+=("$title")
 }
 
-# $1: title; $2: coverage options; the rest: pytest's arguments.
+# $1: title; $2: coverage options; $3: threads of a server where tests run side by side; the rest: pytest's arguments.
 suite() {
-  local title=$1 coverage=$2
-  shift 2
+  local title=$1 coverage=$2 threads=$3
+  shift 3
   if [ $# -gt 0 ]; then
     tests "$title" "${side_by_side[@]}" "$@"
   else
     # shellcheck disable=SC2086 # Several words, or none.
-    tests "$title" "${side_by_side[@]}" -m "not timed" $coverage $slowest
+    STILLHERE_THREADS=$threads tests "$title" "${side_by_side[@]}" -m "not timed" $coverage $slowest
     tests "$title: what is timed" -m timed $slowest
   fi
 }
@@ -53,14 +55,14 @@ services_answer() {
 
 scripts/browser.sh
 if services_answer; then
-  STILLHERE_TEST_DATABASE=sqlite suite "SQLite" "$covered" "$@"
+  STILLHERE_TEST_DATABASE=sqlite suite "SQLite" "$covered" 16 "$@"
   STILLHERE_TEST_DATABASE=postgresql STILLHERE_DATABASE_URL=$($python scripts/services.py own "$STILLHERE_TEST_POSTGRES_URL") \
-    STILLHERE_REDIS_URL=$STILLHERE_TEST_REDIS_URL suite "PostgreSQL and Redis" "" "$@"
+    STILLHERE_REDIS_URL=$STILLHERE_TEST_REDIS_URL suite "PostgreSQL and Redis" "" $few_threads "$@"
 elif [ "${STILLHERE_REQUIRE_SERVICES:-}" = 1 ]; then
   echo "STILLHERE_REQUIRE_SERVICES=1 asks for both."
   exit 1
 else
-  STILLHERE_TEST_DATABASE=sqlite suite "SQLite alone" "$covered" "$@"
+  STILLHERE_TEST_DATABASE=sqlite suite "SQLite alone" "$covered" 16 "$@"
 fi
 if [ ${#failed[@]} -gt 0 ]; then
   printf '\nFailed on: %s\n' "$(printf '%s, ' "${failed[@]}" | sed 's/, $//')"

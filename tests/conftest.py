@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from sessions_app.accounts import api_keys
 from sessions_app.accounts.users import create_user
@@ -33,6 +34,9 @@ from tests.support.stores import Store
 for name in ("httpx", "stillhere.requests"):
     logging.getLogger(name).setLevel(logging.WARNING)
 SLOW = ("browser", "scale", "prove")
+# A busy machine may take any time for an example: what must be quick is marked `timed`.
+hypothesis_settings.register_profile("stillhere", deadline=None)
+hypothesis_settings.load_profile("stillhere")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -50,6 +50,7 @@ def flat_cost(plan: Plan) -> list[Row]:
         small = _store(stack, FEW_SESSIONS, FEW_MESSAGES)
         long = _store(stack, FEW_SESSIONS, plan.many)
         rows = [_row(f"{what}, {FEW_MESSAGES} → {plan.many:,} messages", call, small, long, plan) for what, call in CALLS.items()]
+        rows += _with_branches(small, long, plan)
         many = _store(stack, plan.many, FEW_MESSAGES)
         calls = {**CALLS, "search": Store.search}
         rows += [
@@ -57,6 +58,20 @@ def flat_cost(plan: Plan) -> list[Row]:
             for what, call in calls.items()
         ]
     return rows
+
+
+def _with_branches(small: Store, long: Store, plan: Plan) -> list[Row]:
+    """The same sessions with branches: half of each is linked, and a branch begins in the middle of it."""
+    for store, count in ((small, FEW_MESSAGES), (long, plan.many)):
+        wire = Wire(store.side.port)
+        for message_id in (f"m{count // 2}", f"m{count - 1}"):
+            wire.send(store.side.calls.move_head(store.session, f"m{count // 2}"))
+            wire.send(store.save())
+            wire.send(store.side.calls.move_head(store.session, message_id))
+        wire.close()
+    calls = {name: CALLS[name] for name in ("save", "resume")}
+    what = f"with branches, {FEW_MESSAGES} → {plan.many:,} messages"
+    return [_row(f"{name} {what}", call, small, long, plan) for name, call in calls.items()]
 
 
 def _store(stack: ExitStack, sessions: int, messages: int) -> Store:

@@ -93,6 +93,9 @@ class Calls:
     def resume(self, session: str) -> bytes:
         return self.get(f"/resume?project={self._projects[session]}")
 
+    def move_head(self, session: str, message_id: str) -> bytes:
+        return request_bytes("PATCH", f"/api/v1/sessions/{session}", self.headers, _json({"head": message_id}))
+
     def get(self, path: str) -> bytes:
         return request_bytes("GET", f"/api/v1{path}", self.headers)
 

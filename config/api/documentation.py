@@ -25,6 +25,10 @@ SUMMARIES = {
     "get_session_by_external_id": "Get a session by your own id for it",
     "put_session_by_external_id": "Get or create a session by your own id for it",
     "get_message": "Get a message",
+    "upload_file": "Upload a file for a session's messages",
+    "list_session_files": "List the files of a session",
+    "get_file": "Download a file",
+    "has_file": "Check for a file",
     "put_session": "Create a session under your own id",
     "get_session": "Get a session with its messages",
     "save_changes": "Save changes to messages",
@@ -73,10 +77,27 @@ SUMMARIES = {
     "list_deleted_memory": "List deleted memory entries",
     "undelete_memory_entry": "Restore a deleted memory entry",
     "export_memory": "Export a project's memory as ZIP",
+    "list_threads": "List threads of checkpoints",
+    "delete_thread": "Erase a thread of checkpoints",
+    "copy_thread": "Copy a thread of checkpoints",
+    "prune_thread": "Erase old checkpoints of a thread",
+    "list_checkpoints": "List checkpoints, or read the latest",
+    "put_checkpoint_writes": "Store what a task wrote after a checkpoint",
+    "delete_checkpoints_of_runs": "Erase the checkpoints of runs",
     "take_over_run": "Take over the writer's lease",
     "heartbeat_run": "Keep a run alive",
     "list_performance": "List durations of endpoints",
     "record_performance": "Record durations of endpoints",
+    "start_stream": "Start a stream of an answer",
+    "append_chunks": "Append chunks to a stream",
+    "read_stream": "Read a stream, live",
+    "read_session_stream": "Read the stream of a session's present answer",
+    "start_generation": "Let the server answer",
+    "get_generation": "Get the state of an answer",
+    "list_generations": "List a session's answers",
+    "list_models": "List the models of the endpoint",
+    "stop_generation": "Stop an answer",
+    "continue_generation": "Continue an interrupted answer",
     "load_session_context": "Load a project's context for a new run",
 }
 
@@ -117,7 +138,9 @@ EXAMPLES: dict[str, Any] = {
         "ops": [
             {"op": "upsert", **_QUESTION},
             {"op": "upsert", "id": "m42", "role": "assistant", "text": "The cache", "status": "streaming", "if_ver": 0},
+            {"op": "append", "id": "m42", "at": 9, "text": " is stale."},
             {"op": "patch", "id": "m42", "status": "complete", "metadata": {"model": "small"}},
+            {"op": "upsert", "id": "m43", "role": "assistant", "text": "Another answer", "parent_id": "m41"},
             {"op": "delete", "id": "m40"},
             {"op": "pop", "n": 1},
         ],
@@ -157,6 +180,20 @@ EXAMPLES: dict[str, Any] = {
         ]
     },
     "put_memory_settings": {"exact": True, "leased": False, "versions": 0, "ttl_minutes": 43200, "refresh_on_read": True},
+    "put_checkpoint": {
+        "parent": "1f0c1a2e-0d5b-6e1c-bfff-0f1f6c7a9e10",
+        "checkpoint": {"type": "json", "base64": "eyJ2IjogMX0="},
+        "metadata": {"source": "loop", "step": 1, "run_id": "3c4f"},
+        "versions": {"messages": "00000002.7"},
+        "values": {"messages": {"type": "json", "base64": "WyJoZWxsbyJd"}},
+    },
+    "put_checkpoint_writes": {
+        "path": "~__pregel_pull, answer",
+        "writes": [{"idx": 0, "channel": "messages", "type": "json", "base64": "WyJoZWxsbyJd"}],
+    },
+    "copy_thread": {"to": "thread-8"},
+    "prune_thread": {"strategy": "keep_latest"},
+    "delete_checkpoints_of_runs": {"run_ids": ["3c4f"]},
     "start_run": {"agent": "reviewer"},
     "end_run": {
         "entries": [{"namespace": "baselines", "key": "login", "value": {"p95_ms": 120}}],
@@ -172,9 +209,14 @@ EXAMPLES: dict[str, Any] = {
             }
         ]
     },
+    "start_stream": {"message": "m42"},
+    "append_chunks": {"offset": 0, "chunks": ["The cache", " is stale."]},
+    "start_generation": {"message": {"id": "m43", "text": "Why does the build fail?"}, "instructions": "Be brief."},
+    "end_stream": {"interrupted": False},
     "resolve_error": {"known_fix": "Create the cart first."},
     "import_file": _FIRST + _LAST,
     "start_import": _FIRST + _LAST,
+    "upload_file": "name,price\ncup,4.50\n",
 }
 
 

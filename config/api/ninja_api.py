@@ -12,11 +12,15 @@ from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
 from config.api.query_parameters import StrictApi
-from memory_app.batches import api as batch_api
+from generation_app.generations import api as generation_api
+from generation_app.streams import api as stream_api
+from memory_app.checkpoints import api as checkpoint_api
+from memory_app.checkpoints import thread_api
 from memory_app.context import api as context_api
-from memory_app.entries import api as entry_api
 from memory_app.errors import api as error_api
-from memory_app.namespaces import api as namespace_api
+from memory_app.key_value.batches import api as batch_api
+from memory_app.key_value.entries import api as entry_api
+from memory_app.key_value.namespaces import api as namespace_api
 from memory_app.performance import api as performance_api
 from memory_app.portability.folder import api as _folder_api  # noqa: F401 - adds operations to the router of its path
 from memory_app.runs import api as run_api
@@ -26,6 +30,7 @@ from sessions_app.agents.handoff import api as handoff_api
 from sessions_app.agents.states import agent_state_api, ai_state_api
 from sessions_app.agents.transfer import api as transfer_api
 from sessions_app.chats.beacon import api as beacon_api
+from sessions_app.chats.files import api as file_api
 from sessions_app.chats.lifecycle import api as lifecycle_api
 from sessions_app.chats.lifecycle import move_api
 from sessions_app.chats.lifecycle import project_deletion_api as _project_deletion_api  # noqa: F401 - adds operations to the router of its path
@@ -83,6 +88,7 @@ api.add_router("/projects", project_api.router)
 api.add_router("", session_api.router)
 api.add_router("/sessions", saving_api.router)
 api.add_router("/sessions", message_api.router)
+api.add_router("", file_api.router)
 api.add_router("/sessions", lifecycle_api.router)
 api.add_router("/sessions", agent_state_api.router)
 api.add_router("/sessions", ai_state_api.router)
@@ -95,10 +101,15 @@ api.add_router("", event_api.router)
 api.add_router("/projects", batch_api.router)
 api.add_router("/projects", entry_api.router)
 api.add_router("/projects", namespace_api.router)
+api.add_router("/projects", thread_api.router)
+api.add_router("/projects", checkpoint_api.router)
 api.add_router("/projects", run_api.router)
 api.add_router("/projects", performance_api.router)
 api.add_router("/projects", context_api.router)
 api.add_router("/projects", error_api.router)
+api.add_router("", stream_api.router)
+api.add_router("/sessions", generation_api.router)
+api.add_router("", generation_api.model_router)
 api.add_router("", search_api.router)
 api.add_router("", export_api.router)
 api.add_router("", import_api.router)

@@ -1,5 +1,5 @@
-"""A backup is one file, checked before it gets its name. A restore is prepared beside the present store, under a new incarnation,
-and replaces it in one step; the previous store is kept."""
+"""A backup is one file, checked before it gets its name, and a folder of chats' files beside it (`stored_files.py`). A restore
+is prepared beside the present store, under a new incarnation, and replaces it in one step; the previous store is kept."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -14,9 +14,10 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.backups import BackupError, Engine, postgresql, sqlite
+from config.backups import BackupError, Engine, postgresql, sqlite, stored_files
 from config.backups.post_restore import begin_incarnation
 from memory_app.core.lease import end_all_leases
+from sessions_app.core.storage.durable_files import sync_to_disk
 from sessions_app.models import Store
 
 
@@ -38,14 +39,18 @@ def save(to: Path | None = None) -> Path:
     try:
         # Created before it is filled, so that nobody else can ever read it.
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        stored_files.save(target)
         engine.dump(part)
-        _to_disk(part)
+        stored_files.save(target)
+        sync_to_disk(part)
         part.replace(target)
-        _to_disk(target.parent)
+        sync_to_disk(target.parent)
     except OSError as error:
         raise BackupError(f"Cannot write {target}: {error.strerror}.") from None
     finally:
         part.unlink(missing_ok=True)
+        if not target.exists():
+            stored_files.discard(target)
     return target
 
 
@@ -62,6 +67,7 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
         engine.unpack(file, ready)
         with _connected_to(ready):
             number = _renew(file, above)
+        stored_files.restore(file)
         engine.swap(database, ready, former)
     finally:
         engine.drop(ready)
@@ -132,11 +138,3 @@ def _folder() -> Path:
 
 def _stamp() -> str:
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")[:18]
-
-
-def _to_disk(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -17,26 +17,27 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_started
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
+from config.http.files.downloads import STALLED_SECONDS, send_file
+from config.http.files.uploads import body_of
 from config.http.learned_headers import Answered, QuickRequest
+from config.http.mcp import McpRequests
 from config.http.quick.memory import QuickMemory
 from config.http.quick.resumes import QuickResumes, is_quick_resume
-from config.http.quick.saves import QuickSaves, SaveRequest
+from config.http.quick.small_writes import SmallWrites
 from config.http.refusals import refuse
 from config.http.request_body import Busy, Receive, RequestBodies, Upload
 from config.http.request_log import Message, RequestRecord, Send
-from config.http.save_batching import Later, SaveBatcher, is_small_save
-from config.http.uploads import body_of
+from config.http.save_batching import Later
 from config.http.warm_up import warm_up
 from config.logs import request_id
 from sessions_app.core.errors import AppError
 from sessions_app.core.limits.request_limits import COUNTED
 from sessions_app.core.storage.database_threads import DatabaseThreads
+from sessions_app.core.web.file_response import FileBody, FileResponse
 
 REQUEST_RECORD = "stillhere.exchange"
 # Scope key of what is added to `request.META`.
 ENVIRON = "stillhere.environ"
-# A client that reads nothing of a stream for so long counts as disconnected.
-STALLED_SECONDS = 60
 # What goes well takes little but the interpreter, which more threads would mostly hand to one another.
 RESUMING_THREADS = 2
 logger = logging.getLogger(__name__)
@@ -58,15 +59,25 @@ class Handler(WSGIHandler):
 
 class Bridge:
     """An ASGI application for HTTP. `threads` run views; at most `queue` requests with complete bodies may wait or run.
-    `together`: small saves are run by one thread, resumes by few."""
+    `together`: small writes are run by one thread, resumes by few. `mcp` answers its own requests."""
 
-    def __init__(self, handler: Handler, *, threads: int, queue: int, bodies: RequestBodies, together: bool = False) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        threads: int,
+        queue: int,
+        bodies: RequestBodies,
+        together: bool = False,
+        mcp: McpRequests | None = None,
+    ) -> None:
         self._handler = handler
         self._pool = DatabaseThreads(threads, "http")
-        self._quick_saves, self._quick_resumes = QuickSaves(), QuickResumes()
-        self._saves = SaveBatcher[SaveRequest, Answered | None](self._quick_saves.run) if together else None
+        self._quick_resumes = QuickResumes()
+        self._writes = SmallWrites() if together else None
         self._resumes = DatabaseThreads(RESUMING_THREADS, "resumes") if together else None
         self._quick_memory = QuickMemory() if together else None
+        self._mcp = mcp
         self._bodies = bodies
         self._queue, self._requests = queue, 0
 
@@ -112,14 +123,17 @@ class Bridge:
             pool.close()
 
     def _pools(self) -> list[DatabaseThreads]:
-        quick = [] if self._saves is None else [self._saves.thread]
+        quick = [] if self._writes is None else [self._writes.thread]
         return [self._pool, *quick, *([] if self._resumes is None else [self._resumes])]
 
     async def _run(self, scope: Message, body: bytes, receive: Receive, exchange: RequestRecord) -> None:
+        if self._mcp is not None and self._mcp.takes(scope):
+            await self._mcp.answer(scope, body, receive, exchange, self._pool.submit)
+            return
         request, answered, learning = QuickRequest(scope, body, exchange), None, None
-        if self._saves is not None and is_small_save(scope, body):
-            request, learning = SaveRequest(scope, body, exchange), self._quick_saves.kinds
-            answered = await asyncio.wrap_future(self._saves.submit(request, len(body)))
+        if self._writes is not None and (taken := self._writes.taken(scope, body, exchange)) is not None:
+            request, learning = taken
+            answered = await asyncio.wrap_future(self._writes.submit(taken[0]))
         elif self._resumes is not None and is_quick_resume(scope, body):
             learning = self._quick_resumes.kinds
             answered = await asyncio.wrap_future(self._resumes.submit(self._quick_resumes.run, request))
@@ -131,7 +145,9 @@ class Bridge:
             if learning is not None:
                 learning.learn(request, answered)
         status, headers, content = answered
-        if content is not None:
+        if isinstance(content, FileBody):
+            await send_file(exchange, status, headers, content)
+        elif content is not None:
             await exchange.answer(status, headers, content)
 
     def _ask_django(self, request: QuickRequest, receive: Receive, loop: asyncio.AbstractEventLoop) -> Answered:
@@ -151,6 +167,8 @@ class Bridge:
                 headers = _headers(response)
                 if isinstance(response, HttpResponse):
                     return response.status_code, headers, b"" if without_body else response.content
+                if isinstance(response, FileResponse):
+                    return response.status_code, headers, response.take()
                 self._stream(response, headers, without_body, receive, exchange.send, loop)
                 return response.status_code, headers, None
         finally:

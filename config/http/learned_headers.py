@@ -3,20 +3,28 @@
 Django's responses to requests of one kind share most headers; these are learned from its last response.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache
+from django.db import Error as DatabaseError
+from django.db import connection
 from django.http import HttpResponse
+from pydantic import ValidationError
 
 from config.http.request_log import Message, RequestRecord
 from sessions_app.accounts.authentication import caller_of_header
+from sessions_app.core.errors import AppError
+from sessions_app.core.limits.request_limits import check
+from sessions_app.core.web.file_response import FileBody
 from sessions_app.models import Caller
+from sessions_app.models.credentials import WRITE
 
 Headers = list[tuple[bytes, bytes]]
-# Status, headers, content.
-Answered = tuple[int, Headers, bytes | None]
+# Status, headers, content; None: it was sent already.
+Answered = tuple[int, Headers, bytes | FileBody | None]
 # A request with one of these headers is left to Django.
 _NOT_QUICK = frozenset(
     {b"cookie", b"idempotency-key", b"if-none-match", b"origin", b"content-encoding", b"transfer-encoding", b"expect"}
@@ -82,6 +90,39 @@ def authorization_of(scope: Message) -> str:
 
 def caller_of(scope: Message) -> Caller | None:
     return caller_of_header(authorization_of(scope))
+
+
+class Callers:
+    """Of requests that are run together. Each key is looked up once for all of them, after they arrived: so a key that was
+    revoked before its request is refused."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Caller | None] = {}
+
+    def of(self, scope: Message) -> Caller | None:
+        header = authorization_of(scope)
+        if header not in self._known:
+            self._known[header] = caller_of_header(header)
+        return self._known[header]
+
+
+def read_write[T](request: QuickRequest, kinds: Kinds, callers: Callers, parse: Callable[[Caller], T]) -> T | None:
+    """What `parse` makes of a write with a key, after the checks that each has; None: leave the request to Django."""
+    scope = request.scope
+    if scope["query_string"] or kinds.of(request) is None:
+        return None
+    try:
+        caller = callers.of(scope)
+        if caller is None or WRITE not in caller.scopes:
+            return None
+        check(caller, method=scope["method"], path=scope["path"], size=len(request.body))
+        request.counted = True
+        return parse(caller)
+    except (AppError, ValidationError):
+        return None
+    except DatabaseError:
+        connection.close()
+        return None
 
 
 def _name_of(scope: Message) -> Any:

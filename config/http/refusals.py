@@ -9,18 +9,26 @@ from django.utils.csp import CSP, build_policy
 
 from config.http.middleware import PERMISSIONS_POLICY
 from config.http.request_log import Message, Send
-from sessions_app.core.errors import AppError
+from sessions_app.core.errors import AppError, MethodNotAllowed, Unauthorized
 
 
 async def refuse(error: AppError, send: Send, scope: Message) -> None:
-    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"cache-control", b"no-store"), (b"connection", b"close")]
-    headers += [*_security_headers(), *_for_other_origins(scope)]
+    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"connection", b"close"), *default_headers(scope)]
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
+    if error.status == Unauthorized.status:
+        headers.append((b"www-authenticate", b'Bearer realm="stillhere"'))
+    if error.status == MethodNotAllowed.status:
+        headers.append((b"allow", ", ".join(error.details["allow"]).encode()))
     content = orjson.dumps(error.as_json())
     headers.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+def default_headers(scope: Message) -> list[tuple[bytes, bytes]]:
+    """Of every response that Django does not make."""
+    return [(b"cache-control", b"no-store"), *_security_headers(), *_for_other_origins(scope)]
 
 
 def _security_headers() -> list[tuple[bytes, bytes]]:

@@ -20,7 +20,7 @@ MOST_FROM_ONE_NETWORK = 100
 MOST_ARRIVING = 1_000
 # A body up to this size costs less than its connection. Larger ones may hold this much together.
 SMALL_BYTES = 65_536
-LARGE_BODIES_BYTES = 60_000_000
+LARGE_BODIES_BYTES = 40_000_000
 # This much is parsed and stored at the same time: meanwhile a body takes many times its size.
 AT_WORK_BYTES = 5_000_000
 

@@ -9,7 +9,11 @@ from django.conf import settings
 from django.db import connections
 
 from config.logs import place_of
+from generation_app.streams.services import interrupt_silent
+from mcp_app.activity.services import store_recorded
+from mcp_app.core.held_values import write_again
 from memory_app.errors.noise.filtering import flush_filtered
+from sessions_app.chats.files.collection import collect_orphans
 from sessions_app.chats.lifecycle.pruning import prune_some
 from sessions_app.chats.search.index_update import index_in_passing
 from sessions_app.portability.imports.background_runner import ImportRunner
@@ -33,9 +37,15 @@ class BackgroundTask:
 TASKS = (
     BackgroundTask("indexing", 1.0, index_in_passing),
     BackgroundTask("importing", 0.5, ImportRunner().work),
+    BackgroundTask("silent streams", 5.0, interrupt_silent),
     BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=True),
+    BackgroundTask("writing held values", 5.0, write_again, at_end=True),
+    BackgroundTask("recording agents", 2.0, store_recorded, at_end=True),
     BackgroundTask("pruning", 3600.0, lambda: sum(prune_some().values())),
+    BackgroundTask("collecting", 6 * 3600.0, collect_orphans),
 )
+# Of these, what a process needs that serves one agent without the server.
+AGENT_TASKS = tuple(task for task in TASKS if task.name in {"indexing", "flushing", "writing held values", "recording agents"})
 # Between two steps of a chore, so that saves come first.
 PAUSE_SECONDS = 0.005
 

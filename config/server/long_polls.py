@@ -8,6 +8,7 @@ checked and read as every other request's.
 import asyncio
 import re
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import FrameType
@@ -19,10 +20,10 @@ from django.db import DatabaseError
 from django.http import HttpRequest
 
 from config.http.bridge import ENVIRON
+from config.http.files.uploads import Application
 from config.http.refusals import refuse
 from config.http.request_body import Receive
 from config.http.request_log import Message, Send
-from config.http.uploads import Application
 from sessions_app.accounts.authentication import admission_of
 from sessions_app.core.errors import TooMany
 from sessions_app.core.limits.request_limits import COUNTED
@@ -78,7 +79,7 @@ class LongPolls:
         poll = _Poll()
         answer = await self._ask(scope, receive, poll)
         if poll.awaited is not None and answer:
-            gone = asyncio.ensure_future(_disconnected(receive))
+            gone = asyncio.ensure_future(disconnected(receive))
             try:
                 answer = await self._wait(scope, poll, gone, answer)
             except TooManyWaiting as error:
@@ -96,8 +97,11 @@ class LongPolls:
         for poll in self._waiting:
             poll.woken.set()
 
-    def stop_on_signals(self, loop: asyncio.AbstractEventLoop) -> None:
-        """When the server is told to stop: it then waits for open requests, and only tells the application when none is left."""
+    def stop_on_signals(self, loop: asyncio.AbstractEventLoop, also: Callable[[], None]) -> None:
+        """When the server is told to stop: it then waits for open requests, and only tells the application when none is left.
+
+        `also` is called then too.
+        """
         for number in (signal.SIGTERM, signal.SIGINT):
             server_s = signal.getsignal(number)
             if not callable(server_s):
@@ -105,6 +109,7 @@ class LongPolls:
 
             def told(found: int, frame: FrameType | None, then: Any = server_s) -> None:
                 loop.call_soon_threadsafe(self.stop)
+                loop.call_soon_threadsafe(also)
                 then(found, frame)
 
             with suppress(ValueError):  # In a test's thread, which gets no signals.
@@ -169,6 +174,6 @@ async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

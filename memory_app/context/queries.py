@@ -30,6 +30,8 @@ from sessions_app.core.storage.store_incarnation import incarnation
 from sessions_app.projects.queries import get_project
 
 BYTES_A_TOKEN = 4
+# No row has it: the sections of such a project are empty.
+NO_PROJECT = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,13 @@ def find_context(*, caller: Caller, project_id: uuid.UUID) -> Context:
     etag = hashlib.sha256(orjson.dumps(version)).hexdigest()[:32]
     reading = Reading(caller, project.id, project.current_session_id, at, filtered, unresolved + resolved)
     return Context(reading, f'"{etag}"', head)
+
+
+def unsaved_context(*, caller: Caller, path: str, budget: int) -> bytes:
+    """The context of a path without a project, as JSON of at most `budget` tokens. No project is created."""
+    project = {"id": None, "path": path, "name": "", "created_at": None, "last_session_at": None}
+    reading = Reading(caller, NO_PROJECT, None, now(), 0, 0)
+    return Context(reading, "", {"project": project, "session_count": 1}).body(budget)
 
 
 def _counters(project_id: uuid.UUID, at: datetime) -> tuple[int | None, int, int]:

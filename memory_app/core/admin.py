@@ -3,14 +3,18 @@
 from django.contrib import admin
 
 from memory_app.models import (
+    ChannelValue,
+    Checkpoint,
     DeletedEntry,
     EndpointTiming,
     ErrorReport,
     FilteredCount,
+    GraphThread,
     MemoryEntry,
     MemoryStore,
     MemoryVersion,
     NamespaceSettings,
+    PendingWrite,
     Run,
 )
 from sessions_app.core.web.read_only_admin import ReadOnlyAdmin
@@ -18,7 +22,7 @@ from sessions_app.core.web.read_only_admin import ReadOnlyAdmin
 
 @admin.register(MemoryStore)
 class MemoryStoreAdmin(ReadOnlyAdmin):
-    list_display = ("project", "size_bytes", "rev", "fence", "holder", "lease_expires_at")
+    list_display = ("project", "size_bytes", "checkpoint_bytes", "rev", "fence", "holder", "lease_expires_at")
     list_select_related = ("project", "holder")
     search_fields = ("project__path",)
 
@@ -86,3 +90,39 @@ class FilteredCountAdmin(ReadOnlyAdmin):
     list_display = ("rule_id", "project", "count")
     list_select_related = ("project",)
     search_fields = ("rule_id", "project__path")
+
+
+@admin.register(GraphThread)
+class GraphThreadAdmin(ReadOnlyAdmin):
+    list_display = ("name", "project", "size_bytes", "created_at", "updated_at")
+    list_select_related = ("project",)
+    list_filter = ("updated_at",)
+    search_fields = ("name", "project__path")
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "thread", "parent_id", "run_id", "state_bytes", "created_at")
+    list_select_related = ("thread",)
+    list_filter = ("created_at",)
+    search_fields = ("checkpoint_id", "run_id", "thread__name")
+    exclude = ("data",)
+    deferred = ("metadata", "versions", "data")
+
+
+@admin.register(ChannelValue)
+class ChannelValueAdmin(ReadOnlyAdmin):
+    list_display = ("channel", "version", "thread", "type", "size_bytes")
+    list_select_related = ("thread",)
+    search_fields = ("channel", "thread__name")
+    exclude = ("data",)
+    deferred = ("data",)
+
+
+@admin.register(PendingWrite)
+class PendingWriteAdmin(ReadOnlyAdmin):
+    list_display = ("task_id", "idx", "channel", "thread", "checkpoint_id", "size_bytes")
+    list_select_related = ("thread",)
+    search_fields = ("task_id", "checkpoint_id", "thread__name")
+    exclude = ("data",)
+    deferred = ("data",)

@@ -9,15 +9,16 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F
 
 from memory_app.models import MemoryStore, Run
 from sessions_app.core.errors import Locked, NotFound
 from sessions_app.core.public_names import Caller, now
 from sessions_app.core.storage.transactions import write
-from sessions_app.projects.queries import get_project
+from sessions_app.projects.queries import check_project
 
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 
 
 class By(Enum):
@@ -56,7 +57,7 @@ def lock_store(*, caller: Caller, project_id: uuid.UUID) -> MemoryStore:
 
     This lock is taken before the project's row, which events lock last.
     """
-    get_project(caller=caller, project_id=project_id)
+    check_project(caller=caller, project_id=project_id)
     stores = MemoryStore.objects.select_for_update(no_key=True, of=("self",)).select_related("holder")
     found = stores.filter(project_id=project_id).first()
     if found is None:

@@ -4,7 +4,17 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, F, OuterRef, Q, Sum
 
-from memory_app.models import DeletedEntry, ErrorReport, MemoryEntry, MemoryStore, MemoryVersion, Run
+from memory_app.models import (
+    ChannelValue,
+    Checkpoint,
+    DeletedEntry,
+    ErrorReport,
+    MemoryEntry,
+    MemoryStore,
+    MemoryVersion,
+    PendingWrite,
+    Run,
+)
 from memory_app.models.entry import EntryQuerySet
 from sessions_app.chats.lifecycle.pruning import Due, expired_projects
 from sessions_app.core.public_names import now
@@ -53,4 +63,8 @@ def _of_projects(kept_since: datetime) -> dict[str, Due]:
         "projects' deleted versions": Due(MemoryVersion.objects.filter(within("deleted")), size="size_bytes"),
         "projects' entries": Due(MemoryEntry.objects.filter(**gone, versions=None), size="size_bytes"),
         "projects' errors": Due(ErrorReport.objects.filter(**gone)),
+        **{
+            f"projects' {name}": Due(rows._default_manager.filter(within("thread")), size="size_bytes")
+            for name, rows in (("checkpoints", Checkpoint), ("channel values", ChannelValue), ("pending writes", PendingWrite))
+        },
     }

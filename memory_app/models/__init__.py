@@ -1,5 +1,6 @@
 from memory_app.models.entry import DeletedEntry, MemoryEntry, MemoryVersion
 from memory_app.models.error import ErrorReport
+from memory_app.models.graph_thread import ChannelValue, Checkpoint, GraphThread, PendingWrite
 from memory_app.models.namespace_settings import NamespaceSettings
 from memory_app.models.noise import FilteredCount
 from memory_app.models.performance import EndpointTiming
@@ -7,13 +8,17 @@ from memory_app.models.run import Run
 from memory_app.models.store import MemoryStore
 
 __all__ = [
+    "ChannelValue",
+    "Checkpoint",
     "DeletedEntry",
     "EndpointTiming",
     "ErrorReport",
     "FilteredCount",
+    "GraphThread",
     "MemoryEntry",
     "MemoryStore",
     "MemoryVersion",
     "NamespaceSettings",
+    "PendingWrite",
     "Run",
 ]

@@ -17,6 +17,8 @@ class MemoryStore(models.Model):
     # Counts the writes; an entry's rev is the number of the write that made it, so none is used twice.
     rev = models.PositiveBigIntegerField(default=0)
     size_bytes = models.PositiveBigIntegerField(default=0)
+    # Of the project's threads of checkpoints, which have a quota of their own.
+    checkpoint_bytes = models.PositiveBigIntegerField(default=0, editable=False)
     # Whether any namespace has settings: most projects have none, and then a write need not look for them.
     has_settings = models.BooleanField(default=False, editable=False)
     errors_changed_at = models.DateTimeField(null=True, blank=True, editable=False)

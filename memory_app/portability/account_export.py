@@ -8,6 +8,7 @@ import orjson
 from django.db.models import Max, Sum
 
 from memory_app.core.namespaces import check_namespace, check_place
+from memory_app.key_value.namespaces.services import count_settings
 from memory_app.models import (
     DeletedEntry,
     EndpointTiming,
@@ -22,6 +23,7 @@ from memory_app.models import (
 from memory_app.models.entry import ENTRY_BYTES, VERSIONS
 from memory_app.models.namespace_settings import MOST_MINUTES
 from memory_app.performance.histogram import LONGEST_MS, read_pairs
+from memory_app.portability import thread_export
 from sessions_app.core.errors import Invalid
 from sessions_app.core.redaction import redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
@@ -31,15 +33,17 @@ from sessions_app.portability.secret_removal import WrongValue
 
 
 def settle(project_id: uuid.UUID) -> None:
-    """Recomputes the memory's counters from its rows."""
+    """Recomputes the memory's counters from its rows. Raises TooManySettings."""
     entries = MemoryEntry.objects.filter(project_id=project_id)
     store = MemoryStore.objects.filter(project_id=project_id).first()
-    if store is None and not entries.exists() and not NamespaceSettings.objects.filter(project_id=project_id).exists():
+    has_settings = count_settings(project_id) > 0
+    checkpoint_bytes = thread_export.settle_threads(project_id)
+    if store is None and not entries.exists() and not has_settings and not checkpoint_bytes:
         return
     store = store or MemoryStore(project_id=project_id)
+    store.checkpoint_bytes, store.has_settings = checkpoint_bytes, has_settings
     held = entries.aggregate(size_bytes=Sum("size_bytes"), rev=Max("rev"))
     store.size_bytes, store.rev = held["size_bytes"] or 0, max(store.rev, held["rev"] or 0)
-    store.has_settings = NamespaceSettings.objects.filter(project_id=project_id).exists()
     store.save()
 
 
@@ -111,7 +115,7 @@ def _without_secrets(text: str, field: str, *, exact: bool = False) -> str:
 
 
 KINDS = (
-    Kind("memory", MemoryStore, "project", "project", without=("holder", "lease_expires_at")),
+    Kind("memory", MemoryStore, "project", "project", without=("holder", "lease_expires_at", "checkpoint_bytes")),
     Kind("memory_settings", NamespaceSettings, "project", "project", ("namespace",), clean=_clean_settings),
     Kind("run", Run, "project", "project", ("number",)),
     Kind("memory_entry", MemoryEntry, "project", "project", ("namespace", "key"), clean=_clean_entry),
@@ -121,4 +125,5 @@ KINDS = (
     Kind("endpoint_timing", EndpointTiming, "project", "project", ("endpoint", "run"), clean=_clean_timing),
     Kind("error_report", ErrorReport, "project", "project", ("first_seen", "id"), clean=_clean_error),
     Kind("filtered_count", FilteredCount, "project", "project", ("rule_id",)),
+    *thread_export.KINDS,
 )

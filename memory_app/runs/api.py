@@ -2,7 +2,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from memory_app.core.lease import RunNotFound
-from memory_app.entries.entry_values import NewEntry
+from memory_app.key_value.entries.entry_values import NewEntry
 from memory_app.runs import services as run_services
 from memory_app.runs.schemas import RunEnd, RunEnded, RunIn, RunOut
 from sessions_app.core.callers import caller_of

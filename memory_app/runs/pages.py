@@ -9,13 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from memory_app.core.lease import LEASE
 from memory_app.core.page_context import run_name
 from memory_app.core.store_queries import get_store
-from memory_app.entries.queries import memory_stats
-from memory_app.models import Run
+from memory_app.key_value.entries.queries import memory_stats
 from memory_app.runs import services as run_services
-from memory_app.runs.queries import list_runs
+from memory_app.runs.queries import list_run_states
 from sessions_app.core.public_names import now
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
@@ -27,15 +25,13 @@ def settings_part(request: HttpRequest, project_id: uuid.UUID) -> dict[str, Any]
     """What the settings page shows of the project's memory."""
     caller = signed_in_caller(request)
     stats = memory_stats(caller=caller, project_id=project_id)
-    holder = get_store(project_id=project_id).holder_at(now())
-    found = list_runs(caller=caller, project_id=project_id, limit=SHOWN)
-    rows = [{"run": run, "state": _state(run, holder)} for run in found]
     return {
         "template": "memory/runs/_settings.html",
         "stats": stats,
         "keys": sum(stats["entries"].values()),
         "limit": settings.PROJECT_BYTES,
-        "runs": rows,
+        "checkpoint_limit": settings.CHECKPOINT_BYTES,
+        "runs": list_run_states(caller=caller, project_id=project_id, limit=SHOWN),
     }
 
 
@@ -62,14 +58,6 @@ def take_over_lease(request: HttpRequest, project_id: uuid.UUID, run_id: uuid.UU
         done += f" {_capital(run_name(former))} only reads."
         undo = reverse("take_over_lease", args=[project_id, former.id])
     return toast_response(request, done, page=_runs_page(project_id), undo=undo)
-
-
-def _state(run: Run, holder: Run | None) -> str:
-    if run.ended_at is not None:
-        return "ended"
-    if holder is not None and run.id == holder.id:
-        return "writer"
-    return "reader" if now() - run.last_seen_at < LEASE else "silent"
 
 
 def _runs_page(project_id: uuid.UUID) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_app.core.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
-from memory_app.entries.entry_values import NewEntry, check_entry
-from memory_app.entries.services import store_entry
 from memory_app.errors.noise.filtering import read_rules
 from memory_app.errors.services import NewError, make_batch, store_errors, total
+from memory_app.key_value.entries.entry_values import NewEntry, check_entry
+from memory_app.key_value.entries.services import store_entry
 from memory_app.models import MemoryStore, Run
 from memory_app.models.run import AGENT_LENGTH
 from sessions_app.agents.states.ai_states import save_ai_state
@@ -95,7 +95,7 @@ def start_run(*, caller: Caller, project_id: uuid.UUID, agent: str = "") -> RunS
 
 
 def heartbeat(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID) -> RunState:
-    """The run is alive; as the writer it keeps the lease for another 30 seconds."""
+    """The run is alive; as the writer it keeps the lease for another `LEASE`."""
 
     def work() -> RunState:
         store, run = _own(caller, project_id, run_id)

@@ -32,6 +32,7 @@ class Photographer:
 
     def pages(self) -> dict[str, str]:
         project, session = f"/projects/{self.places['project']}/", f"/sessions/{self.places['session']}/"
+        others = {name: f"/sessions/{self.places[name]}/" for name in ("content", "versions", "empty")}
         return {
             "projects": "/",
             "projects-none": "/?q=nothing-like-it",
@@ -42,18 +43,17 @@ class Photographer:
             "handoff": f"{project}handoff/",
             "handoff-snapshot": f"{project}handoff/1/",
             "handoff-compare": f"{project}handoff/compare/",
-            "transfer": f"{session}transfer/",
             "memory": f"{project}memory/",
             "memory-entry": f"{project}memory/notes/conventions/",
             "errors": f"{project}errors/",
             "performance": f"{project}performance/",
+            "agents": f"{project}agents/",
             "activity": f"{project}activity/",
             "settings": f"{project}settings/",
             "session": session,
-            "session-content": f"/sessions/{self.places['content']}/",
-            "session-empty": f"/sessions/{self.places['empty']}/",
+            **{f"session-{name}": address for name, address in others.items()},
             "session-hit": f"{session}?at=m1&q=cart#message-1",
-            "move": f"{session}move/",
+            **{name: f"{session}{name}/" for name in ("transfer", "move")},
             "import": "/import/",
             "search": "/search/?q=cart",
             "search-none": "/search/?q=nothing-like-it",

@@ -1,13 +1,20 @@
 """A sample store after a week of use: invented projects and sessions, saved through the API."""
 
 import json
+import struct
 import uuid
+import zlib
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client as Browser
 
+from mcp_app.activity.services import store_recorded
+from mcp_app.core.calls import Call, Client
+from mcp_app.core.tool import run_tool
+from mcp_app.tools.catalog import TOOLS
 from scripts.screenshots import sample_words as words
 from scripts.screenshots.sample_words import CHECKOUT, PROJECTS, SESSIONS
 from sessions_app.accounts import api_keys
@@ -26,7 +33,8 @@ class Store:
     def __init__(self) -> None:
         self.user: User = create_user(username=OWNER)
         made = api_keys.create_key(caller=caller_of_user(self.user), name="laptop")
-        self._http = Client(headers={"Authorization": f"Bearer {made.secret}"})
+        self.key_id = made.row.id
+        self._http = Browser(headers={"Authorization": f"Bearer {made.secret}"})
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         content = json.dumps({} if body is None else body)
@@ -47,6 +55,11 @@ class Store:
         body = {"epoch": 1, "writer_id": writer or str(uuid.uuid4()), "seq": 1, "ops": ops}
         self.call("POST", f"/sessions/{session_id}/changes", body)
 
+    def upload(self, session_id: str, name: str, media_type: str, content: bytes) -> str:
+        """Returns the file's reference."""
+        address = f"/api/v1/sessions/{session_id}/files?name={name}"
+        return str(self._http.generic("POST", address, content, content_type=media_type).json()["file"])
+
 
 def fill() -> dict[str, str]:
     """Fills the empty store of this process. Returns the user and the ids that pages need."""
@@ -64,8 +77,10 @@ def fill() -> dict[str, str]:
     store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
     store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
     content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
+    versions = _versions(store)
     empty = store.session(PROJECTS[-1][0], "", [])
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
+    _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
     project = Project.objects.get(path=PROJECTS[0][0])
     return {
@@ -74,8 +89,33 @@ def fill() -> dict[str, str]:
         "path": project.path,
         "session": checkout,
         "content": content,
+        "versions": versions,
         "empty": empty,
     }
+
+
+def _versions(store: Store) -> str:
+    """A session with two versions of an answer, a picture, a file, and a file that is not stored."""
+    session = store.session(PROJECTS[4][0], "Which temple first?", words.TWO_ANSWERS)
+    icon = store.upload(session, "map.png", "image/png", _picture())
+    notes = store.upload(session, "notes.txt", "text/plain", b"Bring cash." * 900)
+    parts = [{"type": "text", "text": "Here is the map, and my notes."}]
+    parts += [{"type": "file", "file": icon, "filename": "map.png"}, {"type": "file", "file": notes, "filename": "notes.txt"}]
+    parts += [{"type": "file", "file": "sha256:" + 64 * "0", "filename": "gone.pdf"}]
+    ops: list[dict[str, Any]] = [{"op": "upsert", "id": "m9", "role": "user", "parts": parts, "parent_id": "m2b"}]
+    ops = [{"op": "upsert", "id": "m2b", "parent_id": "m1", **words.OTHER_ANSWER}, *ops]
+    store.call("POST", f"/sessions/{session}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": ops})
+    return session
+
+
+def _picture() -> bytes:
+    """A PNG of 240 × 160 pixels: a blue sky above green."""
+    width, height = 240, 160
+    rows = b"".join(b"\0" + (b"\x5b\x9b\xd5" if row < 90 else b"\x6a\xa8\x4f") * width for row in range(height))
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    sizes = [(struct.pack(">I", len(data)), kind + data) for kind, data in chunks]
+    png = b"".join(size + chunk + struct.pack(">I", zlib.crc32(chunk)) for size, chunk in sizes)
+    return b"\x89PNG\r\n\x1a\n" + png
 
 
 def _remember(store: Store, project: Project) -> None:
@@ -100,6 +140,17 @@ def _remember(store: Store, project: Project) -> None:
         ]
         store.call("POST", f"{base}/performance", {"samples": samples}, **{"Stillhere-Run": run})
         store.call("POST", f"{base}/runs/{run}/end")
+
+
+def _work_by_mcp(store: Store, project: Project) -> None:
+    """Calls of a client, as the server records them, and two runs that are at work."""
+    for agent in ("claude-code", "reviewer"):
+        store.call("POST", f"/projects/{project.id}/runs", {"agent": agent})
+    caller = replace(caller_of_user(store.user), key_id=store.key_id)
+    call = Call(caller, project.path, client=Client("claude-code", "2.1.4"))
+    for tool, arguments in words.CALLS:
+        run_tool(TOOLS[tool], call, arguments)
+    store_recorded()
 
 
 def _spread_over_days() -> None:

@@ -15,6 +15,9 @@ def ai(text: str, **more: Any) -> Said:
 
 CHAT = ("A shop for second-hand charts.", "My launch date is the second of May.", "What is my launch date?")
 
+TWO_ANSWERS = [you("Which temple should I see first?"), ai("Start with Kinkaku-ji; it opens at nine.")]
+OTHER_ANSWER = ai("Start at Fushimi Inari before breakfast: it never closes, and at six you have the gates to yourself.")
+
 # Path, name, events a day over the last 7 days.
 PROJECTS: list[tuple[str, str, list[int]]] = [
     ("/home/ana/harbour-shop", "Harbour shop", [3, 0, 0, 14, 11, 18, 6]),
@@ -230,4 +233,13 @@ CONTENT: list[dict[str, Any]] = [
             {"type": "source-url", "sourceId": "s1", "url": "https://shop.example/report", "title": "The shop's weekly report"},
         ],
     },
+]
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("load_session_context", {}),
+    ("session_search", {"query": "cart"}),
+    ("error_record", {"message": "TimeoutError: the stock worker did not answer"}),
+    ("ai_state_save", {"ai_id": "claude", "working_notes": "The lock comes before the stock."}),
+    ("session_store", {"action": "load", "namespace": "notes", "key": "nothing-like-it"}),
+    ("session_brief", {}),
 ]

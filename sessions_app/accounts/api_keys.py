@@ -130,3 +130,8 @@ def _base62(number: int, length: int) -> str:
         number, digit = divmod(number, 62)
         digits.append(ALPHABET[digit])
     return "".join(reversed(digits))
+
+
+def is_usable(caller: Caller) -> bool:
+    """Whether the caller's key still is; for work that is done after its request."""
+    return caller.key_id is None or ApiKey.objects.usable().filter(id=caller.key_id).exists()

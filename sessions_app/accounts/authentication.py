@@ -15,7 +15,7 @@ from sessions_app.accounts.login_store import hashed
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import Forbidden, NotFound, Unauthorized
 from sessions_app.core.limits.request_limits import check_request
-from sessions_app.core.storage.sql import db_time, fetch_row
+from sessions_app.core.storage.sql import as_uuid, db_time, fetch_row
 from sessions_app.core.web.csrf import check_csrf
 from sessions_app.events.listener_queries import Admission
 from sessions_app.models import Caller
@@ -51,7 +51,7 @@ def caller_of_key(secret: str) -> Caller | None:
     if found is None:
         return None
     key_id, name, scopes, project_id, user_id, username = found
-    caller = Caller(user_id, username, _uuid(key_id), name or "key", frozenset(scopes.split(",")), _uuid(project_id))
+    caller = Caller(user_id, username, as_uuid(key_id), name or "key", frozenset(scopes.split(",")), as_uuid(project_id))
     _note_use(caller)
     return caller
 
@@ -131,7 +131,3 @@ def _note_use(caller: Caller) -> None:
         api_keys.note_use(key_id=caller.key_id)
     except Exception as error:
         logger.warning("could not note the use of a key: %s", type(error).__name__)
-
-
-def _uuid(value: Any) -> Any:
-    return uuid.UUID(value) if isinstance(value, str) else value

@@ -13,13 +13,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.accounts.api_keys import NewKey, create_key, restore_key, revoke_key
-from sessions_app.accounts.queries import list_keys
+from sessions_app.accounts.queries import list_keys_with_clients
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models.credentials import MOST_DAYS, READ, WRITE
 from sessions_app.projects.queries import list_projects
 
 PROJECTS_OFFERED = 200
+EXAMPLE_PROJECT = "/path/to/project"
 
 
 class KeyForm(forms.Form):
@@ -57,8 +58,20 @@ def keys_page(request: HttpRequest) -> HttpResponse:
             days=chosen["days"],
         )
         form = KeyForm(paths)
-    context = {"form": form, "made": made, "keys": list_keys(caller=caller), "base_url": settings.PUBLIC_URL}
+    context = {
+        "form": form,
+        "made": made,
+        "keys": list_keys_with_clients(caller=caller),
+        "base_url": settings.PUBLIC_URL,
+        "mcp_url": _mcp_url(made),
+    }
     return render(request, "accounts/keys.html", context, status=422 if form.errors else 200)
+
+
+def _mcp_url(made: NewKey | None) -> str:
+    """For a client's configuration. A key that is limited to a project needs no project in the address."""
+    is_limited = made is not None and made.row.project_id is not None
+    return f"{settings.PUBLIC_URL}/mcp" + ("" if is_limited else f"?project={EXAMPLE_PROJECT}")
 
 
 @login_required

@@ -1,3 +1,4 @@
+import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -5,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from sessions_app.core.extension import KeyClient, extensions
 from sessions_app.models import ApiKey, Caller, Login
 
 # Session keys that a sign-in stores.
@@ -39,3 +41,15 @@ def _row(login: Login, content: dict[str, Any], this: str) -> LoginRow:
 def list_keys(*, caller: Caller) -> list[ApiKey]:
     """The caller's keys that are not revoked, newest first."""
     return list(ApiKey.objects.visible_to(caller).filter(revoked_at=None).select_related("project"))
+
+
+def list_keys_with_clients(*, caller: Caller) -> list[ApiKey]:
+    """The same; `client` of each is the one that was last seen with it (a KeyClient), or None."""
+    keys = list_keys(caller=caller)
+    clients: dict[uuid.UUID, KeyClient] = {}
+    for extension in extensions():
+        if extension.key_clients is not None:
+            clients |= extension.key_clients([key.id for key in keys])
+    for key in keys:
+        key.client = clients.get(key.id)  # type: ignore[attr-defined]
+    return keys

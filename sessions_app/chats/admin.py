@@ -4,7 +4,17 @@ from django.contrib import admin
 from django.template.defaultfilters import filesizeformat
 
 from sessions_app.core.web.read_only_admin import BODIES, ReadOnlyAdmin
-from sessions_app.models import ChatSession, Clearing, ConflictCopy, Message, SaveReceipt, SessionTag
+from sessions_app.models import (
+    ChatSession,
+    Clearing,
+    ConflictCopy,
+    FileReference,
+    Message,
+    SaveReceipt,
+    SessionFile,
+    SessionTag,
+    StoredFile,
+)
 
 
 @admin.register(ChatSession)
@@ -53,6 +63,32 @@ class MessageAdmin(ReadOnlyAdmin):
     list_select_related = ("session",)
     search_fields = ("message_id", "session__id", "session__title")
     deferred = BODIES
+
+
+@admin.register(StoredFile)
+class StoredFileAdmin(ReadOnlyAdmin):
+    list_display = ("name", "owner", "media_type", "size", "sha256", "created_at", "uploaded_at")
+    list_filter = ("created_at",)
+    list_select_related = ("owner",)
+    search_fields = ("name", "sha256", "owner__username")
+
+    @admin.display(ordering="size_bytes")
+    def size(self, row: StoredFile) -> str:
+        return filesizeformat(row.size_bytes)
+
+
+@admin.register(SessionFile)
+class SessionFileAdmin(ReadOnlyAdmin):
+    list_display = ("name", "session", "sha256", "created_at")
+    list_select_related = ("session",)
+    search_fields = ("name", "sha256", "session__id")
+
+
+@admin.register(FileReference)
+class FileReferenceAdmin(ReadOnlyAdmin):
+    list_display = ("sha256", "session", "message", "copy")
+    list_select_related = ("session", "message", "copy")
+    search_fields = ("sha256", "session__id")
 
 
 @admin.register(ConflictCopy)

@@ -11,11 +11,13 @@ from typing import Any
 
 from django.db import transaction
 
-from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, as_uuid
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound
 from sessions_app.core.errors import Unavailable
-from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, on_postgresql, table_of, write_later
+from sessions_app.core.storage.sql import as_uuid, db_time, db_uuid, fetch_row, on_postgresql, table_of, write_later
 from sessions_app.core.storage.statement_batch import Batch
+from sessions_app.core.storage.store_incarnation import incarnation
 from sessions_app.core.storage.transactions import StaleRead
+from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.live import Live
 from sessions_app.models.project import DEFAULT_REDACTION
@@ -23,7 +25,7 @@ from sessions_app.models.times import now
 from sessions_app.projects.queries import get_project
 
 _COLUMNS = """s.epochs_ahead, s.epoch, s.revived_rev, s.revived_to, s.rev, s.last_position, s.message_count, s.size_bytes,
-    s.opening_step, p.settings ->> 'redaction', s.deleted_at, p.deleted_at, p.id"""
+    s.opening_step, s.head, p.settings ->> 'redaction', s.deleted_at, p.deleted_at, p.id"""
 _LOCK = f"""
 SELECT {_COLUMNS} FROM sessions_app_chatsession s JOIN sessions_app_project p ON p.id = s.project_id
 WHERE s.id = %s AND p.owner_id = %s
@@ -34,7 +36,7 @@ WHERE s.id = given.c0 AND p.id = s.project_id AND p.owner_id = given.c1
 """
 _UPDATE = (
     "UPDATE sessions_app_chatsession SET epoch = %s, rev = %s, last_position = %s, message_count = %s, size_bytes = %s, "
-    "opening_step = %s, updated_at = %s WHERE id = %s"
+    "opening_step = %s, head = %s, updated_at = %s WHERE id = %s"
 )
 
 
@@ -51,18 +53,37 @@ class LockedSession:
     message_count: int
     size_bytes: int
     opening_step: str
+    # The last message of the path; '' = the path is empty; None: the session has no branches.
+    head: str | None
     # The project's setting for secrets in messages.
     redaction: str = DEFAULT_REDACTION
+
+    @property
+    def etag(self) -> str:
+        return f'"{incarnation()}.{self.epoch}.{self.rev}"'
 
     def write(self) -> None:
         """Store the counters as they are now. After a change of `epoch` or of the restored range, call `store_epoch`."""
         counters: list[Any] = [self.live.epoch, self.rev, self.last_position, self.message_count, self.size_bytes]
-        write_later(_UPDATE, [[*counters, self.opening_step, db_time(now()), db_uuid(self.id)]])
+        write_later(_UPDATE, [[*counters, self.opening_step, self.head, db_time(now()), db_uuid(self.id)]])
 
     def store_epoch(self) -> None:
         """Store the columns that `write` leaves out because saves never change them."""
         revived = {"revived_rev": self.live.revived_rev or None, "revived_to": self.live.revived_to or None}
         ChatSession.objects.filter(id=self.id).update(epochs_ahead=self.epoch - self.live.epoch or None, **revived)
+
+    def publish(self, type: str, caller: Caller, *, writer_id: str | None = None, data: dict[str, Any] | None = None) -> None:
+        """Publish an event about this session as it is now. Call it last in a transaction (see `event_log.publish`)."""
+        event_log.publish(
+            project_id=self.project_id,
+            type=type,
+            caller=caller,
+            session_id=self.id,
+            epoch=self.epoch,
+            rev=self.rev,
+            writer_id=writer_id,
+            data=data,
+        )
 
 
 def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
@@ -77,7 +98,19 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
             raise StaleRead
         raise SessionNotFound
     counters: list[Any]
-    ahead, epoch, revived_rev, revived_to, *counters, opening_step, redaction, deleted_at, project_deleted_at, project_id = found
+    (
+        ahead,
+        epoch,
+        revived_rev,
+        revived_to,
+        *counters,
+        opening_step,
+        head,
+        redaction,
+        deleted_at,
+        project_deleted_at,
+        project_id,
+    ) = found
     project = as_uuid(project_id)
     if caller.project_id not in {None, project}:
         raise SessionNotFound
@@ -85,7 +118,7 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
         raise SessionDeleted
     live = Live(epoch, revived_rev or 0, revived_to or 0)
     counters = [live, epoch + (ahead or 0), *counters]
-    return LockedSession(session_id, project, *[*counters, opening_step, redaction or DEFAULT_REDACTION])
+    return LockedSession(session_id, project, *[*counters, opening_step, head, redaction or DEFAULT_REDACTION])
 
 
 @cache

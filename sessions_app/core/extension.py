@@ -4,8 +4,9 @@ An app makes one `Extension` and calls `register` when it is ready (`AppConfig.r
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
@@ -14,6 +15,15 @@ if TYPE_CHECKING:  # Extensions depend on the code that they extend.
     from sessions_app.chats.lifecycle.pruning import Due
     from sessions_app.chats.search.sources import Source
     from sessions_app.portability.content_kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class KeyClient:
+    """The client that was last seen with a key."""
+
+    name: str
+    last_seen_at: datetime
+    connected: bool
 
 
 def _nothing_due() -> Mapping[str, "Due"]:
@@ -30,6 +40,7 @@ class Extension:
     `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
     `due_rows`: expired rows, by the name under which their number is reported.
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
+    `key_clients`: takes ids of keys and returns the client of each that was used by one.
     `settings_part`: the context of a part of a project's settings page; `template` in it is the part's template.
     """
 
@@ -40,6 +51,7 @@ class Extension:
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
     due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
     search_sources: Mapping[str, "Source"] = field(default_factory=dict)
+    key_clients: Callable[[Collection[uuid.UUID]], Mapping[uuid.UUID, KeyClient]] | None = None
     settings_part: Callable[[HttpRequest, uuid.UUID], dict[str, Any]] | None = None
 
 

@@ -31,6 +31,8 @@ PHRASES = {
     EventType.ERROR_RECORDED: "Errors recorded",
     EventType.LEASE_CHANGED: "Lease changed hands",
 }
+# Of other apps.
+OTHER_PHRASES = {"GENERATION_STARTED": "Answer started", "GENERATION_ENDED": "Answer ended"}
 
 
 @dataclass(slots=True)
@@ -44,7 +46,9 @@ class Line:
     @property
     def phrase(self) -> str:
         words = self.newest.type.replace("_", " ").capitalize()
-        return PHRASES.get(EventType(self.newest.type), words) if self.newest.type in EventType else words
+        if self.newest.type in EventType:
+            return PHRASES.get(EventType(self.newest.type), words)
+        return OTHER_PHRASES.get(self.newest.type, words)
 
 
 @login_required

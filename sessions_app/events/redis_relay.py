@@ -40,8 +40,8 @@ def new_layer() -> Any:
 class Relay:
     """This process's member of the group: one task sends, one receives, one renews the membership."""
 
-    def __init__(self, arrived: Arrived) -> None:
-        self._arrived, self._origin, self._layer = arrived, uuid.uuid4().hex, new_layer()
+    def __init__(self, arrived: Arrived, *, group: str = GROUP) -> None:
+        self._arrived, self._group, self._origin, self._layer = arrived, group, uuid.uuid4().hex, new_layer()
         self._waiting: asyncio.Queue[Item] = asyncio.Queue(MOST_WAITING)
         self._tasks: list[asyncio.Task[None]] = []
         self._channel = ""
@@ -58,7 +58,7 @@ class Relay:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._layer.group_discard(GROUP, self._channel)
+                await self._layer.group_discard(self._group, self._channel)
                 await self._layer.close_pools()
         except Exception as error:
             logger.info("left without telling Redis: %s", type(error).__name__)
@@ -77,7 +77,7 @@ class Relay:
                 continue
             try:
                 async with asyncio.timeout(SEND_SECONDS):
-                    await self._layer.group_send(GROUP, message_of(self._origin, batch))
+                    await self._layer.group_send(self._group, message_of(self._origin, batch))
                 self._note(broken=False)
             except Exception as error:
                 self._note(broken=True, error=error)
@@ -85,7 +85,7 @@ class Relay:
     async def _stay_entered(self) -> None:
         while True:
             try:
-                await self._layer.group_add(GROUP, self._channel)
+                await self._layer.group_add(self._group, self._channel)
                 await asyncio.sleep(ENTER_EVERY_SECONDS)
             except Exception:
                 await asyncio.sleep(BREAK_SECONDS)

@@ -126,6 +126,10 @@ def parts_as_json(parts: Iterable[Part]) -> list[dict[str, Any]]:
     ]
 
 
+# As the chat and responses APIs of OpenAI call a text, and Gemini, whose parts have no type.
+_TEXT_KINDS = {"text", "input_text", "output_text", ""}
+
+
 def parts_from_json(parts: Iterable[dict[str, Any]]) -> list[Part]:
     """The parts of their JSON, or of a message that was stored without a format (as the AI SDK's).
 
@@ -136,8 +140,8 @@ def parts_from_json(parts: Iterable[dict[str, Any]]) -> list[Part]:
 
 def parts_of(part: dict[str, Any]) -> list[Part]:
     """One JSON object as parts. A tool's call and its result are one object in the AI SDK."""
-    kind = part.get("type")
-    kind = kind if isinstance(kind, str) else ""
+    kind = part.get("type", "")
+    kind = kind if isinstance(kind, str) else "part"
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _tool(kind, part)
     if kind in {"tool_call", "tool_result"} and isinstance(part.get("id"), str):
@@ -147,8 +151,8 @@ def parts_of(part: dict[str, Any]) -> list[Part]:
 
 def _simple(kind: str, part: dict[str, Any]) -> Part:
     text = part.get("text")
-    if kind == "text" and isinstance(text, str):
-        return TextPart(text)
+    if kind in _TEXT_KINDS and isinstance(said := text.get("value") if isinstance(text, dict) else text, str):
+        return TextPart(said)
     if kind == "reasoning" and isinstance(text, str):
         return ReasoningPart(text, part.get("signature", part.get("providerMetadata")))
     if kind in {"file", "reasoning-file", "image", "image_url"} and (file := _file(part)):
@@ -194,11 +198,20 @@ def _file(part: dict[str, Any]) -> FilePart | None:
     url = url.get("url") if isinstance(url, dict) else url
     media_type = _string(part, "media_type") or _string(part, "mediaType") or _string(part, "mimeType") or ""
     name = _string(part, "name") or _string(part, "filename")
+    if (stored := stored_file(part)) is not None:
+        return FilePart(media_type, name, file=stored)
     if isinstance(url, str):
         kind = "image/*" if str(part.get("type")).startswith("image") else ""
         return file_at(url, media_type or kind, name)
     file, data = _string(part, "file"), _string(part, "data")
     return FilePart(media_type, name, file=file, data=data) if file is not None or data is not None else None
+
+
+def stored_file(part: dict[str, Any]) -> str | None:
+    """The file of this store (`sha256:…`) that a part names: as `file` or, in OpenAI's messages, as `file_id`."""
+    inner = part.get("file")
+    named = (inner.get("file_id") if isinstance(inner, dict) else inner, part.get("file_id"))
+    return next((one for one in named if isinstance(one, str) and one.startswith("sha256:")), None)
 
 
 def file_at(url: str, media_type: str, name: str | None = None) -> FilePart:

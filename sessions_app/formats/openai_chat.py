@@ -25,6 +25,7 @@ from sessions_app.formats.neutral import (
     ToolCallPart,
     ToolResultPart,
     file_at,
+    stored_file,
 )
 from sessions_app.formats.writing import (
     Converted,
@@ -137,6 +138,8 @@ def _read_file(kind: Any, block: dict[str, Any]) -> Part:
         url = optional_text(file, "file_data")
         if url and url.startswith("data:") and file.keys() <= {"file_data", "filename"}:
             return file_at(url, "", optional_text(file, "filename"))
+        if (stored := stored_file(block)) is not None and file.keys() <= {"file_id", "filename"}:
+            return FilePart("", optional_text(file, "filename"), file=stored)
     return kept(NAME, block)
 
 

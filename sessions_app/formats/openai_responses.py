@@ -24,6 +24,7 @@ from sessions_app.formats.neutral import (
     ToolCallPart,
     ToolResultPart,
     file_at,
+    stored_file,
 )
 from sessions_app.formats.writing import (
     Converted,
@@ -117,6 +118,9 @@ def _read_block(block: dict[str, Any], made: Neutral) -> None:
         made.parts.append(file_at(url, "", optional_text(block, "filename")))
         known = {"type", "file_url" if block.get("file_url") else "file_data", "filename"}
         made.left_out += [(number, name) for name in unknown(block, frozenset(known))]
+    elif kind in ("input_image", "input_file") and (stored := stored_file(block)) is not None:
+        made.parts.append(FilePart("image/*" if kind == "input_image" else "", optional_text(block, "filename"), file=stored))
+        made.left_out += [(number, name) for name in unknown(block, frozenset({"type", "file_id", "filename"}))]
     else:
         made.parts.append(kept(NAME, block))
 

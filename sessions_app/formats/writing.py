@@ -255,7 +255,7 @@ _OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")
 def limited_id(value: str, longest: int, *, narrow: bool = False) -> str:
     """`value` itself if it has at most `longest` characters (`narrow`: letters, digits, `_` and `-`), else a short form of it.
 
-    The same for the same value, and different for different ones: a hash stands at the end.
+    The same for the same value, and different for different ones: it ends with a hash.
     """
     if len(value) <= longest and not (narrow and _OUTSIDE.search(value)):
         return value

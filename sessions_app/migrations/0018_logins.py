@@ -12,7 +12,7 @@ from django.db.migrations.state import StateApps
 
 
 def take_over(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    """Whoever is signed in stays so: the same cookie, looked for by its hash from now on. What stood in clear goes."""
+    """Signed-in users stay signed in: their cookie is found by its hash from now on. The plain text is removed."""
     sessions = apps.get_model("sessions", "Session").objects
     logins = apps.get_model("sessions_app", "Login").objects
     users = set(apps.get_model(settings.AUTH_USER_MODEL).objects.values_list("pk", flat=True))

@@ -92,6 +92,11 @@ class Message(Content):
     # On PostgreSQL: not in the trigram index yet (see chats/search/index_update.py). None: it is indexed, or never had to
     # wait.
     words_due = models.BooleanField(null=True, editable=False)
+    # In a session with branches: the id of the live message that it follows; '' = none, it begins a branch. NULL: it follows
+    # the message before it, and is on the path to every head (see chats/branches/tree.py).
+    under = models.CharField(max_length=MESSAGE_ID_LENGTH, null=True, editable=False)
+    # Live, but not on the path to the session's head. NULL: on the path, as every message of a session without branches.
+    aside = models.BooleanField(null=True, editable=False)
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)
 
@@ -100,7 +105,21 @@ class Message(Content):
             models.UniqueConstraint(fields=["session", "epoch", "message_id"], name="message_id_unique_in_epoch"),
         ]
         indexes = [
-            models.Index(fields=["session", "epoch", "position"], name="message_window", condition=models.Q(removed="")),
+            models.Index(
+                fields=["session", "epoch", "position"], name="message_path", condition=models.Q(removed="", aside=None)
+            ),
+            # These three hold only messages of sessions with branches.
+            models.Index(
+                fields=["session", "epoch", "position"],
+                name="message_aside",
+                condition=models.Q(removed="", aside__isnull=False),
+            ),
+            models.Index(
+                fields=["session", "epoch", "under", "position"], name="message_children", condition=models.Q(under__isnull=False)
+            ),
+            models.Index(
+                fields=["session", "epoch", "parent_id"], name="message_awaited", condition=models.Q(under__isnull=False)
+            ),
             models.Index(fields=["session", "rev"], name="message_changes"),
             # For pruning, which must not read every message to find the few removed ones.
             models.Index(fields=["updated_at"], name="message_taken_out", condition=~models.Q(removed="")),

@@ -8,6 +8,8 @@ from sessions_app.models.times import now
 
 PATH_LENGTH = 512
 NAME_LENGTH = 200
+# Of `settings.instructions`.
+INSTRUCTIONS_LENGTH = 10_000
 # Values of `settings.redaction`: secrets in messages are ignored, reported, or removed.
 REDACTION_MODES = OFF, FLAG, REDACT = ("off", "flag", "redact")
 DEFAULT_REDACTION = FLAG

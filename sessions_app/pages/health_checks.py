@@ -1,6 +1,5 @@
 """Health checks for monitoring; they never report an address or a password."""
 
-import tomllib
 from functools import lru_cache
 
 from django.conf import settings
@@ -19,12 +18,6 @@ _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 class ChannelLayerUnreachable(Unavailable):
     code = "channel_layer_unreachable"
     message = "Redis does not answer. Saves still work; events reach other processes again when it does."
-
-
-@lru_cache
-def version() -> str:
-    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])
 
 
 def durability() -> dict[str, str] | None:

@@ -46,7 +46,6 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/<slug:name>/", session_page_actions.act, name="session_act"),
     path("search/", search_pages.search_page, name="search"),
     path("chat/", chat_page.chat, name="chat"),
-    path("chat/answer", chat_page.answer, name="answer"),
     path("chat/words", script_endpoints.words, name="chat_words"),
     path("chat/sign-in-state", script_endpoints.sign_in_state, name="chat_sign_in_state"),
     path("healthz", health_pages.healthz, name="healthz"),

@@ -1,7 +1,8 @@
 """The kinds of rows of an account, for export and import; parents come before their children.
 
 In a file a row belongs to the last row of its parent's kind before it. Not in the list, so never exported: passwords,
-keys, tokens, stored responses to requests, and the event log (its numbers are kept, so that none is used twice).
+keys, tokens, stored responses to requests, and the event log (its numbers are kept, so that none is used twice). Stored files
+are in exports too, but not as rows: see `file_pieces.py`.
 """
 
 from collections.abc import Callable
@@ -26,8 +27,9 @@ from sessions_app.models import (
     Message,
     PendingAction,
     Project,
+    SessionFile,
 )
-from sessions_app.portability.secret_removal import clean_session, clean_snapshot, clean_state
+from sessions_app.portability.secret_removal import clean_message, clean_session, clean_session_file, clean_snapshot, clean_state
 
 USER = ""
 
@@ -64,7 +66,7 @@ class Kind:
     @cached_property
     def plain(self) -> bool:
         """Whether all fields are texts, times, ids and numbers that the fast JSON writer supports."""
-        return not any(field.get_internal_type() in {"FloatField", "JSONField"} for field in self.fields.values())
+        return not any(field.get_internal_type() in {"BinaryField", "FloatField", "JSONField"} for field in self.fields.values())
 
     @cached_property
     def link_column(self) -> str:
@@ -94,7 +96,8 @@ _OWN: tuple[Kind, ...] = (
         clean=clean_session,
     ),
     Kind("clearing", Clearing, "session", "session"),
-    Kind("message", Message, "session", "session", without=("words_due",)),
+    Kind("session_file", SessionFile, "session", "session", clean=clean_session_file),
+    Kind("message", Message, "session", "session", without=("words_due",), clean=clean_message),
     Kind("conflict_copy", ConflictCopy, "session", "session", ("created_at", "id")),
     Kind("agent_state", AgentState, "session", "session", clean=clean_state),
     Kind("agent_state_version", AgentStateVersion, "agent_state", "state", ("rev",), clean=clean_state),

@@ -3,6 +3,7 @@
 import json
 import math
 import uuid
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +22,7 @@ MAX_DEPTH = 64
 _LARGEST = {"PositiveSmallIntegerField": 2**15 - 1, "PositiveIntegerField": 2_000_000_000, "IntegerField": 2**31 - 1}
 _LARGEST_COUNTER, _LARGEST_NUMBER = 2**53 - 1, 2**63 - 1
 _NOT_COUNTED_HERE = frozenset({"writer_seq", "seq", "line"})
+_SIGNED = frozenset({"idx"})
 
 
 def line_of(kind: Kind, values: tuple[Any, ...]) -> bytes:
@@ -50,6 +52,8 @@ def _plain(value: Any) -> str:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, uuid.UUID):
         return str(value)
+    if isinstance(value, bytes | memoryview):
+        return b64encode(value).decode()
     raise TypeError(type(value).__name__)
 
 
@@ -87,7 +91,8 @@ def _text(column: "Field[Any, Any]", value: Any) -> str:
 def _number(column: "Field[Any, Any]", value: Any) -> int:
     largest = _LARGEST_NUMBER if column.name in _NOT_COUNTED_HERE else _LARGEST_COUNTER
     most = _LARGEST.get(column.get_internal_type(), largest)
-    if type(value) is not int or not 0 <= value <= most:
+    least = -most if column.name in _SIGNED else 0
+    if type(value) is not int or not least <= value <= most:
         raise ValueError
     return value
 
@@ -135,5 +140,6 @@ _READERS: dict[str, Callable[["Field[Any, Any]", Any], Any]] = {
     "BooleanField": _flag,
     "UUIDField": lambda _, value: uuid.UUID(value),
     "DateTimeField": _time,
+    "BinaryField": lambda _, value: b64decode(value, validate=True),
     "JSONField": lambda _, value: _shallow(value, MAX_DEPTH),
 }

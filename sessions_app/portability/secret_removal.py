@@ -4,6 +4,8 @@ import hashlib
 import json
 from typing import Any
 
+from sessions_app.chats.files.content import clean_name
+from sessions_app.chats.files.queries import digest_of
 from sessions_app.chats.sessions.session_fields import WrongTags, tags_text
 from sessions_app.core.redaction import may_hold_secrets, redact
 from sessions_app.core.serialization.stored_json import read_json, read_object, read_value
@@ -36,6 +38,18 @@ def clean_session(values: dict[str, Any]) -> None:
         tags_text(found or [])
     except WrongTags:
         raise WrongValue("tags of a session has a wrong value") from None
+
+
+def clean_message(values: dict[str, Any]) -> None:
+    """On the path is stored in one way: null."""
+    values["aside"] = values.get("aside") or None
+
+
+def clean_session_file(values: dict[str, Any]) -> None:
+    """A name as an upload would get it."""
+    if digest_of(str(values.get("sha256"))) != values.get("sha256") or not isinstance(values.get("name"), str):
+        raise WrongValue("session_file has a wrong value")
+    values["name"] = clean_name(values["name"])
 
 
 def clean_snapshot(values: dict[str, Any]) -> None:

@@ -52,8 +52,10 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
     def work() -> Project:
         project = get_project(caller=caller, project_id=project_id)
         changed = fields.keys() & {"name", "settings"}
-        for name in changed:
-            setattr(project, name, fields[name])
+        if "name" in changed:
+            project.name = fields["name"]
+        if "settings" in changed:
+            project.settings = {**project.settings, **fields["settings"]}
         project.updated_at = now()
         # Only these columns: another request may be changing the others.
         project.save(update_fields=[*changed, "updated_at"])

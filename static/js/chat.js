@@ -4,11 +4,12 @@
  */
 
 import { AgentPanel, actsOf } from "./chat/agent-panel.js";
-import { AnswerFailed, alone, streamAnswer } from "./chat/answer-stream.js";
+import { DoneNotice } from "./chat/answering/done-notice.js";
+import { ModelChoice } from "./chat/answering/model-choice.js";
 import { Api } from "./chat/api.js";
 import { CurrentSession } from "./chat/current-session.js";
 import { ComposerDraft } from "./chat/input/composer-draft.js";
-import { turnsOf } from "./chat/messages/message-parts.js";
+import { Versions } from "./chat/messages/versions.js";
 import { PageState } from "./chat/page-state.js";
 import { stateAfter } from "./chat/plan.js";
 import { ServerConnection } from "./chat/server-connection.js";
@@ -18,15 +19,14 @@ import { View } from "./chat/view.js";
 import { byId, messageOf } from "./pages/elements.js";
 import { whenSeen } from "./pages/event-stream.js";
 import { stored } from "./pages/stored.js";
-import { connect, uuid } from "./stillhere.js";
+import { connect } from "./stillhere.js";
 
 /**
- * @import { AgentState, AgentStateFields, Frame, State } from "./stillhere.js"
+ * @import { AgentState, AgentStateFields, Answered, Frame, State } from "./stillhere.js"
  * @import { Draft } from "./chat/input/message-field.js"
  * @import { PageMessage } from "./chat/messages/message-parts.js"
  */
 
-const UNFINISHED_MS = 6000;
 const root = byId("chat", HTMLElement);
 const { project = "", user = "" } = root.dataset;
 const auth = { cookie: /** @type {const} */ (true), user, csrf: root.dataset.csrf ?? "" };
@@ -38,12 +38,27 @@ const composerDraft = new ComposerDraft(view.message, chat);
 const page = new PageState();
 const connection = new ServerConnection({ chat, auth, view, changed: draw, back });
 const current = new CurrentSession({ chat, api, notices: view.notices, open: openCurrent });
+const versions = new Versions({
+  chat,
+  page,
+  view,
+  busy: isAnswering,
+  again: (question) => ask(question, { again: true }),
+  show: (messages) => show(messages, page.step),
+});
 const trash = new TrashNotice({ chat, api, view });
+const models = new ModelChoice();
+const done = new DoneNotice();
+
+/** Is an answer made, or asked for, that nobody stopped? */
+function isAnswering() {
+  return chat.answering !== null && chat.answering.state !== "stopping";
+}
 
 function draw() {
   const total = page.messages.length + chat.unread;
   const { messages, step } = page;
-  view.show({ messages, step, total, streaming: Boolean(page.answering), connected: connection.good });
+  view.show({ messages, step, total, streaming: isAnswering(), stalled: page.stalled, connected: connection.good });
 }
 
 /** @param {PageMessage[]} messages @param {string} openingStep */
@@ -54,69 +69,62 @@ function show(messages, openingStep) {
   view.linkTo(chat.session);
 }
 
-function save({ streaming = false } = {}) {
-  chat.save(page.messages, { streaming, openingStep: page.openingStep });
+function save() {
+  chat.save(page.messages, { openingStep: page.openingStep });
   draw();
 }
 
 /** @param {Draft[]} drafts */
-async function say(drafts) {
+function say(drafts) {
   view.alert("");
   view.toast("");
   if (page.step === "question") page.step = "brainstorm";
-  for (const draft of drafts) page.put({ id: uuid(), role: "user", ...draft, status: "complete" });
+  versions.put(drafts);
   save();
   composerDraft.sent();
-  await answer();
+  answer();
 }
 
-/** Request the answer to the last message, unless another tab already does. */
-async function answer() {
-  const last = page.last;
-  if (!last || page.answering) return;
-  const asked = await alone(last.id, () => page.last?.id === last.id && !page.answering && ask(last));
-  if (asked === false) view.quiet("This is being answered already.");
+/** Let the server answer the last message. */
+function answer() {
+  const { last } = page;
+  // Without a connection more can be said meanwhile; it is answered afterwards.
+  if (last && !(isAnswering() && connection.good)) ask(last.id);
 }
 
-/** @param {PageMessage} question */
-async function ask(question) {
-  const answering = { id: uuid(), abort: new AbortController(), text: "" };
-  page.answering = answering;
+/** Another answer to the last question, beside the one that was cut off. */
+function answerAgain() {
+  view.focus();
+  return page.last?.role === "assistant" ? versions.regenerate(page.last.id) : answer();
+}
+
+/** @param {string} question its id @param {{again?: boolean}} [options] `again`: its answers so far stay as other versions */
+function ask(question, { again = false } = {}) {
   view.alert("");
-  draw();
-  const grow = (/** @type {PageMessage["status"]} */ status) =>
-    page.put({ id: answering.id, role: "assistant", text: answering.text, status });
-  /** @type {PageMessage["status"]} */
-  let status = "complete";
-  let failed = null;
-  try {
-    const { signal } = answering.abort;
-    const pieces = streamAnswer({ messages: turnsOf(page.messages), openingStep: page.step, csrf: auth.csrf, signal });
-    for await (const piece of pieces) {
-      if (page.answering !== answering) return; // Cleared, or another project was opened meanwhile.
-      answering.text += piece;
-      grow("streaming");
-      save({ streaming: true });
-    }
-  } catch (error) {
-    status = "interrupted";
-    if (!(error instanceof DOMException && error.name === "AbortError")) failed = whyNot(error, question);
-  } finally {
-    answering.abort.abort(); // The answer was cut off: ignore the rest of it.
-  }
-  if (page.answering !== answering) return;
-  page.answering = null;
-  if (answering.text) grow(status);
-  save();
-  saveTurn(status === "complete" ? answering.text : "", failed);
+  page.stalled = null;
+  chat.answer(question, { again, model: models.chosen });
 }
 
-/** An unreachable server or an ended login is shown until it is over; other errors stay until the next attempt. @param {unknown} error @param {PageMessage} question */
-function whyNot(error, question) {
-  const message = messageOf(error);
-  if (!connection.failed(error)) view.alert(message);
-  else if (error instanceof AnswerFailed && error.status) page.asked = question.id;
-  return message;
+async function continueAnswer() {
+  view.alert("");
+  view.focus();
+  try {
+    if (await chat.continueAnswer(page.last?.id)) return;
+    view.alert("This answer cannot be continued, because another program made it. Try again instead.");
+  } catch (error) {
+    if (!connection.failed(error)) view.alert(messageOf(error));
+  }
+}
+
+/** @param {Answered} answered */
+function ended(answered) {
+  const { own, message, state, error } = answered;
+  done.tell(answered, chat.session?.title ?? "");
+  draw();
+  if (!own) return;
+  if (error) view.alert(error);
+  const text = page.messages.find(({ id }) => id === message)?.text ?? "";
+  saveTurn(state === "complete" ? text : "", error);
 }
 
 /** Saves the agent's state after every turn: its step, the error if any, and its plan, so that they survive a reload. @param {string} text @param {string | null} failed */
@@ -131,16 +139,6 @@ function saveState(fields) {
   chat.saveState(fields);
 }
 
-function stop() {
-  page.answering?.abort.abort();
-}
-
-/** The chat was cleared or switched: ignore the answer that is still streaming. */
-function leave() {
-  stop();
-  page.answering = null;
-}
-
 /** Notices about one session do not apply to the next. */
 function forgetSession() {
   view.alert("");
@@ -151,7 +149,7 @@ function forgetSession() {
 
 /** Clear session, Back to question and Finish planning: each clears the session and can be undone. @param {string} words */
 async function startOver(words) {
-  leave();
+  versions.stop();
   view.alert("");
   const clearing = chat.clear();
   show([], "question");
@@ -167,18 +165,16 @@ async function startOver(words) {
 
 /** @param {string} path */
 async function open(path) {
-  leave();
+  versions.stop();
   forgetSession();
   composerDraft.leave();
   restored(await chat.switchProject(path));
   remember(path);
 }
 
-/** Opens the session that became current elsewhere; an answer that is streaming here is saved as far as it was received. */
+/** Opens the session that became current elsewhere. */
 async function openCurrent() {
-  if (page.answering) page.cutOff();
-  leave();
-  save();
+  versions.stop();
   forgetSession();
   await resume();
 }
@@ -200,28 +196,13 @@ function restored(state) {
   panel.show(state.agentState ?? null);
   view.restored(state);
   composerDraft.restore();
-  watchUnfinished();
+  page.watchUnfinished(() => chat.answering !== null, draw);
 }
 
 /** The server responds and the same user is signed in again: continue what was waiting. */
 async function back() {
-  const { asked } = page;
-  page.asked = null;
   if (!page.restored) await resume();
   else save();
-  if (asked && page.last?.id === asked) await answer();
-}
-
-/** An answer that no page continues: after a while without new text this page treats it as cut off too. */
-function watchUnfinished() {
-  const last = page.last;
-  if (last?.status !== "streaming" || page.answering) return;
-  setTimeout(() => {
-    const now = page.last;
-    if (page.answering || now?.id !== last.id || now.text !== last.text || now.status !== "streaming") return;
-    page.cutOff();
-    draw();
-  }, UNFINISHED_MS);
 }
 
 /** Stores the last open project, for the next visit without a project in the address. */
@@ -229,7 +210,8 @@ const remember = (/** @type {string} */ path) => api.try("PUT", "/app-state?clie
 
 view.on({
   say,
-  stop,
+  stop: () => chat.stop(),
+  upload: (file, options) => chat.upload(file, options),
   older: async () => show((await chat.older()).messages, page.step),
   open: (path) => {
     history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
@@ -243,12 +225,11 @@ view.on({
     save();
     return answer();
   },
-  again: () => {
-    view.focus();
-    return answer();
-  },
+  ...versions.acts,
+  again: answerAgain,
+  goOn: continueAnswer,
   fresh: async () => {
-    leave();
+    versions.stop();
     forgetSession();
     const state = await chat.newSession();
     view.toast("A new session. The previous one is among the earlier sessions.");
@@ -268,15 +249,13 @@ chat.on("saved", ({ savedAt }) => {
   view.linkTo(chat.session);
   giveTitle(chat.session, page.messages, api);
 });
-chat.on("restored", (state) => page.answering || restored(state));
-chat.on("changed", ({ messages }) => {
-  const { answering } = page;
-  if (answering?.text && !messages.some(({ id }) => id === answering.id)) leave();
-  show(messages, chat.openingStep);
-});
+chat.on("restored", restored);
+chat.on("changed", ({ messages }) => show(messages, chat.openingStep));
+chat.on("answering", draw);
+chat.on("answered", ended);
 chat.on("cleared", ({ by, messages }) => {
   if (by === "this") return;
-  leave();
+  versions.stop();
   show(messages, chat.openingStep);
   view.quiet("The chat was cleared elsewhere.");
 });
@@ -292,5 +271,6 @@ addEventListener("popstate", () => open(new URLSearchParams(location.search).get
 
 const peeked = chat.peek();
 if (peeked) restored(peeked);
+models.load(chat);
 await resume();
 root.dataset.ready = "1";

@@ -1,6 +1,10 @@
 /** Types of stillhere.js. */
+import type { AnswerCalls, AnswerEvents } from "./stillhere/answers/answer-types.js";
+import type { StoredFile, UploadOptions } from "./stillhere/file-types.js";
 import type { AsRun, Context, ErrorReport, ErrorsRecorded, Memory } from "./stillhere/memory-types.js";
 
+export type * from "./stillhere/answers/answer-types.js";
+export type * from "./stillhere/file-types.js";
 export type * from "./stillhere/memory-types.js";
 
 export type Role = "user" | "assistant";
@@ -17,7 +21,11 @@ export interface Message {
   metadata?: unknown;
   format?: string;
   raw?: unknown;
-  parent_id?: string;
+  /**
+   * The message that it follows; null: none. Left out: the newest. A new message with the parent of a known one stands beside it,
+   * and what followed that parent is left out of the list, not removed.
+   */
+  parent_id?: string | null;
   /** Left out: `complete`, or `streaming` for the last answer while `streaming: true`. */
   status?: Status;
 }
@@ -32,8 +40,18 @@ export interface StoredMessage extends Message {
   created_at?: string;
   updated_at?: string;
   position?: number;
+  /** Absent if it has none. */
+  siblings?: Siblings;
   /** Secrets found in it, by kind; absent if there are none. */
   flagged?: Record<string, number>;
+}
+
+/** The messages that follow the same one, itself included. `index` counts from 1; `previous` and `next` are ids. */
+export interface Siblings {
+  index: number;
+  count: number;
+  previous: string | null;
+  next: string | null;
 }
 
 export interface Session {
@@ -42,6 +60,8 @@ export interface Session {
   /** Of the store; it changes when a backup is restored. */
   incarnation?: number;
   rev: number;
+  /** The last message of the path that is shown. Absent if the session has no branches. */
+  head?: string | null;
   opening_step: string;
   title?: string;
   project_id?: string;
@@ -156,7 +176,7 @@ export interface Operation extends Partial<Message> {
 }
 
 /** The server's frames are also emitted under their own types (`SESSION_SAVED`, `HANDOFF_CHANGED`, …); `*` receives all. */
-export interface Events {
+export interface Events extends AnswerEvents {
   restored: State;
   saved: { savedAt: string; rev: number; session: string; applied: { id: string; ver: number }[] };
   /** Another page or agent changed the chat, or the server has another order: the whole present list. A hidden page gets it when it is shown, after an undone clear at once. */
@@ -221,7 +241,7 @@ export class ApiError extends Error {
   constructor(status: number, error: { code: string; message: string; details?: Record<string, unknown> }, retryAfter?: number);
 }
 
-export interface Connection {
+export interface Connection extends AnswerCalls {
   readonly project: string;
   readonly session: Session | null;
   readonly openingStep: string;
@@ -238,6 +258,8 @@ export interface Connection {
   resume(): Promise<State>;
   /** Reads up to `limit` (100) messages before the oldest loaded one; resolves with the whole list. */
   older(limit?: number): Promise<{ messages: StoredMessage[]; total: number; more: boolean }>;
+  /** Shows the path to this message and on to the newest message of its branch, in all tabs. Resolves with the whole list. */
+  moveHead(id: string): Promise<StoredMessage[]>;
   /** Stored on this browser's disk within 100 ms, a streaming answer within 250 ms; sent at once or when it is due. */
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;
   flush(): boolean;
@@ -246,6 +268,8 @@ export interface Connection {
   saveDraft(text: string): void;
   /** "" if there is none. */
   draft(): Promise<string>;
+  /** Uploads a file into the session (at most 25 MB). It is not queued: a failed upload rejects with an `ApiError`. */
+  upload(file: Blob, options?: UploadOptions): Promise<StoredFile>;
   clear(): Promise<{ of: number; cleared: number } | null>;
   /** Null if there is nothing left to restore. */
   undoClear(of?: number): Promise<{ of: number; restored: number; renamed: { from: string; to: string }[] } | null>;

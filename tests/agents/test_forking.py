@@ -23,7 +23,7 @@ Meanwhile = Callable[[Callable[[], object]], None]
 class TwoAtOnce:
     """A pace of two messages a piece."""
 
-    def __init__(self, rows: int = 0) -> None:
+    def __init__(self, rows: int = 0, *, hidden: bool = False) -> None:
         self.rows = 2
 
     def begin(self) -> None:

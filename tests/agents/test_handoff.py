@@ -189,7 +189,7 @@ def test_snapshots_are_listed_by_page(chat: Chat, at: str) -> None:
 def test_a_snapshot_as_markdown(chat: Chat, at: str) -> None:
     chat.api.post(f"{at}/decisions", {"text": "Use SQLite", "rationale": "one file", "rejected": "Oracle"})
     chat.api.post(f"{at}/risks", {"text": "First line\n\n# no heading"})
-    chat.api.post(f"{at}/files", {"path": "a.py", "note": "the door"})
+    chat.api.post(f"{at}/files", {"path": "a.py", "note": "the entry"})
     chat.api.patch(at, {"summary": "Nearly there"})
     chat.api.post(f"{at}/freeze")
     text = chat.api.get(f"{at}/snapshots/1.md").content.decode()
@@ -199,7 +199,7 @@ def test_a_snapshot_as_markdown(chat: Chat, at: str) -> None:
         "- Use SQLite",
         "  - Why: one file",
         "  - Rejected: Oracle",
-        "- `a.py`: the door",
+        "- `a.py`: the entry",
         "- First line",
         "  # no heading",
     ):

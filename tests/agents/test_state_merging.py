@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.agents.transfer.state_merging import (
@@ -34,7 +34,6 @@ def words(state: dict[str, Any]) -> set[str]:
 
 
 @given(here=AI_STATE, there=AI_STATE, newer=st.booleans())
-@settings(deadline=None)
 def test_no_todo_note_or_newest_word_is_lost(here: dict[str, Any], there: dict[str, Any], newer: bool) -> None:
     merged = merged_ai_states(here, there, there_is_newer=newer, heading=HEADING)
     assert words(merged) == words(here) | words(there)
@@ -51,7 +50,6 @@ def test_no_todo_note_or_newest_word_is_lost(here: dict[str, Any], there: dict[s
 
 
 @given(here=AI_STATE, there=AI_STATE, newer=st.booleans())
-@settings(deadline=None)
 def test_merging_again_changes_nothing(here: dict[str, Any], there: dict[str, Any], newer: bool) -> None:
     merged = merged_ai_states(here, there, there_is_newer=newer, heading=HEADING)
     again = merged_ai_states(merged, there, there_is_newer=newer, heading=HEADING)
@@ -59,7 +57,6 @@ def test_merging_again_changes_nothing(here: dict[str, Any], there: dict[str, An
 
 
 @given(here=AGENT_STATE, there=AGENT_STATE, newer=st.booleans())
-@settings(deadline=None)
 def test_of_an_agent_s_state_every_field_stays_and_the_newer_counts(here: Any, there: Any, newer: bool) -> None:
     merged = merged_agent_states(here, there, there_is_newer=newer)
     first, second = (there, here) if newer else (here, there)

@@ -70,14 +70,14 @@ def test_000_an_agent_s_own_state_is_there_after_a_restore(reload: Callable[[], 
     """The "agent context gap": the chat came back, but what the agent knew beside it did not."""
     page = reload()
     _, session = page.api.session(SHOP)
-    page.say(session, "Change the door")
+    page.say(session, "Change the title")
     tools = {"open_files": ["a.py"], "calls": [{"id": "call-1", "tool": "grep", "result": None}], "cursor": 2**60, "ratio": 0.1}
     state = {"context": tools, "plan": PLAN, "last_error": {"step": "s2", "message": "no such file"}, "pr_data": {"number": 7}}
     page.api.call("PUT", f"/sessions/{session}/agent-state", state)
     page.api.call("PUT", f"/sessions/{session}/ai-states/claude", {"todos": [TODO], "working_notes": "half way"})
     handoff_of(page, SHOP, "Use a door")
     back = reload().resume(SHOP)
-    assert texts(back) == ["Change the door"]
+    assert texts(back) == ["Change the title"]
     assert {name: back["agent_state"][name] for name in state} == state
     assert [(item["ai_id"], item["working_notes"]) for item in back["ai_states"]] == [("claude", "half way")]
     assert [item["text"] for item in back["handoff"]["live"]["decisions"]] == ["Use a door"]

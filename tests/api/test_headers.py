@@ -10,6 +10,7 @@ from django.test import Client
 
 from config.http.middleware import PERMISSIONS_POLICY
 from tests.support.example_objects import world_of
+from tests.support.files import closed_at_last
 from tests.support.routes import API, PAGES
 
 ALWAYS = {
@@ -56,7 +57,8 @@ def test_every_answer_is_guarded(signed_in: Client, api: Callable[..., Any], ali
     for row, prefix in [(row, "/api/v1" if row in API.values() else "") for row in rows]:
         address = prefix + world.address(row)
         for client in (signed_in, Client()):
-            assert_guarded(client.get(address), address)
+            with closed_at_last(client.get(address)) as answer:
+                assert_guarded(answer, address)
     for address in addresses():
         assert_guarded(signed_in.get(address), address)
 

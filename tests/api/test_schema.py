@@ -56,7 +56,7 @@ def go_over(server: LiveServer, client: Api, world: World, *, examples: int) -> 
     faults: list[str] = []
     for operation in sorted((found.ok() for found in schema.get_all_operations()), key=last_words):
 
-        @settings(max_examples=examples, deadline=None, phases=PHASES, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=examples, phases=PHASES, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
         def try_it(case: Any) -> None:
             # A made-up id finds nothing; a known one leads on into the operation.
@@ -111,7 +111,7 @@ def test_a_post_whose_body_needs_nothing_needs_no_body(db: None, api: Callable[.
     found = []
     for path, methods in description["paths"].items():
         body = methods.get("post", {}).get("requestBody")
-        if body is None or path.endswith(NEEDS_ONE_OF_SEVERAL):
+        if body is None or path.endswith(NEEDS_ONE_OF_SEVERAL) or "application/json" not in body["content"]:
             continue
         [content] = body["content"].values()
         reference = content["schema"].get("$ref") or content["schema"].get("allOf", [{}])[0].get("$ref", "")

@@ -16,6 +16,7 @@ from django.utils.timezone import now
 from sessions_app.models import ApiKey
 from tests.conftest import Alone
 from tests.support.example_objects import SECRET_TEXT, World, unknown_world
+from tests.support.files import closed_at_last
 from tests.support.routes import API, PAGES, Row, operations, page_names
 
 WITH_KEY = {name: row for name, row in API.items() if not row.cookie_only and not row.credentials_inside}
@@ -135,7 +136,8 @@ def test_a_key_does_what_its_scopes_say(api: Callable[..., Any], alice: User, al
             assert refused.status_code == 403
             if row.method != "HEAD":
                 assert refused.json()["error"]["details"] == {"scope": needed}
-            assert call(api(alice, scopes=(needed,)).client, row, alices_world).status_code != 403
+            with closed_at_last(call(api(alice, scopes=(needed,)).client, row, alices_world)) as answer:
+                assert answer.status_code != 403
 
 
 def test_keys_do_not_manage_keys(api: Callable[..., Any], alice: User, alices_world: World, alone: Alone) -> None:

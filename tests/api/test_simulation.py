@@ -16,7 +16,7 @@ import pytest
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.models import ConflictCopy, Message
 from tests.support.chat import Chat
-from tests.support.saves import Op, Writer, answer_of_ai, delete, patch, pop, truncate, upsert
+from tests.support.saves import Op, Writer, answer_of_ai, append, delete, patch, pop, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 STEPS = 50
@@ -116,6 +116,10 @@ class History:
             return op
         message_id, message = self.dice.choice(list(client.known.items()))
         seen = {"if_ver": message["ver"]} if "ver" in message and self.dice.random() < 0.6 else {}
+        if die < 0.48 and message.get("status") == "streaming":
+            added, at = self.word(), len(message["text"])
+            message["text"] += added
+            return append(message_id, at, added)
         if die < 0.72:
             return self.patch(message_id, message, seen)
         if die < 0.86:
@@ -170,7 +174,11 @@ class History:
             assert self.window() == before
         request.first = answer.content
         rejected = {entry["index"] for entry in answer.json().get("rejected", [])}
+        # Behind a gap nothing is kept, and the answer says so.
+        gaps = {entry["id"] for entry in answer.json().get("conflicts", []) if "length" in entry and entry["copy_id"] is None}
         for index, op in enumerate(request.ops):
+            if op["op"] == "append" and op["id"] in gaps:
+                continue
             if index not in rejected and (answer.status_code == 200 or op["op"] == "upsert"):
                 self.acknowledged |= set(op.get("text", "").split())
         if answer.status_code == 200:

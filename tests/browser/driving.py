@@ -15,7 +15,6 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 PATIENCE_SECONDS = 15.0
@@ -41,6 +40,17 @@ class Traffic:
     tab: str
     kind: str
     what: str
+
+
+# All elements of a kind, those that mention a name in front: the browser takes a round trip to tell the name of each.
+LIKELY_FIRST = """
+    const [kind, name] = arguments;
+    const plain = (text) => (text ?? "").replace(/\\s+/g, " ");
+    const mentions = (element) => [element.textContent, element.ariaLabel, element.title, element.placeholder,
+      ...[...(element.labels ?? [])].map((label) => label.textContent)].some((text) => plain(text).includes(name));
+    const all = [...document.querySelectorAll(kind)];
+    return [...all.filter(mentions), ...all.filter((element) => !mentions(element))];
+"""
 
 
 class NoBrowser(Exception):
@@ -226,7 +236,8 @@ class Browser:
         """By its accessible name, as people and screen readers find it."""
 
         def find() -> WebElement | None:
-            for element in self.driver.find_elements(By.CSS_SELECTOR, kind):
+            elements: list[WebElement] = self.driver.execute_script(LIKELY_FIRST, kind, name)
+            for element in elements:
                 if element.accessible_name == name and element.is_displayed():
                     return element
             return None

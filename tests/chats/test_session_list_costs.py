@@ -14,6 +14,7 @@ from sessions_app.core.storage.sql import execute, fetch_rows
 from sessions_app.models import AgentState, AiState, ChatSession, PendingAction, Project
 from sessions_app.models.session import SessionState
 from tests.chats.test_session_lists import listed
+from tests.conftest import Alone
 from tests.support.databases import ON_POSTGRESQL
 
 pytestmark = pytest.mark.django_db
@@ -79,9 +80,14 @@ def plan_of(sql: str, parameters: list[Any]) -> str:
     return "\n".join(str(row[-1]) for row in fetch_rows(f"{explain} {sql}", parameters))
 
 
-@pytest.mark.parametrize("of_project", [True, False])
-@pytest.mark.parametrize("sort", WALKS)
-def test_pages_are_read_from_the_index_of_their_order(filled: list[Project], alice: User, sort: str, of_project: bool) -> None:
+def test_pages_are_read_from_the_index_of_their_order(filled: list[Project], alice: User, alone: Alone) -> None:
+    for sort in WALKS:
+        for of_project in (True, False):
+            with alone(f"{sort}, of one project: {of_project}"):
+                check_walk(filled, alice, sort, of_project=of_project)
+
+
+def check_walk(filled: list[Project], alice: User, sort: str, *, of_project: bool) -> None:
     row = ChatSession.objects.filter(project=filled[0])[50]
     value = row.title if sort == "title" else row.created_at.isoformat()
     for after in (None, Place(value, row.id)):
@@ -93,8 +99,13 @@ def test_pages_are_read_from_the_index_of_their_order(filled: list[Project], ali
         assert "SCAN x" not in plan, plan
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_filters_are_served_by_their_index(filled: list[Project], alice: User, name: str) -> None:
+def test_filters_are_served_by_their_index(filled: list[Project], alice: User, alone: Alone) -> None:
+    for name in PLANS:
+        with alone(name):
+            check_filter(filled, alice, name)
+
+
+def check_filter(filled: list[Project], alice: User, name: str) -> None:
     wanted, index = PLANS[name]
     listing = Listing(caller_of_user(alice), filled[0].id, wanted, ORDERS["-updated"])
     if ON_POSTGRESQL:

@@ -126,3 +126,28 @@ def test_writes_of_many_clients_are_all_stored(client: httpx.Client) -> None:
         assert set(threads.map(write, range(64))) == {201}
     found = client.get("notes", params={"limit": 500}).json()["items"]
     assert len(found) == 65
+
+
+def test_checkpoints_are_answered_as_django_does(client: httpx.Client, quick: list[bool]) -> None:
+    thread = str(client.base_url).replace("/memory/", "/threads/a~1%20ü/checkpoints")
+    typed = {"type": "json", "base64": "e30="}
+    body = {"checkpoint": typed, "versions": {"a": "1"}, "values": {"a": typed}}
+    writes = {"writes": [{"idx": 0, "channel": "a", **typed}]}
+    calls: list[tuple[str, str, Any]] = [
+        ("PUT", "/~/c1", body), ("PUT", "/~/c1/writes/t", writes), ("GET", "/~/c1", None), ("GET", "", None),
+        ("GET", "?ns=&limit=1&filter=%7B%7D", None),
+    ]  # fmt: skip
+    for method, rest, sent in calls:  # Django answers the first of each kind.
+        assert client.request(method, thread + rest, json=sent).is_success
+    quick.clear()
+    for method, rest, sent in calls:
+        quickly = client.request(method, thread + rest, json=sent)
+        slowly = client.request(method, thread + rest, json=sent, headers=COOKIE)
+        assert (quickly.status_code, quickly.content) == (slowly.status_code, slowly.content)
+        assert headers_of(quickly) == headers_of(slowly)
+    assert quick == [True, False] * len(calls)
+    quick.clear()
+    for rest in ("?limit=101", "?limit=x", "?more=1", "?ns=a&ns=b", "?before=%00", "?cursor=x", "?filter=x"):
+        assert client.get(thread + rest).status_code == client.get(thread + rest, headers=COOKIE).status_code, rest
+    assert client.put(f"{thread}/~/c2", json={**body, "versions": {"a": "1", "b": "2"}}).status_code == 409
+    assert True not in quick

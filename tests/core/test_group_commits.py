@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from sessions_app.core.storage.transactions import MOST_IN_A_GROUP, _waiting, group_commits, groups_commits, write
 from sessions_app.models import Project
@@ -24,20 +23,6 @@ def grouped() -> Iterator[None]:
     group_commits()
     yield
     group_commits(together=False)
-
-
-@pytest.fixture
-def commits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The threads that committed, as they do."""
-    found: list[str] = []
-    commit = BaseDatabaseWrapper.commit
-
-    def counted(self: BaseDatabaseWrapper) -> None:
-        found.append(threading.current_thread().name)
-        commit(self)
-
-    monkeypatch.setattr(BaseDatabaseWrapper, "commit", counted)
-    return found
 
 
 class Crowd:

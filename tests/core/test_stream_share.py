@@ -1,6 +1,6 @@
-"""Long answers of one user leave room for those of the others."""
+"""Long exports of one user leave room for those of the others, and for saves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -12,42 +12,37 @@ from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import stream_slots
 from sessions_app.core.limits.stream_slots import StreamSlot
-from sessions_app.pages.chat import backends
-from tests.pages.test_chat import session_of
+from sessions_app.models import ChatSession, Message
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 
 AT_ONCE = 8
 
 
-def endless(**_: object) -> Iterator[str]:
-    while True:
-        yield "word " * 1_000
-
-
-def test_streams_of_one_user_leave_room_for_others(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, transactional_db: None, alice: User, bob: User, api: Callable[..., Any]
+def test_exports_of_one_user_leave_room_for_others_and_for_saves(
+    settings: Any, transactional_db: None, alice: User, bob: User, api: Callable[..., Any]
 ) -> None:
-    settings.CHAT_STREAMS = AT_ONCE
-    monkeypatch.setattr(backends, "answer", endless)
-    secret = api_keys.create_key(caller=caller_of_user(bob)).secret
-    session = Chat(api(bob)).id
+    settings.CHAT_STREAMS, settings.THREADS = AT_ONCE, 1
+    long, small = ChatSession.objects.get(id=Chat(api(alice)).id), Chat(api(bob)).id
+    Message.objects.bulk_create(
+        Message(session=long, epoch=1, message_id=str(number), role="user", text="x" * 100_000, position=number, rev=1)
+        for number in range(1, 100)
+    )
     with LiveServer() as server, ExitStack() as stack:
 
-        def ask(user: User) -> httpx.Response:
-            cookies = {"sessionid": session_of(user), "csrftoken": "c" * 32}
-            client = stack.enter_context(httpx.Client(cookies=cookies, headers={"X-CSRFToken": "c" * 32}))
-            body = {"messages": [{"role": "user", "text": "Hello"}]}
-            return stack.enter_context(client.stream("POST", f"{server.url}/chat/answer", json=body))
+        def client_of(user: User) -> httpx.Client:
+            headers = {"Authorization": f"Bearer {api_keys.create_key(caller=caller_of_user(user)).secret}"}
+            return stack.enter_context(httpx.Client(base_url=f"{server.url}/api/v1", headers=headers))
 
-        of_alice = [ask(alice) for _ in range(AT_ONCE)]
-        assert [answer.status_code for answer in of_alice] == [200] * stream_slots.share() + [429] * (
-            AT_ONCE - stream_slots.share()
-        )
-        assert int(of_alice[-1].headers["Retry-After"]) > 0
-        assert ask(bob).status_code == 200
-        with httpx.Client(headers={"Authorization": f"Bearer {secret}"}) as client:
-            assert client.get(f"{server.url}/api/v1/sessions/{session}/export").status_code == 200
+        of_alice, of_bob = client_of(alice), client_of(bob)
+        # Nobody reads them, so they last.
+        begun = [stack.enter_context(of_alice.stream("GET", f"/sessions/{long.id}/export")) for _ in range(AT_ONCE)]
+        share = stream_slots.share()
+        assert [answer.status_code for answer in begun] == [200] * share + [429] * (AT_ONCE - share)
+        assert int(begun[-1].headers["Retry-After"]) > 0
+        assert of_bob.get(f"/sessions/{small}/export").status_code == 200
+        created = of_alice.put(f"/sessions/{'0' * 31}1", json={"project": "shop"}, headers={"If-None-Match": "*"})
+        assert created.status_code == 201
 
 
 def test_a_place_is_free_again_when_its_stream_is_closed_or_never_came_about(settings: Any) -> None:

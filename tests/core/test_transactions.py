@@ -13,7 +13,6 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config.http.quick.saves import QuickSaves, SaveRequest
 from config.http.save_batching import LATER, Later, SaveBatcher
@@ -99,20 +98,6 @@ def test_the_thread_of_saves_goes_on_whatever_one_group_does() -> None:
     assert [future.exception(10) for future in futures] == [None, ANY, None, None]
     assert isinstance(futures[1].exception(), LookupError)
     assert [futures[number].result() for number in (0, 2, 3)] == ["A", LATER, "B"]
-
-
-@pytest.fixture
-def commits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The threads that committed, as they do."""
-    found: list[str] = []
-    commit = BaseDatabaseWrapper.commit
-
-    def counted(self: BaseDatabaseWrapper) -> None:
-        found.append(threading.current_thread().name)
-        commit(self)
-
-    monkeypatch.setattr(BaseDatabaseWrapper, "commit", counted)
-    return found
 
 
 @pytest.fixture

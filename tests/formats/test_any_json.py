@@ -38,7 +38,7 @@ MESSAGES = st.builds(
     ROLES,
 )
 HOSTILE = ["[" * 100_000, '{"a":' * 100_000, '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}', "9" * 5_000, "", "[1]"]
-often = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -26,7 +26,7 @@ from tests.formats.messages import stored, written
 from tests.formats.packages import needs_node, ui_messages
 
 pytestmark = pytest.mark.once
-often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TEXT = st.text(max_size=8)
 SOME = st.text(min_size=1, max_size=8)
 INPUT = st.dictionaries(SOME, st.integers() | TEXT | st.lists(TEXT, max_size=2), max_size=2)

@@ -29,7 +29,11 @@ ENVELOPES = {
     "openai.responses": {"id", "status", "phase", "call_id", "name"},
     "anthropic": set(),
 }
-slow = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+slow = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def is_empty_thinking(block: dict[str, Any]) -> bool:
+    return block.get("type") == "thinking" and not block.get("thinking") and not block.get("signature")
 
 
 def plain(raw: dict[str, Any]) -> dict[str, Any]:
@@ -37,8 +41,8 @@ def plain(raw: dict[str, Any]) -> dict[str, Any]:
     raw = json.loads(json.dumps(raw))
     content = raw.get("content")
     if isinstance(content, list):
-        # An empty text is none.
-        content = [block for block in content if block.get("text") != ""]
+        # An empty text is none, and so is thinking without text and signature.
+        content = [block for block in content if block.get("text") != "" and not is_empty_thinking(block)]
         single = len(content) == 1 and isinstance(content[0].get("text"), str)
         raw["content"] = content[0]["text"] if single else content
     if raw.get("role") and "type" not in raw:

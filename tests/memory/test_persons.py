@@ -1,15 +1,16 @@
 """A person's edits of a project's memory: allowed despite the lease, with undo."""
 
+import uuid
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
 from memory_app.core.lease import By, LeaseHeld
-from memory_app.entries import services as entrie_services
-from memory_app.entries.entry_values import NewEntry, Removed, Stored
-from memory_app.entries.entry_writer import DELETED, MemoryFull
-from memory_app.entries.services import KeyTaken
+from memory_app.key_value.entries import services as entrie_services
+from memory_app.key_value.entries.entry_values import NewEntry, Removed, Stored
+from memory_app.key_value.entries.entry_writer import DELETED, MemoryFull
+from memory_app.key_value.entries.services import KeyTaken
 from memory_app.models import DeletedEntry
 from memory_app.runs import services as run_services
 from sessions_app.core.callers import caller_of_user
@@ -22,7 +23,7 @@ class Person:
     """Alice in front of a page of this project."""
 
     def __init__(self, user: User, memory: Memory) -> None:
-        self.known: dict[str, Any] = {"caller": caller_of_user(user), "project_id": memory.project}
+        self.known: dict[str, Any] = {"caller": caller_of_user(user), "project_id": uuid.UUID(memory.project)}
 
     def put(self, key: str, value: Any) -> Stored:
         return entrie_services.put_entry(**self.known, entry=NewEntry("notes", key, value), conditions=ANY, run_id=By.PERSON)

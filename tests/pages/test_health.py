@@ -11,12 +11,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from sessions_app.core.errors import InsufficientStorage
-from sessions_app.pages import health_checks
+from sessions_app.core.web.product_version import version
 
 
 def test_health_tells_version_and_what_a_save_rests_on(client: Client, db: None) -> None:
     body = client.get("/healthz").json()
-    assert (body["status"], body["version"], body["database"]) == ("ok", health_checks.version(), connection.vendor)
+    assert (body["status"], body["version"], body["database"]) == ("ok", version(), connection.vendor)
     if connection.vendor == "sqlite":
         assert body["durability"]["synchronous"] == "FULL"
         assert body["durability"]["sqlite_version"].startswith("3.")

@@ -23,7 +23,8 @@ from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages
 from tests.support.live_server import LiveServer
 
-HEAVIEST = 80_000
+# Bytes of a first view, compressed. The chat has the whole browser module.
+HEAVIEST, HEAVIEST_CHAT = 80_000, 90_000
 FIRST_BYTE_SECONDS = 0.1
 ROUNDS = 15
 
@@ -106,7 +107,7 @@ def test_every_page_is_light(page: Client, alices_world: World) -> None:
         files = linked(html.decode())
         assert "js/pages/common.js" in files
         weight = len(gzip.compress(html)) + sum(len(gzip.compress(source(file))) for file in files)
-        assert weight <= HEAVIEST, (name, weight)
+        assert weight <= (HEAVIEST_CHAT if name == "chat" else HEAVIEST), (name, weight)
 
 
 def test_no_module_runs_twice(page: Client, alices_world: World) -> None:

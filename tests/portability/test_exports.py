@@ -18,14 +18,17 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.models import (
     ApiKey,
     Event,
+    FileReference,
     FlushToken,
     ImportJob,
     Login,
     Message,
+    Project,
     Purge,
     SaveReceipt,
     SessionTag,
     Store,
+    StoredFile,
 )
 from sessions_app.models.credentials import SignInLink, SocketTicket
 from sessions_app.portability.content_kinds import export_kinds
@@ -50,6 +53,8 @@ def test_an_account_of_200_sessions_comes_back_byte_for_byte(api: Callable[..., 
 def test_every_table_is_exported_or_is_known_to_stay() -> None:
     """A new kind of content has its row among the kinds; secrets, indexes and what is only true here are named."""
     stays = {ApiKey, Event, FlushToken, ImportJob, Login, Purge, SaveReceipt, SessionTag, SignInLink, SocketTicket, Store}
+    # The content of files has lines of its own, and the database's triggers write the references.
+    stays |= {FileReference, StoredFile}
     models = {model for app in ("sessions_app", "memory_app") for model in apps.get_app_config(app).get_models()}
     assert models == {kind.model for kind in export_kinds()} | stays
 
@@ -215,3 +220,22 @@ def test_the_commands_do_the_same(api: Callable[..., Any], alice: User, tmp_path
     with pytest.raises(CommandError, match="no user"):
         call_command("export", "--user", "nobody")
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("into_existing", [False, True])
+def test_a_file_makes_no_deleted_session_the_current_one(api: Callable[..., Any], alice: User, into_existing: bool) -> None:
+    mine = api(alice)
+    chat = Chat(mine, project="/p")
+    chat.say("m1", "text")
+    file = download(mine).splitlines()[:-1]
+    purge(mine)
+    if into_existing:
+        assert mine.post("/projects", {"path": "/p"}).status_code == 201
+    wrong = [
+        line.replace(b'"deleted_at":null', b'"deleted_at":"2026-01-01T00:00:00.000000Z"') if b'{"session":' in line else line
+        for line in file
+    ]
+    assert wrong != file
+    assert upload(mine, resealed(wrong)).status_code == 200
+    assert Project.objects.get(path="/p").current_session_id is None
+    assert mine.get("/resume?project=/p").json()["error"]["code"] == "nothing_saved"

@@ -1,5 +1,6 @@
 """An account with every kind of content, and all that its owner can read of it."""
 
+import base64
 import json
 from collections.abc import Callable
 from typing import Any
@@ -81,6 +82,7 @@ def fill_memory(api: Any, project: str) -> None:
     assert api.post(f"{memory}/memory/batch", {"ops": [put]}).status_code == 200
     rule = {"id": "r1", "pattern": "harmless", "kind": "substring", "source": "manual", "enabled": True}
     api.put(f"{memory}/memory/noise/config", json.dumps({"rules": [rule]}))
+    fill_threads(api, project)
     for number in range(2):
         run = api.post(f"{memory}/runs", {"agent": f"agent {number}"}).json()["run_id"]
         held = {"Stillhere-Run": run}
@@ -93,6 +95,23 @@ def fill_memory(api: Any, project: str) -> None:
         assert api.post(f"{memory}/runs/{run}/end", {}).status_code == 200
 
 
+def fill_threads(api: Any, project: str) -> None:
+    """Threads of checkpoints that share values, with writes: bytes of every kind, names that addresses cannot write."""
+    secret, all_bytes = {"type": "json", "base64": "InNrLWFudC1hcGkwMyI="}, base64.b64encode(bytes(range(256))).decode()
+    thread = f"/projects/{project}/threads/a%20~1%20~0%20中文/checkpoints"
+    for number, ns in ((1, "~"), (2, "~"), (1, "child:1|x")):
+        body = {
+            "parent": "c1" if number == 2 else None,
+            "checkpoint": {"type": "msgpack", "base64": all_bytes},
+            "metadata": {"step": number, "n": 10**30, "nul": "a\0", "run_id": "r"},
+            "versions": {"shared": "1", "own": f"{number}.5"},
+            "values": {"own": secret, **({"shared": {"type": "bytes", "base64": all_bytes}} if number == 1 else {})},
+        }
+        assert api.put(f"{thread}/{ns}/c{number}", body).status_code == 201
+    writes = [{"idx": idx, "channel": "own", "type": "null", "base64": ""} for idx in (0, 1, -3)]
+    assert api.put(f"{thread}/~/c2/writes/task", {"path": "~p", "writes": writes}).json() == {"stored": 3}
+
+
 def of_memory(read: Callable[[str], Any], project: str) -> None:
     memory = f"/projects/{project}"
     for path in ("/memory-stats", "/memory-settings", "/context", "/performance"):
@@ -100,6 +119,9 @@ def of_memory(read: Callable[[str], Any], project: str) -> None:
     for state in ("unresolved", "resolved"):
         for error in read(f"{memory}/errors?state={state}")["items"]:
             read(f"{memory}/errors/{error['fingerprint']}")
+    for thread in read(f"{memory}/threads")["items"]:
+        named = thread["thread"].replace("~", "~0").replace("/", "~1")
+        read(f"{memory}/threads/{named}/checkpoints")
     for namespace in read(f"{memory}/memory")["items"]:
         if len(namespace["labels"]) > 1:
             continue

@@ -25,6 +25,10 @@ class Chat:
         step = {"epoch": 1, "writer_id": self.writer, "seq": next(self._seq)}
         return self.api.post(f"/sessions/{self.id}/{path}", {**step, **body})
 
+    def post_plain(self, path: str, body: dict[str, Any]) -> Any:
+        """To the session's `path`, for operations that have no writer."""
+        return self.api.post(f"/sessions/{self.id}/{path}", body)
+
     def ops(self, *ops: dict[str, Any], **body: Any) -> Any:
         answer = self.post("changes", ops=list(ops), **body)
         assert answer.status_code == 200, answer.content

@@ -13,6 +13,7 @@ from sessions_app.accounts.login_store import hashed
 from sessions_app.models import ApiKey, ImportJob, Project
 from sessions_app.models.import_job import ImportState
 from tests.support.chat import Chat
+from tests.support.files import upload
 from tests.support.routes import FRAGMENTS, PAGES, Row
 
 SECRET_TEXT = "nobody else's words"
@@ -41,6 +42,9 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     chat.api.put(f"/projects/{project.id}/sessions/by-external/thread-1", {"title": SECRET_TEXT, "current": False})
     chat.api.put(f"/projects/{project.id}/memory-settings/notes", {"versions": 5})
     _add_agent_data(chat, project)
+    stream = chat.api.post(f"/sessions/{chat.id}/streams", {"message": "m1"}).json()["stream"]
+    generation = chat.api.post(f"/sessions/{chat.id}/generations").json()["generation"]
+    chat.api.post(f"/sessions/{chat.id}/generations/{generation}/stop")
     login = Client()
     login.force_login(user)
     names = {
@@ -51,11 +55,14 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "session": chat.id,
         "message": "m1",
         "external": "thread-1",
+        "file": upload(chat, SECRET_TEXT.encode()).json()["file"],
         "removed": "m2",
         "step": "s1",
         "action": "a1",
         "copy": chat.conflicts()[0]["copy_id"],
         "import": str(ImportJob.objects.create(user=user, state=ImportState.DONE, dry_run=True).id),
+        "stream": stream,
+        "generation": generation,
         "key": str(ApiKey.objects.filter(user=user)[0].id),
     }
     return World(names)
@@ -71,12 +78,16 @@ def _add_messages(chat: Chat) -> None:
 
 
 def _add_memory(api: Any, project: Project) -> dict[str, str]:
-    """An entry, a deleted one, an error and a run: their names in addresses."""
+    """An entry, a deleted one, a checkpoint, an error and a run: their names in addresses."""
     api.put(f"/projects/{project.id}/memory/notes/n", {"note": SECRET_TEXT})
     api.put(f"/projects/{project.id}/memory/notes/gone", {"note": SECRET_TEXT})
     api.delete(f"/projects/{project.id}/memory/notes/gone")
     recorded = api.post(f"/projects/{project.id}/errors", {"errors": [{"message": SECRET_TEXT}]}).json()
+    graph = {"checkpoint": {"type": "json", "base64": "e30="}, "metadata": {"run_id": "r", "note": SECRET_TEXT}}
+    assert api.put(f"/projects/{project.id}/threads/graph-1/checkpoints/~/c1", graph).status_code == 201
     return {
+        "thread": "graph-1",
+        "checkpoint": "c1",
         "entry": "n",
         "deleted": str(DeletedEntry.objects.get(project=project).id),
         "error": recorded["fingerprints"][0],
@@ -101,14 +112,20 @@ def whole_pages(world: World) -> dict[str, str]:
 
 
 def unknown_world() -> World:
-    made = {name: str(uuid.uuid4()) for name in ("project", "session", "copy", "key", "run", "deleted", "login", "import")}
+    made = {
+        name: str(uuid.uuid4())
+        for name in ("project", "session", "copy", "key", "run", "deleted", "login", "import", "stream", "generation")
+    }
     return World(
         {
             **made,
             "path": "/home/nobody/nothing",
             "message": "m1",
             "external": "thread-1",
+            "file": f"sha256:{'0' * 64}",
             "removed": "m2",
+            "thread": "graph-1",
+            "checkpoint": "c1",
             "entry": "n",
             "step": "s1",
             "action": "a1",

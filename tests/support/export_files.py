@@ -16,6 +16,7 @@ from sessions_app.models import (
     AgentStateVersion,
     AiState,
     AiStateVersion,
+    ChatSession,
     Handoff,
     HandoffSnapshot,
     PendingAction,
@@ -56,6 +57,9 @@ def round_trip(api: Any, user: User, sessions: int) -> None:
     with TestCase.captureOnCommitCallbacks(execute=True):
         for project in projects(api)[:2]:
             fill_memory(api, project)
+    session = str(ChatSession.objects.filter(project__owner=user).values_list("id", flat=True)[0])
+    uploaded = api.client.post(f"/api/v1/sessions/{session}/files?name=notes.txt", b"in a file", "text/plain")
+    assert uploaded.status_code == 201
     flush_filtered()
     assert [kind.name for kind in export_kinds() if not kind.model._default_manager.exists()] == []
     before = everything(api)

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 75
 
 
 @dataclass

@@ -15,6 +15,7 @@ from config.api.ninja_api import api as the_api
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOTED = {"op": "get", "namespace": "notes", "key": "n"}
 TAKEN_OVER = {"op": "put", "namespace": "notes", "key": "n", "value": "taken over"}
+GRAPH = {"checkpoint": {"type": "json", "base64": "e30="}, "metadata": {"run_id": "r"}}
 STEP = {"epoch": 1, "writer_id": "w", "seq": 1}
 
 
@@ -64,6 +65,10 @@ API: dict[str, Row] = {
     "save_session": Row("PUT", "/sessions/{session}/messages", {**STEP, "messages": []}),
     "list_messages": Row("GET", "/sessions/{session}/messages?before={message}"),
     "get_message": Row("GET", "/sessions/{session}/messages/{message}"),
+    "upload_file": Row("POST", "/sessions/{session}/files?name=a.json", {}),
+    "list_session_files": Row("GET", "/sessions/{session}/files"),
+    "get_file": Row("GET", "/files/{file}"),
+    "has_file": Row("HEAD", "/files/{file}"),
     "clear_session": Row("POST", "/sessions/{session}/clear", STEP),
     "undo_clear": Row("POST", "/sessions/{session}/undo-clear", {**STEP, "of": 1}),
     "list_removed": Row("GET", "/sessions/{session}/removed"),
@@ -131,6 +136,18 @@ API: dict[str, Row] = {
     "delete_memory_entry": Row("DELETE", "/projects/{project}/memory/notes/{entry}"),
     "list_memory_versions": Row("GET", "/projects/{project}/memory/notes/{entry}/versions"),
     "restore_memory_version": Row("POST", "/projects/{project}/memory/notes/{entry}/versions/1/restore", {}),
+    "list_threads": Row("GET", "/projects/{project}/threads"),
+    "delete_thread": Row("DELETE", "/projects/{project}/threads/{thread}"),
+    "copy_thread": Row("POST", "/projects/{project}/threads/{thread}/copy", {"to": "taken over"}),
+    "prune_thread": Row("POST", "/projects/{project}/threads/{thread}/prune", {"strategy": "delete"}),
+    "list_checkpoints": Row("GET", "/projects/{project}/threads/{thread}/checkpoints?limit=1"),
+    "get_checkpoint": Row("GET", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"),
+    "put_checkpoint": Row("PUT", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}", GRAPH),
+    "delete_checkpoint": Row("DELETE", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"),
+    "put_checkpoint_writes": Row(
+        "PUT", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}/writes/t", {"writes": []}
+    ),
+    "delete_checkpoints_of_runs": Row("POST", "/projects/{project}/checkpoints/delete-runs", {"run_ids": ["r"]}),
     "start_run": Row("POST", "/projects/{project}/runs", {}),
     "heartbeat_run": Row("POST", "/projects/{project}/runs/{run}/heartbeat", {}),
     "take_over_run": Row("POST", "/projects/{project}/runs/{run}/takeover", {}),
@@ -142,6 +159,17 @@ API: dict[str, Row] = {
     "get_error": Row("GET", "/projects/{project}/errors/{error}"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
     "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen", {}),
+    "start_generation": Row("POST", "/sessions/{session}/generations", {"message": {"text": "taken over"}}),
+    "list_generations": Row("GET", "/sessions/{session}/generations"),
+    "list_models": Row("GET", "/models", named=False),
+    "get_generation": Row("GET", "/sessions/{session}/generations/{generation}"),
+    "stop_generation": Row("POST", "/sessions/{session}/generations/{generation}/stop", {}),
+    "continue_generation": Row("POST", "/sessions/{session}/generations/{generation}/continue", {}),
+    "start_stream": Row("POST", "/sessions/{session}/streams", {"message": "m1"}),
+    "append_chunks": Row("POST", "/streams/{stream}/chunks", {"offset": 0, "chunks": ["taken over"]}),
+    "end_stream": Row("POST", "/streams/{stream}/end", {}),
+    "read_stream": Row("GET", "/streams/{stream}"),
+    "read_session_stream": Row("GET", "/sessions/{session}/stream"),
     "export_memory": Row("GET", "/projects/{project}/memory-export"),
     "list_deleted_memory": Row("GET", "/projects/{project}/memory-deleted"),
     "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore", {}),
@@ -177,6 +205,7 @@ PAGES: dict[str, Row | None] = {
     "remove_project": Row("POST", "/projects/{project}/delete/"),
     "restore_project": Row("POST", "/projects/{project}/restore/"),
     "erase_project": Row("POST", "/projects/{project}/erase/"),
+    "agents": Row("GET", "/projects/{project}/agents/"),
     "free_lease": Row("POST", "/projects/{project}/lease/free/"),
     "take_over_lease": Row("POST", "/projects/{project}/runs/{run}/takeover/"),
     "errors": Row("GET", "/projects/{project}/errors/"),
@@ -203,7 +232,6 @@ PAGES: dict[str, Row | None] = {
     "move_session": Row("GET", "/sessions/{session}/move/"),
     "session_act": Row("POST", "/sessions/{session}/archive/"),
     "chat": Row("GET", "/chat/?project={path}", named=False),
-    "answer": None,
     "chat_words": None,
     "chat_sign_in_state": None,
 }
@@ -223,7 +251,6 @@ FORMS: dict[str, str] = {
     "keys": "/keys/",
     "revoke_key": "/keys/{key}/revoke/",
     "restore_key": "/keys/{key}/restore/",
-    "answer": "/chat/answer",
     "chat_words": "/chat/words",
     "project": "/projects/{project}/",
     "project_settings": "/projects/{project}/settings/",

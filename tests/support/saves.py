@@ -25,6 +25,10 @@ def patch(message_id: str, **fields: Any) -> Op:
     return {"op": "patch", "id": message_id, **fields}
 
 
+def append(message_id: str, at: Any, text: Any, **more: Any) -> Op:
+    return {"op": "append", "id": message_id, "at": at, "text": text, **more}
+
+
 def pop(count: Any = 1) -> Op:
     return {"op": "pop", "n": count}
 

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,10 +21,13 @@ from typing import Any, Self
 
 import httpx
 
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.stores import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 # Three workers on two cores may all start one at a time.
+# Each keeps a connection, of which a PostgreSQL may have 100 for all servers of all tests that run side by side.
+_FEWER_THREADS = {"THREADS": "4"} if ON_POSTGRESQL and "PYTEST_XDIST_WORKER" in os.environ else {}
 START_SECONDS = 90
 STOP_SECONDS = 15
 AT_ONCE = """
@@ -74,7 +78,7 @@ class ServerProcess:
         self.url = f"http://{self.host}"
         self._store = store
         self._process: subprocess.Popen[bytes] | None = None
-        ours = {"DATA_DIR": str(store.folder), "PORT": str(self.port), **store.settings, **environment}
+        ours = {**_FEWER_THREADS, "DATA_DIR": str(store.folder), "PORT": str(self.port), **store.settings, **environment}
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}
         self.environment = {**inherited, **{f"STILLHERE_{name}": value for name, value in ours.items()}}
 
@@ -203,7 +207,9 @@ class Api:
     """The JSON API with a key: what tests of a real server call again and again."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=20)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60)
+        # A test that fails leaves it open. Its sockets would then be reported in whichever test runs when they are collected.
+        weakref.finalize(self, self.http.close)
 
     def call(self, method: str, path: str, body: Any = None, **parameters: Any) -> Any:
         answer = self.http.request(method, path, json=body, params=parameters)

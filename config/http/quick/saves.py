@@ -6,27 +6,22 @@ else (a cookie, another origin, a refused body, an unknown session) is left to D
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest
-from pydantic import ValidationError
 
-from config.http.learned_headers import Answered, Kinds, QuickRequest, answered_as, authorization_of
-from config.http.request_log import Message
+from config.http.learned_headers import Answered, Callers, Kinds, QuickRequest, answered_as, read_write
 from config.http.save_batching import LATER, Later
-from sessions_app.accounts.authentication import caller_of_header
 from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.chats.saving.api import all_changes_of, answer_of
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.save_batches import Left, Save, save_together
 from sessions_app.chats.saving.schemas import ChangesIn
-from sessions_app.core.errors import AppError
-from sessions_app.core.limits.request_limits import check
 from sessions_app.core.serialization import strict_json
 from sessions_app.models import Caller
-from sessions_app.models.credentials import WRITE
 
 
 @dataclass(slots=True)
@@ -49,10 +44,10 @@ class QuickSaves:
 
     def run(self, requests: Sequence[SaveRequest]) -> list[Answered | Later | None]:
         """Returns responses to those that it can handle, after one commit; None: leave it to Django. Raises StoreBusy."""
-        callers: dict[str, Caller | None] = {}
+        callers = Callers()
         for request in requests:
             if request.save is None:  # Else its session was locked, and it is retried.
-                request.save = self._read(request, callers)
+                request.save = read_write(request, self.kinds, callers, partial(_save, request))
         saves = [request.save for request in requests]
         try:
             answers = iter(save_together([save for save in saves if save is not None]))
@@ -65,27 +60,6 @@ class QuickSaves:
             for request, save in zip(requests, saves, strict=True)
         ]
 
-    def _read(self, request: SaveRequest, callers: dict[str, Caller | None]) -> Save | None:
-        scope = request.scope
-        if scope["query_string"] or self.kinds.of(request) is None:
-            return None
-        try:
-            caller = _caller(scope, callers)
-            if caller is None or WRITE not in caller.scopes:
-                return None
-            check(caller, method="POST", path=scope["path"], size=len(request.body))
-            request.counted = True
-            value, normalized = strict_json.loads(request.body)
-            payload = ChangesIn.model_validate(value)
-            body = cast(HttpRequest, _Body(value, normalized))
-            changes = all_changes_of(body, payload)
-            return Save(caller, session_uuid(scope["path"].rsplit("/", 2)[1]), changes)
-        except (AppError, ValidationError):
-            return None
-        except DatabaseError:
-            connection.close()
-            return None
-
     def _outcome(self, request: SaveRequest, save: Save, answer: Answer | Left) -> Answered | Later | None:
         if isinstance(answer, Left):
             return LATER if answer is Left.HELD else None
@@ -93,9 +67,9 @@ class QuickSaves:
         return None if kind is None else answered_as(kind, request, save.caller, answer_of(answer))
 
 
-def _caller(scope: Message, callers: dict[str, Caller | None]) -> Caller | None:
-    """Looks up each key once for all waiting requests, so a key that was revoked before its request is refused."""
-    header = authorization_of(scope)
-    if header not in callers:
-        callers[header] = caller_of_header(header)
-    return callers[header]
+def _save(request: SaveRequest, caller: Caller) -> Save:
+    """Raises AppError, ValidationError."""
+    value, normalized = strict_json.loads(request.body)
+    payload = ChangesIn.model_validate(value)
+    changes = all_changes_of(cast(HttpRequest, _Body(value, normalized)), payload)
+    return Save(caller, session_uuid(request.scope["path"].split("/")[4]), changes)

@@ -19,8 +19,8 @@ import re2
 from django.db import transaction
 from django.db.models import F
 
-from memory_app.entries.entry_validation import compile_pattern
 from memory_app.errors.noise.queries import waiting
+from memory_app.key_value.entries.entry_validation import compile_pattern
 from memory_app.models import FilteredCount, MemoryEntry, MemoryStore
 from sessions_app.core.public_names import now
 from sessions_app.core.storage.transactions import write

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from memory_app.core.lease import Writer, lock_for_writing
-from memory_app.entries.entry_validation import check_shape
-from memory_app.entries.entry_values import NewEntry, check_entry
-from memory_app.entries.services import store_entry
+from memory_app.key_value.entries.entry_validation import check_shape
+from memory_app.key_value.entries.entry_values import NewEntry, check_entry
+from memory_app.key_value.entries.services import store_entry
 from memory_app.models import MemoryEntry
 from sessions_app.core.errors import Conflict, Invalid, NotFound
 from sessions_app.core.public_names import Caller, now

@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest, StreamingHttpResponse
 
-from memory_app.entries.api import router
+from memory_app.key_value.entries.api import router
 from memory_app.portability.folder.zip_export import zip_memory
 from sessions_app.core.callers import caller_of
 from sessions_app.core.limits.stream_slots import StreamSlot

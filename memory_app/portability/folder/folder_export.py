@@ -7,9 +7,9 @@ from pathlib import Path
 
 import orjson
 
-from memory_app.entries.generated import GENERATED
+from memory_app.key_value.entries.generated import GENERATED
+from memory_app.key_value.namespaces.queries import list_settings, settings_json
 from memory_app.models import MemoryEntry, MemoryStore
-from memory_app.namespaces.queries import list_settings, settings_json
 from memory_app.portability.folder.folder_format import FORMAT, META, SUFFIX, Skipped, file_of, why
 from memory_app.portability.folder.gitignore import ignore
 from memory_app.portability.folder.safe_files import Folder, open_folder

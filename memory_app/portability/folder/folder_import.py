@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from memory_app.core.lease import lock_for_writing
-from memory_app.entries.entry_values import NOTHING, CheckedEntry, EntryTooLarge, NewEntry, check_entry, exact_value
-from memory_app.entries.entry_writer import MemoryFull, NamespaceFull
-from memory_app.entries.services import store_entry
+from memory_app.key_value.entries.entry_values import NOTHING, CheckedEntry, EntryTooLarge, NewEntry, check_entry, exact_value
+from memory_app.key_value.entries.entry_writer import MemoryFull, NamespaceFull
+from memory_app.key_value.entries.services import store_entry
+from memory_app.key_value.namespaces.schemas import read_settings
+from memory_app.key_value.namespaces.services import put_settings
 from memory_app.models.entry import ENTRY_BYTES
-from memory_app.namespaces.schemas import read_settings
-from memory_app.namespaces.services import put_settings
 from memory_app.portability.folder.folder_format import (
     LONG,
     META,

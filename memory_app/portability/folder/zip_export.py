@@ -7,7 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import orjson
 
-from memory_app.entries.generated import GENERATED
+from memory_app.key_value.entries.generated import GENERATED
 from memory_app.models import MemoryEntry
 from memory_app.portability.folder.folder_export import CHUNK, meta_of
 from memory_app.portability.folder.folder_format import FOLDER, META, file_of

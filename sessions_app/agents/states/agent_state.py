@@ -12,7 +12,6 @@ from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, read_object, stored_object
 from sessions_app.core.storage.transactions import write
 from sessions_app.core.web.preconditions import ANY, Conditions
-from sessions_app.events import event_log
 from sessions_app.models import AgentState, AgentStateVersion, Caller
 from sessions_app.models.agent_states import OVERWRITTEN_KEPT
 from sessions_app.models.event import EventType
@@ -121,13 +120,5 @@ def find_agent_state(session_id: uuid.UUID) -> AgentState:
 def _store(caller: Caller, session: LockedSession, state: AgentState, content: dict[str, Any] | None) -> AgentState:
     """Stores the state and publishes the event, last in the transaction."""
     store_agent_state(state, content)
-    event_log.publish(
-        project_id=session.project_id,
-        type=EventType.AGENT_STATE_SAVED,
-        caller=caller,
-        session_id=session.id,
-        epoch=session.epoch,
-        rev=session.rev,
-        data={"state_rev": state.rev, "deleted": content is None},
-    )
+    session.publish(EventType.AGENT_STATE_SAVED, caller, data={"state_rev": state.rev, "deleted": content is None})
     return state

@@ -10,7 +10,6 @@ from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, read_object, stored_object
 from sessions_app.core.storage.transactions import write
 from sessions_app.core.web.preconditions import ANY, Conditions
-from sessions_app.events import event_log
 from sessions_app.models import AiState, AiStateVersion, Caller
 from sessions_app.models.agent_states import HISTORY_LENGTH
 from sessions_app.models.event import EventType
@@ -98,12 +97,5 @@ def store_ai_state(state: AiState, content: dict[str, Any] | None) -> None:
 
 
 def _tell(caller: Caller, session: LockedSession, state: AiState) -> None:
-    event_log.publish(
-        project_id=session.project_id,
-        type=EventType.AI_STATE_SAVED,
-        caller=caller,
-        session_id=session.id,
-        epoch=session.epoch,
-        rev=session.rev,
-        data={"ai_id": state.ai_id, "state_rev": state.rev, "deleted": state.content is None},
-    )
+    data = {"ai_id": state.ai_id, "state_rev": state.rev, "deleted": state.content is None}
+    session.publish(EventType.AI_STATE_SAVED, caller, data=data)

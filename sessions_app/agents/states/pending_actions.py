@@ -12,7 +12,6 @@ from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, stored_object
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.storage.transactions import write
-from sessions_app.events import event_log
 from sessions_app.models import AgentState, Caller, PendingAction
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
@@ -78,15 +77,7 @@ def resolve_action(
         row.resolution = json_text(resolution)
         row.save(update_fields=["resolution"])
         _show(session_id, action_id, resolution)
-        event_log.publish(
-            project_id=session.project_id,
-            type=EventType.PENDING_ACTION_RESOLVED,
-            caller=caller,
-            session_id=session_id,
-            epoch=session.epoch,
-            rev=session.rev,
-            data={"action": action_id, "decision": decision},
-        )
+        session.publish(EventType.PENDING_ACTION_RESOLVED, caller, data={"action": action_id, "decision": decision})
         return row, redacted
 
     return write(work)

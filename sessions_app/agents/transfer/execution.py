@@ -17,7 +17,6 @@ from sessions_app.chats.locking import LockedSession
 from sessions_app.core.errors import Conflict, Invalid
 from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import rfc3339
-from sessions_app.events import event_log
 from sessions_app.models import AgentState, AiState, Caller, ChatSession
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
@@ -218,16 +217,7 @@ class TransferExecution:
         }
         both = [(EventType.AI_STATE_TRANSFERRED, session, data) for session in (self.source, self.target)]
         for type, session, about in sorted([*self._events, *both], key=lambda event: event[1].project_id):
-            event_log.publish(
-                project_id=session.project_id,
-                type=type,
-                caller=self.caller,
-                session_id=session.id,
-                epoch=session.epoch,
-                rev=session.rev,
-                writer_id=self.writer_id,
-                data=about,
-            )
+            session.publish(type, self.caller, writer_id=self.writer_id, data=about)
 
 
 def _read(state: AiState | AgentState) -> State:

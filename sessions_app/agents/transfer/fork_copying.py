@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.agents.transfer.message_copies import guard_rows, rule_between
+from sessions_app.chats.branches.nodes import END, Nodes
 from sessions_app.chats.lifecycle.deletion import drop_staged, erase_sessions
 from sessions_app.chats.locking import LockedSession
+from sessions_app.chats.reading.messages import ON_PATH
 from sessions_app.core.errors import Conflict, Unavailable
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.sql import db_time, db_uuid, execute, fetch_row, fetch_rows, on_postgresql
@@ -22,12 +24,10 @@ from sessions_app.models.message import Status
 from sessions_app.models.project import OFF
 from sessions_app.models.times import now
 
-# Greater than every position.
-END = 2**63 - 1
 # Of the copy: its epoch, and the rev of all its messages.
 FIRST = 1
 _CONTENT = "message_id, role, text, parts, metadata, format, raw, parent_id, flagged, size_bytes, created_at, position"
-_LIVE = "sessions_app_message WHERE session_id = %s AND epoch = %s AND removed = ''"
+_LIVE = "sessions_app_message WHERE session_id = %s AND epoch = %s AND {}"
 _STATUS = f"CASE status WHEN '{Status.STREAMING.value}' THEN '{Status.INTERRUPTED.value}' ELSE status END"
 _COPY = (
     f"INSERT INTO sessions_app_message ({_CONTENT}, status, session_id, epoch, rev, updated_at, ver, writer_seq, removed, "  # noqa: S608
@@ -36,6 +36,13 @@ _COPY = (
 _PIECE_ENDS = f"SELECT position FROM {_LIVE} AND position > %s AND position <= %s ORDER BY position LIMIT 1 OFFSET %s"  # noqa: S608
 _COUNT = f"SELECT count(*) FROM {_LIVE} AND position <= %s"  # noqa: S608
 _SIZE = f"SELECT count(*), COALESCE(SUM(size_bytes), 0) FROM {_LIVE} AND "  # noqa: S608
+# The messages that one of a branch follows, and itself.
+_BRANCH = (
+    "removed = '' AND (under IS NULL OR message_id IN (WITH RECURSIVE walk (message_id, position, under) AS ("
+    "SELECT message_id, position, under FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND message_id = %s "
+    "UNION ALL SELECT m.message_id, m.position, m.under FROM walk JOIN sessions_app_message m ON m.session_id = %s "
+    "AND m.epoch = %s AND m.message_id = walk.under AND m.position < walk.position) SELECT message_id FROM walk))"
+)
 _CHANGED = (
     "SELECT rev, position, message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND rev >= %s "
     "AND (rev > %s OR position > %s) ORDER BY rev, position LIMIT %s"
@@ -70,7 +77,8 @@ class Progress:
 class Copying:
     """`epoch`: of the source's messages. `last`: the last position to copy, or END. `rule`: what to do about secrets.
 
-    `opening_step`: the source's, as the copy began.
+    `opening_step`: the source's, as the copy began. `end`: in a source with branches, the last message to copy, which is on the
+    path to its head or, with `branch`, was not.
     """
 
     source_id: uuid.UUID
@@ -80,7 +88,9 @@ class Copying:
     rule: str
     opening_step: str
     progress: Progress
-    _pace: Pace = field(default_factory=lambda: Pace(50))
+    end: str = ""
+    branch: bool = False
+    _pace: Pace = field(default_factory=lambda: Pace(50, hidden=True))
 
     def steps(self) -> Iterator[bool]:
         """Copies everything that exists by now; one step per batch. Raises TakenOver."""
@@ -95,8 +105,8 @@ class Copying:
         progress = self.progress
         while (further := self._copy_changes(progress)) != progress:
             progress = further
-        [there] = fetch_row(_COUNT, [db_uuid(self.source_id), self.epoch, self.last])
-        if there != progress.count or rule_between(source, target) != self.rule:
+        [there] = fetch_row(_COUNT.format(self._rows), [*self._source, self.last])
+        if there != progress.count or self._left_path(source) or rule_between(source, target) != self.rule:
             raise SourceChanged
         return progress
 
@@ -120,7 +130,7 @@ class Copying:
 
     def _copy_piece(self, progress: Progress) -> Progress:
         bounds = [progress.copied_to, self.last]
-        found = fetch_row(_PIECE_ENDS, [db_uuid(self.source_id), self.epoch, *bounds, self._pace.rows - 1])
+        found = fetch_row(_PIECE_ENDS.format(self._rows), [*self._source, *bounds, self._pace.rows - 1])
         bounds = [progress.copied_to, self.last if found is None else found[0]]
         # A message changed since may have another position by now: it is copied with the changes, so only once.
         count, size = self._copy("position > %s AND position <= %s", bounds, "AND rev <= %s", [progress.rev])
@@ -148,15 +158,32 @@ class Copying:
     def _copy(self, where: str, parameters: list[Any], only: str = "", bounds: Sequence[Any] = ()) -> tuple[int, int]:
         """`only`, `bounds`: a condition for rows of the source. Returns how many messages and bytes were copied."""
         place = [db_uuid(self.target_id), db_time(now()), on_postgresql() or None]
-        execute(f"{_COPY}{where} {only}", [*place, db_uuid(self.source_id), self.epoch, *parameters, *bounds])
+        execute(f"{_COPY.format(self._rows)}{where} {only}", [*place, *self._source, *parameters, *bounds])
         if self.rule != OFF:
             rows = Message.objects.filter(session_id=self.target_id)
             guard_rows(rows.extra(where=[where], params=parameters), self.rule)  # noqa: S610 - our own SQL
         return self._size(where, parameters)
 
     def _size(self, where: str, parameters: list[Any]) -> tuple[int, int]:
-        count, size = fetch_row(_SIZE + where, [db_uuid(self.target_id), FIRST, *parameters])
+        count, size = fetch_row(_SIZE.format(ON_PATH) + where, [db_uuid(self.target_id), FIRST, *parameters])
         return count, int(size)
+
+    @property
+    def _rows(self) -> str:
+        return _BRANCH if self.branch else ON_PATH
+
+    @property
+    def _source(self) -> list[Any]:
+        """The parameters of `_rows`."""
+        key = [db_uuid(self.source_id), self.epoch]
+        return [*key, *key, self.end, *key] if self.branch else key
+
+    def _left_path(self, source: LockedSession) -> bool:
+        """Whether the path that was copied is no longer that of the source's head."""
+        if self.branch or not self.end or source.live.epoch != self.epoch:
+            return False
+        node = Nodes(source.id, source.live).find(self.end)
+        return node is not None and node.live and not node.on_path
 
     def _erase_rows(self) -> Iterator[bool]:
         """Deletes the copy's rows, whether of an earlier aborted try or of this one."""

@@ -14,9 +14,10 @@ from datetime import timedelta
 
 import orjson
 
-from sessions_app.agents.transfer.fork_copying import END, FIRST, Copying, Progress, TakenOver
+from sessions_app.agents.transfer.fork_copying import FIRST, Copying, Progress, TakenOver
 from sessions_app.agents.transfer.message_copies import rule_between
 from sessions_app.agents.transfer.state_copies import copy_states
+from sessions_app.chats.branches.nodes import END, Nodes
 from sessions_app.chats.lifecycle.deletion import drop_staged
 from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.chats.reading.sessions import SessionRow, get_session
@@ -28,8 +29,7 @@ from sessions_app.core.errors import Invalid, Unavailable
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.core.storage.transactions import write
-from sessions_app.models import Caller, ChatSession, Message, Project
-from sessions_app.models.message import Removal
+from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.session import TITLE_LENGTH
 from sessions_app.models.times import now
 from sessions_app.projects.services import ensure_project
@@ -100,7 +100,7 @@ def _begin(caller: Caller, session_id: uuid.UUID, fork: Fork) -> Copying | Answe
     source = lock_session(caller=caller, session_id=session_id)
     if (answered := _answered(fork)) is not None:
         return answered
-    last = _last_position(source, fork.up_to)
+    last, end, branch = _end_of(source, fork.up_to)
     project = (
         Project.objects.get(id=row.project_id) if fork.project is None else ensure_project(caller=caller, path=fork.project)[0]
     )
@@ -115,17 +115,19 @@ def _begin(caller: Caller, session_id: uuid.UUID, fork: Fork) -> Copying | Answe
         return None
     else:
         ChatSession.objects.filter(id=target_id).update(updated_at=at)
-    return Copying(source.id, target_id, source.live.epoch, last, rule, source.opening_step, Progress(source.rev, at))
+    return Copying(
+        source.id, target_id, source.live.epoch, last, rule, source.opening_step, Progress(source.rev, at), end, branch
+    )
 
 
-def _last_position(source: LockedSession, up_to: str | None) -> int:
+def _end_of(source: LockedSession, up_to: str | None) -> tuple[int, str, bool]:
+    """The last position to copy and, in a session with branches, the last message, and whether it is off the path."""
     if up_to is None:
-        return END
-    rows = Message.objects.filter(session_id=source.id, epoch=source.live.epoch, removed=Removal.NONE, message_id=up_to)
-    last = rows.values_list("position", flat=True).first()
-    if last is None:
+        return END, source.head or "", False
+    node = Nodes(source.id, source.live).find(up_to)
+    if node is None or not node.live:
         raise UnknownMessage(details={"up_to": up_to[:64]})
-    return last
+    return node.position, up_to, not node.on_path
 
 
 def _place_for(request: Request | None) -> tuple[uuid.UUID, ChatSession | None]:

@@ -9,9 +9,10 @@ from itertools import batched
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
+from sessions_app.chats.message_content import Content
 from sessions_app.chats.saving.conflict_copies import CONTENT, ConflictCopies, content_of, fill
-from sessions_app.chats.saving.message_input import Content
 from sessions_app.chats.saving.message_redaction import redact_message
 from sessions_app.chats.session_cap import drop_oldest
 from sessions_app.core.storage.sql import db_time, db_uuid, execute, fetch_row
@@ -22,7 +23,7 @@ from sessions_app.models.times import now
 
 BATCH = 500
 Reason = ConflictCopy.Reason
-_CONTENT = "message_id, role, text, parts, metadata, format, raw, parent_id, flagged, size_bytes, created_at"
+_CONTENT = "message_id, role, text, parts, metadata, format, raw, parent_id, flagged, size_bytes, created_at, under, aside"
 # One statement, so that a long session holds the lock only briefly.
 _COPY = (
     f"INSERT INTO sessions_app_message ({_CONTENT}, status, session_id, epoch, position, rev, updated_at, "  # noqa: S608
@@ -67,6 +68,8 @@ def copy_messages(source: LockedSession, target: LockedSession, *, writer_id: st
         target.last_position += copied.added
         target.message_count += copied.added
         target.size_bytes += int(size)
+        if source.head is not None or target.head is not None:
+            Tree(target).join(place[2])
         copied.dropped = len(drop_oldest(target))
     return copied
 

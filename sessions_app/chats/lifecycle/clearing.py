@@ -3,16 +3,16 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sessions_app.chats.lifecycle.message_restore import take_up
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.chats.locking import LockedSession
-from sessions_app.chats.saving.idempotency import Step, answer, once
+from sessions_app.chats.saving.idempotency import Step, once
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.session_cap import drop_oldest
 from sessions_app.core.errors import Conflict, Gone
 from sessions_app.core.storage.sql import rfc3339
-from sessions_app.events import event_log
 from sessions_app.models import Caller, Clearing
 from sessions_app.models.event import EventType
 from sessions_app.models.live import Live
@@ -37,11 +37,11 @@ class Undo(Step):
 def clear_session(*, caller: Caller, session_id: uuid.UUID, step: Step) -> Answer:
     """Begin a new epoch with an empty window and opening step; the old content can be restored for 30 days."""
 
-    def act(session: LockedSession) -> Answer:
+    def act(session: LockedSession) -> dict[str, Any]:
         at, cleared, prev_rev, count = now(), session.epoch, session.rev, session.message_count
         begin_epoch(session, at)
-        _tell(caller, EventType.SESSION_CLEARED, session, step, {"of": cleared})
-        return answer(session, prev_rev=prev_rev, saved_at=rfc3339(at), of=cleared, cleared=count)
+        session.publish(EventType.SESSION_CLEARED, caller, writer_id=step.writer_id, data={"of": cleared})
+        return {"prev_rev": prev_rev, "saved_at": rfc3339(at), "of": cleared, "cleared": count}
 
     return once(caller=caller, session_id=session_id, step=step, act=act)
 
@@ -53,12 +53,14 @@ def begin_epoch(session: LockedSession, at: datetime) -> None:
         epoch=session.epoch,
         filed_under=session.live.epoch,
         opening_step=session.opening_step,
+        head=session.head,
         message_count=session.message_count,
         size_bytes=session.size_bytes,
         cleared_at=at,
     )
     session.epoch += 1
     session.live = Live(session.epoch)
+    session.head = None
     session.rev += 1
     session.message_count = session.size_bytes = 0
     session.opening_step = ""
@@ -73,7 +75,7 @@ def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:
     Raises NothingToRestore, ClearedIsPurged.
     """
 
-    def act(session: LockedSession) -> Answer:
+    def act(session: LockedSession) -> dict[str, Any]:
         at, prev_rev = now(), session.rev
         clearing = _find(session, undo.of)
         session.rev += 1
@@ -84,9 +86,9 @@ def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:
         session.store_epoch()
         clearing.undone_at = at
         clearing.save(update_fields=["undone_at"])
-        _tell(caller, EventType.SESSION_UPDATED, session, undo, {"undone": clearing.epoch})
-        body = {"of": clearing.epoch, "restored": revived.count, "renamed": revived.renamed, "dropped": dropped}
-        return answer(session, prev_rev=prev_rev, saved_at=rfc3339(at), **body)
+        session.publish(EventType.SESSION_UPDATED, caller, writer_id=undo.writer_id, data={"undone": clearing.epoch})
+        restored = {"restored": revived.count, "renamed": revived.renamed, "dropped": dropped}
+        return {"prev_rev": prev_rev, "saved_at": rfc3339(at), "of": clearing.epoch, **restored}
 
     return once(caller=caller, session_id=session_id, step=undo, act=act)
 
@@ -99,16 +101,3 @@ def _find(session: LockedSession, of: int | None) -> Clearing:
     if found.purged_at is not None or found.cleared_at < now() - RESTORABLE_FOR:
         raise ClearedIsPurged
     return found
-
-
-def _tell(caller: Caller, kind: EventType, session: LockedSession, step: Step, data: dict[str, int]) -> None:
-    event_log.publish(
-        project_id=session.project_id,
-        type=kind,
-        caller=caller,
-        session_id=session.id,
-        epoch=session.epoch,
-        rev=session.rev,
-        writer_id=step.writer_id,
-        data=data,
-    )

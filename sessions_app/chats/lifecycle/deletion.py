@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError
 from django.db.models import F, Q
 
+from sessions_app.chats.files.services import delete_content
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.chats.locking import lock_project_and_current
 from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
@@ -112,7 +113,7 @@ def purge_project(*, caller: Caller, project_id: uuid.UUID) -> None:
 
 
 def delete_account(*, user_id: int) -> None:
-    """Erase the account and everything that it owns, permanently."""
+    """Erase the account and everything that it owns, permanently. Content that cannot be deleted now is collected later."""
 
     def work() -> None:
         imports = ImportJob.objects.filter(user_id=user_id).values("id")
@@ -121,6 +122,7 @@ def delete_account(*, user_id: int) -> None:
         get_user_model().objects.filter(pk=user_id).delete()
 
     write(work)
+    delete_content(user_id)
 
 
 def erase_sessions(session_ids: list[uuid.UUID]) -> None:

@@ -6,6 +6,7 @@ from itertools import batched
 
 from django.db.models import Count, Max, QuerySet, Sum
 
+from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
 from sessions_app.models import Clearing, Message
 from sessions_app.models.live import Live
@@ -50,8 +51,10 @@ def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> Restore
     """
     filed = Message.objects.filter(session_id=session.id, epoch=clearing.messages_epoch)
     since = Message.objects.filter(session_id=session.id, epoch=session.live.epoch)
+    revived_to = filed.aggregate(last=Max("position"))["last"] or 0
     if since.count() > clearing.message_count:
-        return restore_messages(session, filed.filter(removed=Removal.NONE), at, clearing.epoch)
+        restored = restore_messages(session, filed.filter(removed=Removal.NONE), at, clearing.epoch)
+        return _joined(session, clearing, revived_to, restored)
     left, here = session.live.epoch, clearing.messages_epoch
     live = filed.filter(removed=Removal.NONE)
     count, size_bytes = _size(live, clearing)
@@ -60,7 +63,6 @@ def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> Restore
     # A message removed before the clear whose id was used again since yields to the later row.
     aside = [pk for some in batched(taken, AT_ONCE) for pk in filed.filter(message_id__in=some).values_list("pk", flat=True)]
     _file(aside, _NO_EPOCH)
-    revived_to = filed.aggregate(last=Max("position"))["last"] or 0
     # As reported until now. Messages among the restored positions count as restored too: reporting them again is harmless.
     was = session.live
     since.filter(position__lte=was.revived_to, rev__lt=was.revived_rev).update(rev=was.revived_rev, writer_id=None, writer_seq=0)
@@ -69,7 +71,14 @@ def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> Restore
     session.live = Live(here, session.rev, revived_to)
     session.message_count += count
     session.size_bytes += size_bytes
-    return RestoredMessages(count, renamed)
+    return _joined(session, clearing, revived_to, RestoredMessages(count, renamed))
+
+
+def _joined(session: LockedSession, clearing: Clearing, revived_to: int, restored: RestoredMessages) -> RestoredMessages:
+    """If either had branches: the messages written since follow the restored ones."""
+    if session.head is not None or clearing.head is not None:
+        Tree(session).join(revived_to)
+    return restored
 
 
 def _size(live: QuerySet[Message], clearing: Clearing) -> tuple[int, int]:
@@ -102,6 +111,9 @@ def _make_way(
         fresh = free_id(session, message_id, epoch, came_from or epoch)
         nobodys = {"writer_id": None, "writer_seq": 0, "rev": session.rev, "updated_at": at}
         Message.objects.filter(pk=pk).update(message_id=fresh, **nobodys)
+        for link in ("under", "parent_id"):
+            links = Message.objects.filter(session_id=session.id, epoch=epoch, under__isnull=False, **{link: message_id})
+            links.update(**{link: fresh})
         renamed.append({"from": message_id, "to": fresh})
     return renamed
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Length
 
+from sessions_app.chats.files.collection import collect_files, collect_orphans
 from sessions_app.chats.lifecycle.deletion import drop_staged, erase_project, erase_sessions
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.core.extension import extensions
@@ -60,6 +61,7 @@ def prune() -> dict[str, int]:
     while any((some := prune_some()).values()):
         for kind, count in some.items():
             total[kind] = total.get(kind, 0) + count
+    collect_orphans()
     return total or some
 
 
@@ -72,6 +74,7 @@ def prune_some() -> dict[str, int]:
     counts["removed messages"] = _empty_some()
     counts["clearings"] = _end_clearings()
     counts["sessions"] = _erase_sessions()
+    counts["files"] = collect_files()
     counts["broken forks"] += _erase_broken_forks()
     # Erasing a project deletes all rows of other apps in one transaction: first let them be pruned in batches.
     counts["projects"] = 0 if any(others.values()) else _erase_projects()

@@ -85,5 +85,5 @@ def _content(row: Message | ConflictCopy) -> dict[str, Any]:
             shape[name] = orjson.Fragment(stored)
     for name in ("format", "parent_id"):
         if (value := getattr(row, name)) is not None:
-            shape[name] = value
+            shape[name] = value or None if name == "parent_id" else value
     return shape

@@ -5,15 +5,15 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.lifecycle.message_restore import free_id, restore_messages
 from sessions_app.chats.lifecycle.removed_queries import restorable
 from sessions_app.chats.locking import LockedSession, lock_session
+from sessions_app.chats.message_content import Content
 from sessions_app.chats.saving.conflict_copies import content_of
-from sessions_app.chats.saving.message_input import Content
 from sessions_app.chats.session_cap import drop_oldest, refuse_where_full
 from sessions_app.core.errors import NotFound
 from sessions_app.core.storage.transactions import write
-from sessions_app.events import event_log
 from sessions_app.models import Caller, ConflictCopy, Message
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
@@ -61,12 +61,28 @@ def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, e
         refuse_where_full(session)
         prev_rev, session.rev = session.rev, session.rev + 1
         revived = restore_messages(session, Message.objects.filter(pk=message.pk), now())
-        session.write()
-        _tell(caller, session)
         id_now = revived.renamed[0]["to"] if revived.renamed else message_id
+        _place(session, message, id_now)
+        session.write()
+        session.publish(EventType.SESSION_UPDATED, caller)
         return Restored(session.epoch, prev_rev, session.rev, id_now, revived.renamed)
 
     return write(work)
+
+
+def _place(session: LockedSession, message: Message, id_now: str) -> None:
+    """In the session's tree: where it was or, if it comes from before a clear, before all others."""
+    tree = Tree(session)
+    if session.head is not None and message.epoch == session.live.epoch:
+        return tree.restore(id_now)
+    row = Message.objects.filter(pk=message.pk)
+    row.exclude(under=None, aside=None).update(under=None, aside=None)
+    if session.head is None:
+        return None
+    if tree.nodes.has_branches(message.position):  # Of messages that were restored before.
+        row.update(under="", aside=True)
+        return None
+    return tree.put_first(id_now)
 
 
 def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID, keep: Keep) -> Restored:
@@ -85,7 +101,7 @@ def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID
             message_id = _put(session, copy, replace=keep is Keep.OURS)
             drop_oldest(session)
         session.write()
-        _tell(caller, session)
+        session.publish(EventType.SESSION_UPDATED, caller)
         return Restored(session.epoch, prev_rev, session.rev, message_id, [])
 
     return write(work)
@@ -93,11 +109,13 @@ def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID
 
 def _put(session: LockedSession, copy: ConflictCopy, *, replace: bool) -> str:
     content = content_of(copy)
+    content.parent_id = None
     standing = Message.objects.filter(
         session_id=session.id, epoch=session.live.epoch, message_id=copy.message_id, removed=""
     ).first()
     if replace and standing is not None:
         session.size_bytes += content.size_bytes - standing.size_bytes
+        content.parent_id = standing.parent_id
         _fill(standing, session, content)
         standing.ver += 1
         standing.save()
@@ -109,7 +127,10 @@ def _put(session: LockedSession, copy: ConflictCopy, *, replace: bool) -> str:
     added = Message(session_id=session.id, epoch=session.live.epoch, message_id=message_id, position=session.last_position)
     _fill(added, session, content)
     added.created_at = added.updated_at
+    added.under, added.aside = (None, None) if session.head is None else ("", True)
     added.save(force_insert=True)
+    if session.head is not None:
+        Tree(session).place(message_id)
     return message_id
 
 
@@ -118,10 +139,3 @@ def _fill(message: Message, session: LockedSession, content: Content) -> None:
     values |= {"rev": session.rev, "writer_id": None, "writer_seq": 0, "size_bytes": content.size_bytes, "updated_at": now()}
     for name, value in values.items():
         setattr(message, name, value)
-
-
-def _tell(caller: Caller, session: LockedSession) -> None:
-    kind = EventType.SESSION_UPDATED
-    event_log.publish(
-        project_id=session.project_id, type=kind, caller=caller, session_id=session.id, epoch=session.epoch, rev=session.rev
-    )

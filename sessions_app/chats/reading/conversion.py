@@ -49,10 +49,10 @@ def _neutral(item: dict[str, Any]) -> Neutral:
     if form is not None and "raw" in item:
         # It could be read when it was saved; what was stored before formats were read may be anything.
         with suppress(Unreadable):
-            return form.read(_value(item["raw"]))
-    return Neutral(common_role(item["role"]), parts_from_json(_value(item["parts"])))
+            return form.read(stored_value(item["raw"]))
+    return Neutral(common_role(item["role"]), parts_from_json(stored_value(item["parts"])))
 
 
-def _value(stored: Any) -> Any:
+def stored_value(stored: Any) -> Any:
     """Stored JSON is returned as text, so that it stays exact."""
     return read_json(orjson.dumps(stored).decode()) if isinstance(stored, orjson.Fragment) else stored

@@ -8,7 +8,8 @@ import orjson
 from cachetools import LRUCache
 from django.conf import settings
 
-from sessions_app.chats.reading.messages import live_window
+from sessions_app.chats.reading.branches import with_siblings
+from sessions_app.chats.reading.messages import Page, live_window
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.core.web.preconditions import STREAMING_MARK
 
@@ -40,6 +41,12 @@ def marked(etag: str, *, streaming: bool) -> str:
     return f'{etag[:-1]}{STREAMING_MARK}"' if streaming else etag
 
 
+def shown_window(session: SessionRow) -> Page:
+    """The live window with the siblings of its messages."""
+    page = live_window(session_id=session.id, live=session.live)
+    return page if session.head is None else with_siblings(page, session_id=session.id, live=session.live)
+
+
 def window_of(session: SessionRow) -> Window:
     """The session's live window as of its row (or slightly later, as these are two reads)."""
     name = (str(session.id), session.created_at, session.etag)
@@ -47,7 +54,7 @@ def window_of(session: SessionRow) -> Window:
         kept = _kept.get(name[0])
     if kept is not None and kept[0] == name:
         return kept[1]
-    page = live_window(session_id=session.id, live=session.live)
+    page = shown_window(session)
     window = Window(orjson.dumps(page.items), page.skipped, page.more, page.streaming)
     # Windows that change by time, or by a repair, are not cached.
     if not window.streaming and not window.skipped and len(window.messages) <= _kept.maxsize:

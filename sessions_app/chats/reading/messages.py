@@ -34,6 +34,10 @@ _REV = "CASE WHEN position <= %s AND rev < %s THEN %s ELSE rev END AS rev"
 _COLUMNS = "message_id, role, text, status, ver, rev, position"
 _EXTRAS = "parts, metadata, raw, format, parent_id, flagged, size_bytes"
 _EXTRA_NAMES = _EXTRAS.split(", ")[:-1]
+# Without branches every live message is on the path.
+ON_PATH = "removed = '' AND aside IS NULL"
+ASIDE = "removed = '' AND aside IS NOT NULL"
+_POSITION = 6
 _ROW = f"{_COLUMNS}, created, updated, {_EXTRAS}"
 
 
@@ -64,27 +68,59 @@ def _select(where: str, order: str) -> str:
 def live_window(*, session_id: uuid.UUID, live: Live) -> Page:
     """The newest messages, within the window's count and size."""
     limit = settings.WINDOW_MESSAGES
-    rows = _rows(_select("removed = ''", "position DESC"), [*_of(session_id, live), limit + 1])
+    rows = _rows(_select(ON_PATH, "position DESC"), [*_of(session_id, live), limit + 1])
     kept = _within_bytes(rows[:limit])
     return _page(kept[::-1], more=len(rows) > len(kept))
 
 
 def page_before(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
     """The `limit` messages before a position."""
-    sql = _select("removed = '' AND position < %s", "position DESC")
+    sql = _select(f"{ON_PATH} AND position < %s", "position DESC")
     rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
     return _page(rows[:limit][::-1], more=len(rows) > limit)
 
 
 def page_after(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
     """The `limit` messages after a position (0: from the first one)."""
-    sql = _select("removed = '' AND position > %s", "position")
+    sql = _select(f"{ON_PATH} AND position > %s", "position")
     rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
     return _page(rows[:limit], more=len(rows) > limit)
 
 
-def changed_since(*, session_id: uuid.UUID, live: Live, rev: int, limit: int) -> tuple[Page, list[str], int | None]:
+def page_of_all(*, session_id: uuid.UUID, live: Live, before: int, limit: int) -> Page:
+    """The `limit` messages before a position, of all branches."""
+    key = [*_of(session_id, live), before, limit + 1]
+    rows = [
+        row
+        for place in (ON_PATH, ASIDE)  # Each has an index.
+        for row in _rows(_select(f"{place} AND position < %s", "position DESC"), key)
+    ]
+    rows.sort(key=lambda row: row[_POSITION], reverse=True)
+    return _page(rows[:limit][::-1], more=len(rows) > limit)
+
+
+def page_after_of_all(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
+    """The `limit` messages after a position, of all branches."""
+    key = [*_of(session_id, live), position, limit + 1]
+    rows = [row for place in (ON_PATH, ASIDE) for row in _rows(_select(f"{place} AND position > %s", "position"), key)]
+    rows.sort(key=lambda row: row[_POSITION])
+    return _page(rows[:limit], more=len(rows) > limit)
+
+
+def messages_named(*, session_id: uuid.UUID, live: Live, ids: list[str]) -> Page:
+    """These messages as far as they are live, in order. At most a few hundred."""
+    if not ids:
+        return Page([], [], more=False)
+    where = f"removed = '' AND message_id IN ({', '.join(['%s'] * len(ids))})"
+    return _page(_rows(_select(where, "position"), [*_of(session_id, live), *ids, len(ids)]), more=False)
+
+
+def changed_since(
+    *, session_id: uuid.UUID, live: Live, rev: int, limit: int, branches: bool = False
+) -> tuple[Page, list[str], int | None]:
     """Changes after `rev`: live messages, removed ids, and the rev to continue from if there is more.
+
+    What left the path counts as removed, and what came back to it as changed; with `branches`, all that is live counts as there.
 
     A page never ends inside one rev, so that continuing from its last rev misses nothing; one save changes at most a
     few hundred messages, so a page may exceed `limit` by that.
@@ -93,8 +129,9 @@ def changed_since(*, session_id: uuid.UUID, live: Live, rev: int, limit: int) ->
     condition, bounds = ("rev > %s", [rev]) if last is None else ("rev > %s AND rev <= %s", [rev, last])
     since = f"({condition} OR position <= %s)" if rev < live.revived_rev else condition
     revived_to = [live.revived_to] if rev < live.revived_rev else []
-    rows = _rows(_select(f"removed = '' AND {since}", "position"), [*_of(session_id, live), *bounds, *revived_to, 1_000_000])
-    gone = f"SELECT message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND removed <> '' AND {condition}"  # noqa: S608
+    there, gone_from = ("removed = ''", "removed <> ''") if branches else (ON_PATH, f"(removed <> '' OR {ASIDE})")
+    rows = _rows(_select(f"{there} AND {since}", "position"), [*_of(session_id, live), *bounds, *revived_to, 1_000_000])
+    gone = f"SELECT message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND {gone_from} AND {condition}"  # noqa: S608
     gone_rows = fetch_rows(f"{gone} ORDER BY position, message_id", [db_uuid(session_id), live.epoch, *bounds])
     removed = [message_id for (message_id,) in gone_rows]
     return _page(rows, more=last is not None), removed, last
@@ -208,7 +245,7 @@ def _put_extras(item: dict[str, Any], extras: list[str | None]) -> bool:
         if stored is None:
             continue
         if name in {"format", "parent_id"}:
-            item[name] = stored
+            item[name] = None if name == "parent_id" and not stored else stored
             continue
         try:
             value = quick_json(stored)

@@ -31,10 +31,10 @@ from sessions_app.chats.reading.session_filters import (
     names_error,
     ranges_of,
 )
-from sessions_app.chats.reading.sessions import SessionRow, as_uuid, session_columns, session_row
+from sessions_app.chats.reading.sessions import SessionRow, session_columns, session_row
 from sessions_app.chats.search.session_search import find_sessions
 from sessions_app.core.serialization.stored_json import stored_object
-from sessions_app.core.storage.sql import db_uuid, on_postgresql, rfc3339
+from sessions_app.core.storage.sql import as_uuid, db_uuid, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import AgentState, Caller, ChatSession
 

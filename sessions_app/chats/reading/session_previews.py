@@ -24,7 +24,7 @@ class Last:
 
 def last_words(*, session_ids: list[uuid.UUID]) -> dict[uuid.UUID, Last]:
     """Last messages by session. The ids must be the caller's own."""
-    live = Message.objects.filter(session=OuterRef("pk"), epoch=OuterRef("epoch"), removed="")
+    live = Message.objects.filter(session=OuterRef("pk"), epoch=OuterRef("epoch"), removed="", aside=None)
     newest = Subquery(live.order_by("-position").values("pk")[:1])
     sessions = ChatSession.objects.filter(id__in=session_ids).annotate(newest=newest).order_by()
     rows = Message.objects.filter(pk__in=[pk for pk in sessions.values_list("newest", flat=True) if pk is not None])

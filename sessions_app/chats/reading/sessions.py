@@ -10,7 +10,7 @@ from sessions_app.core.errors import Gone, NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.serialization.stored_json import read_object, read_value
 from sessions_app.core.serialization.strict_json import UnreadableJson, without_unstorable
-from sessions_app.core.storage.sql import db_uuid, fetch_row, rfc3339_sql
+from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, rfc3339_sql
 from sessions_app.core.storage.store_incarnation import incarnation
 from sessions_app.models import Caller
 from sessions_app.models.live import Live
@@ -18,7 +18,7 @@ from sessions_app.models.session import SessionState
 
 _PLAIN = (
     "s.id, s.external_id, s.title, s.opening_step, s.schema_version, s.epoch, s.rev, s.message_count, s.size_bytes, "
-    "s.archive_requested_at IS NOT NULL, s.metadata, s.tags, s.pinned IS TRUE"
+    "s.archive_requested_at IS NOT NULL, s.metadata, s.tags, s.pinned IS TRUE, s.head"
 )
 _EPOCH = 5
 _TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
@@ -51,6 +51,8 @@ class SessionRow:
     metadata: str | None
     tags: str | None
     pinned: bool
+    # The last message of the path; '' = the path is empty; None: the session has no branches.
+    head: str | None
     created_at: str
     updated_at: str
     archived_at: str | None
@@ -94,6 +96,8 @@ class SessionRow:
         shape: dict[str, Any] = {"id": str(self.id), "project": self.project_path, "project_id": str(self.project_id)}
         if self.external_id is not None:
             shape["external_id"] = self.external_id
+        if self.head is not None:
+            shape["head"] = self.head or None
         return shape | {
             "title": self.title,
             "opening_step": self.opening_step,
@@ -133,11 +137,6 @@ def session_row(values: tuple[Any, ...]) -> SessionRow:
     own[0], live = as_uuid(own[0]), Live(own[_EPOCH], revived_rev or 0, revived_to or 0)
     own[_EPOCH] += ahead or 0
     return SessionRow(*[*own, as_uuid(project_id), path, as_uuid(current) == own[0], live])
-
-
-def as_uuid(value: Any) -> Any:
-    """SQLite returns hexadecimal text where PostgreSQL returns a UUID."""
-    return uuid.UUID(value) if isinstance(value, str) else value
 
 
 def get_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:

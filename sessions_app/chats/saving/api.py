@@ -3,13 +3,24 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
+from sessions_app.chats.reading.branches import Place, find_place, path_to, with_links, with_siblings
 from sessions_app.chats.reading.conversion import check_format, converted
-from sessions_app.chats.reading.messages import Page, changed_since, page_after, page_before, position_of
+from sessions_app.chats.reading.messages import (
+    Page,
+    changed_since,
+    page_after,
+    page_after_of_all,
+    page_before,
+    page_of_all,
+    position_of,
+)
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import step_of
 from sessions_app.chats.saving.schemas import (
     AS,
+    BRANCHES,
+    HEAD,
     REPAIR,
     SINCE_REV,
     ChangedMessages,
@@ -85,12 +96,16 @@ def browse(
     as_: str | None = AS,
     repair: bool = REPAIR,
     wait: int = WAIT,
+    head: str | None = HEAD,
+    branches: bool = BRANCHES,
 ) -> HttpResponse:
     """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only changes, and with
     `wait` as soon as there are any.
 
-    With `as`, one message may become several items, and several one.
+    With `as`, one message may become several items, and several one. In a session with branches, the messages are those of the
+    path to its head, to the message `head`, or with `branches` all.
     """
+    _check_combination(head, after, since_rev, branches=branches)
     if wait and since_rev is None:
         raise Invalid("`wait` needs `since_rev`: the rev after which a change is awaited.", details={"field": "wait"})
     check_format(as_)
@@ -98,13 +113,45 @@ def browse(
     if since_rev is not None:
         if wait and row.rev == since_rev:
             nothing_yet(request, Awaited(row.project_id, row.project_path, row.id, row.rev, wait))
-        return _reply(*_changed(row, since_rev, limit), as_, repair=repair)
+        page, others = _changed(row, since_rev, limit, branches=branches)
+        return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
+    page = _page_of(row, before, after, limit, head, branches=branches)
+    others = {"next": _edge(page, 0 if after is None else -1)}
+    return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
+
+
+def _check_combination(head: str | None, after: str | None, since_rev: int | None, *, branches: bool) -> None:
+    if head is not None and (after is not None or since_rev is not None or branches):
+        raise Invalid("`head` goes with `before` only: a path is read from its end.", details={"field": "head"})
+
+
+def _page_of(row: SessionRow, before: str | None, after: str | None, limit: int, head: str | None, *, branches: bool) -> Page:
+    own: dict[str, Any] = {"session_id": row.id, "live": row.live, "limit": limit}
+    if head is not None:
+        _place(row, head)
+        return path_to(**own, head=head, before=None if before is None else _place(row, before))
     if after is not None:
-        page = page_after(session_id=row.id, live=row.live, position=_position(row, after), limit=limit)
-        return _reply(page, {"next": _edge(page, -1)}, as_, repair=repair)
+        return (page_after_of_all if branches else page_after)(**own, position=_position(row, after))
     position = BIGGEST if before is None else _position(row, before)
-    page = page_before(session_id=row.id, live=row.live, position=position, limit=limit)
-    return _reply(page, {"next": _edge(page, 0)}, as_, repair=repair)
+    return page_of_all(**own, before=position) if branches else page_before(**own, position=position)
+
+
+def _beside(row: SessionRow, page: Page, *, branches: bool) -> Page:
+    """With what a session that has branches says of each message."""
+    if row.head is None:
+        return page
+    return (with_links if branches else with_siblings)(page, session_id=row.id, live=row.live)
+
+
+def _place(row: SessionRow, message_id: str) -> Place:
+    found = find_place(session_id=row.id, live=row.live, message_id=message_id)
+    if found is None:
+        raise _no_such(message_id)
+    return found
+
+
+def _no_such(message_id: str) -> Invalid:
+    return Invalid("This session has no such message. Read the session again.", details={"message": message_id[:64]})
 
 
 def all_changes_of(request: HttpRequest, payload: ChangesIn) -> Changes:
@@ -141,10 +188,11 @@ def answer_of(answer: Answer) -> HttpResponse:
     return reply
 
 
-def _changed(row: SessionRow, since_rev: int, limit: int) -> tuple[Page, dict[str, Any]]:
-    page, removed, last = changed_since(session_id=row.id, live=row.live, rev=since_rev, limit=limit)
+def _changed(row: SessionRow, since_rev: int, limit: int, *, branches: bool) -> tuple[Page, dict[str, Any]]:
+    page, removed, last = changed_since(session_id=row.id, live=row.live, rev=since_rev, limit=limit, branches=branches)
     rev = row.rev if last is None else last
-    return page, {"removed": removed, "epoch": row.epoch, "rev": rev, "more": page.more, "next": None}
+    head = {} if row.head is None else {"head": row.head or None}
+    return page, {"removed": removed, "epoch": row.epoch, "rev": rev, **head, "more": page.more, "next": None}
 
 
 def _edge(page: Page, at: int) -> str | None:
@@ -160,5 +208,5 @@ def _reply(page: Page, others: dict[str, Any], format_: str | None, *, repair: b
 def _position(row: SessionRow, message_id: str) -> int:
     position = position_of(session_id=row.id, live=row.live, message_id=message_id)
     if position is None:
-        raise Invalid("This session has no such message. Read the session again.", details={"message": message_id[:64]})
+        raise _no_such(message_id)
     return position

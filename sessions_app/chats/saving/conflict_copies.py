@@ -3,8 +3,9 @@
 import uuid
 from typing import Any
 
-from sessions_app.chats.saving.message_input import Content, read_upsert
-from sessions_app.chats.saving.message_patch import patched, read_patch
+from sessions_app.chats.message_content import Content
+from sessions_app.chats.saving.message_input import read_id, read_message
+from sessions_app.chats.saving.message_patch import Patch, patched, read_append, read_patch
 from sessions_app.chats.saving.message_redaction import redact_message
 from sessions_app.models import ConflictCopy, Message
 from sessions_app.models.times import now
@@ -44,25 +45,32 @@ class ConflictCopies:
 
 
 def keep_late_text(copies: ConflictCopies, op: dict[str, Any], redaction: str) -> None:
-    """Keep the text of one op of an ended epoch. A patch is applied to the newest message of its id, in any epoch.
+    """Keep the text of one op of an ended epoch. A patch or append is applied to the newest message of its id, in any epoch.
 
     Raises Rejected for an invalid op.
     """
     if op.get("op") == "upsert":
-        sent = read_upsert(op)
+        sent = read_message(op)
         message_id, content = sent.message_id, sent.content
-    elif op.get("op") == "patch":
-        patch = read_patch(op)
-        known = (
-            Message.objects.filter(session_id=copies.session_id, message_id=patch.message_id).order_by("-epoch", "-rev").first()
-        )
-        if known is None or not patch.has_text:
+    elif op.get("op") in {"patch", "append"}:
+        message_id = read_id(op.get("id"))
+        known = Message.objects.filter(session_id=copies.session_id, message_id=message_id).order_by("-epoch", "-rev").first()
+        patch = None if known is None else _patch_of(op, known.text)
+        if known is None or patch is None or not patch.has_text:
             return
-        message_id, content = patch.message_id, patched(content_of(known), patch)
+        content = patched(content_of(known), patch)
     else:
         return
     redact_message(content, redaction)
     copies.keep_refused(message_id, content)
+
+
+def _patch_of(op: dict[str, Any], stored: str) -> Patch | None:
+    """None for an append behind the end of the stored text: what is between them is not known."""
+    if op["op"] == "patch":
+        return read_patch(op)
+    sent = read_append(op)
+    return sent.as_patch(stored) if sent.at <= len(stored) else None
 
 
 def content_of(row: ConflictCopy | Message) -> Content:

@@ -10,7 +10,6 @@ import orjson
 from sessions_app.chats.locking import LockedSession, lock_session
 from sessions_app.chats.saving import receipts
 from sessions_app.chats.saving.receipts import Answer, Request
-from sessions_app.core.storage.store_incarnation import incarnation
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller
 
@@ -33,12 +32,12 @@ def once(
     caller: Caller,
     session_id: uuid.UUID,
     step: Step,
-    act: Callable[[LockedSession], Answer],
+    act: Callable[[LockedSession], dict[str, Any]],
     refuse_stale: Callable[[LockedSession], int] = lambda session: 0,
     lock: Callable[..., LockedSession] = lock_session,
     check: Callable[[LockedSession], None] = lambda session: None,
 ) -> Answer:
-    """Run `act` on the locked session and store its answer; a retry gets the stored answer.
+    """Run `act` on the locked session and store the answer, 200 with what it returns; a retry gets the stored answer.
 
     For any other epoch nothing is applied: 409 `stale_epoch`. `refuse_stale` may keep the request's text and returns the
     number of copies. `lock` may create the session; `check` may refuse a request that was not answered before. Raises
@@ -53,7 +52,7 @@ def once(
         check(session)
         if step.epoch is not None and step.epoch != session.epoch:
             return receipts.keep(request, stale(session, step.epoch, refuse_stale(session)))
-        return receipts.keep(request, act(session))
+        return receipts.keep(request, answer(session, **act(session)))
 
     return write(work)
 
@@ -65,7 +64,7 @@ def answer(session: LockedSession, **body: Any) -> Answer:
 
 
 def etag(session: LockedSession) -> str:
-    return f'"{incarnation()}.{session.epoch}.{session.rev}"'
+    return session.etag
 
 
 def stale(session: LockedSession, epoch: int, kept_copies: int = 0) -> Answer:

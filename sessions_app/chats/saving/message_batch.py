@@ -4,10 +4,12 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
+from sessions_app.chats.branches.nodes import Nodes
+from sessions_app.chats.locking import LockedSession
+from sessions_app.chats.message_content import Content
 from sessions_app.chats.reading.messages import shown_messages, shown_status
-from sessions_app.chats.saving.message_input import Content
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_rows, rfc3339, rfc3339_sql, table_of, write_later
 from sessions_app.core.storage.statement_batch import Batch, current_batch
 from sessions_app.models.live import Live
@@ -16,16 +18,17 @@ from sessions_app.models.message import PATCHED, Removal
 _CONTENT = "role, text, status, parts, metadata, format, raw, parent_id, flagged"
 _INSERT = (
     f"INSERT INTO sessions_app_message (message_id, {_CONTENT}, ver, rev, writer_id, writer_seq, removed, size_bytes, "  # noqa: S608
-    "updated_at, session_id, epoch, position, created_at) VALUES (" + ", ".join(["%s"] * 21) + ")"
+    "updated_at, under, aside, session_id, epoch, position, created_at) VALUES (" + ", ".join(["%s"] * 23) + ")"
 )
 _UPDATE = (
     f"UPDATE sessions_app_message SET {', '.join(f'{name} = %s' for name in _CONTENT.split(', '))}, ver = %s, rev = %s, "  # noqa: S608
-    "writer_id = %s, writer_seq = %s, removed = %s, size_bytes = %s, updated_at = %s, position = %s WHERE id = %s"
+    "writer_id = %s, writer_seq = %s, removed = %s, size_bytes = %s, updated_at = %s, under = %s, aside = %s, position = %s "
+    "WHERE id = %s"
 )
 
 _NEWEST = (
     "SELECT position, message_id, size_bytes FROM sessions_app_message "
-    "WHERE session_id = %s AND epoch = %s AND removed = '' ORDER BY position DESC LIMIT %s"
+    "WHERE session_id = %s AND epoch = %s AND removed = '' AND aside IS NULL ORDER BY position DESC LIMIT %s"
 )
 
 
@@ -44,8 +47,16 @@ class StoredMessage:
     removed: str
     created_at: str
     updated_at: str
+    # Of `content`, as the columns of sizes count it.
+    size_bytes: int
     # The last write was a patch: an earlier request of its writer may still have text that the message does not contain.
     patched: bool = False
+    # Its place in the session's tree: see `chats/branches/tree.py`.
+    under: str | None = None
+    aside: bool | None = None
+    # As it was loaded: live or not, and its `parent_id`.
+    was_live: bool = False
+    former_parent: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The stored version, for a conflict or an ignored op."""
@@ -59,7 +70,7 @@ class StoredMessage:
         content = self.content
         shown = [self.message_id, content.role, content.text, content.status, self.ver, self.rev, self.position]
         extras = [content.parts, content.metadata, content.raw, content.format, content.parent_id, content.flagged]
-        return shown_messages([(*shown, self.created_at, self.updated_at, *extras, content.size_bytes)])
+        return shown_messages([(*shown, self.created_at, self.updated_at, *extras, self.size_bytes)])
 
 
 class MessageBatch:
@@ -71,8 +82,17 @@ class MessageBatch:
         self.messages: dict[str, StoredMessage] = {}
         self._changed: dict[str, StoredMessage] = {}
         self.added = self.added_bytes = 0
+        # Whether a message that was added or changed names its parent: without any, a linear session stays linear.
+        self.names_parents = False
         # All live messages after this position have been read.
         self._live_after: int | None = None
+
+    @classmethod
+    def of(cls, session: LockedSession, message_ids: list[str], *, at: datetime) -> Self:
+        """The session's messages with these ids, for a save at this time."""
+        batch = cls(session_id=session.id, live=session.live, last_position=session.last_position, at=at)
+        batch.load(message_ids)
+        return batch
 
     def load(self, message_ids: list[str]) -> None:
         """Read the messages with these ids, if they exist."""
@@ -85,19 +105,22 @@ class MessageBatch:
     def load_live_after(self, position: int) -> list[StoredMessage]:
         """The live messages after a position, in order, including the save's own changes so far."""
         if self._live_after is None or position < self._live_after:
-            self._read("removed = '' AND position > %s", [position])
+            self._read("removed = '' AND aside IS NULL AND position > %s", [position])
             self._live_after = position
-        found = (m for m in self.messages.values() if m.position > position and not m.removed)
+        found = (m for m in self.messages.values() if m.position > position and not m.removed and not m.aside)
         return sorted(found, key=lambda message: message.position)
+
+    def load_followers(self, message_id: str) -> list[StoredMessage]:
+        """The live messages of a branch that follow this one, in order."""
+        rows = Nodes(self.session_id, self.live).subtree(message_id)
+        ids = [found for _, found, _, _ in rows if found != message_id]
+        self.load(ids)
+        return [self.messages[found] for found in ids if not self.messages[found].removed]
 
     def load_newest(self, count: int, room: int, *, least: int) -> list[StoredMessage]:
         """The newest live messages, oldest first: at most `count`, and more than `least` only within `room` bytes."""
-        limit = count + len(self._changed)
-        rows = fetch_rows(_NEWEST, [db_uuid(self.session_id), self.live.epoch, limit])
-        found = [tuple(row) for row in rows if row[1] not in self._changed]
-        found += [(m.position, m.message_id, m.content.size_bytes) for m in self._changed.values() if not m.removed]
         newest = list[str]()
-        for _, message_id, size_bytes in sorted(found, reverse=True)[:count]:
+        for _, message_id, size_bytes in self.newest(count):
             room -= size_bytes
             if room < 0 and len(newest) >= least:
                 break
@@ -105,15 +128,23 @@ class MessageBatch:
         self.load(newest)
         return [self.messages[message_id] for message_id in reversed(newest)]
 
+    def newest(self, count: int) -> list[tuple[int, str, int]]:
+        """`(position, id, size)` of the newest messages of the path, newest first, including the save's own changes so far."""
+        limit = count + len(self._changed)
+        rows = fetch_rows(_NEWEST, [db_uuid(self.session_id), self.live.epoch, limit])
+        found = [tuple(row) for row in rows if row[1] not in self._changed]
+        found += [(m.position, m.message_id, m.size_bytes) for m in self._changed.values() if not m.removed and not m.aside]
+        return sorted(found, reverse=True)[:count]
+
     def add(self, *, message_id: str, content: Content, rev: int, writer_id: str, seq: int, removed: str = "") -> StoredMessage:
         self.last_position += 1
-        message = StoredMessage(
-            None, message_id, content, 1, rev, writer_id, seq, self.last_position, removed, self.at_text, self.at_text
-        )
+        state = (1, rev, writer_id, seq, self.last_position, removed, self.at_text, self.at_text, content.size_bytes)
+        message = StoredMessage(None, message_id, content, *state)
         self.messages[message_id] = self._changed[message_id] = message
+        self.names_parents |= content.parent_id is not None
         if not removed:
             self.added += 1
-            self.added_bytes += content.size_bytes
+            self.added_bytes += message.size_bytes
         return message
 
     def change(
@@ -128,26 +159,46 @@ class MessageBatch:
         patched: bool = False,
     ) -> None:
         """Overwrite or remove a message and update the counters."""
-        was_live, old_size = not message.removed, message.content.size_bytes
+        was_live, old_size = not message.removed, message.size_bytes
         if content is not None:
-            message.content = content
+            message.content, message.size_bytes = content, content.size_bytes
         message.ver += 1
         message.rev, message.writer_id, message.writer_seq = rev, writer_id, seq
         message.removed, message.updated_at, message.patched = removed, self.at_text, patched
         is_live = not removed
         self.added += is_live - was_live
-        self.added_bytes += is_live * message.content.size_bytes - was_live * old_size
+        self.added_bytes += is_live * message.size_bytes - was_live * old_size
         self._changed[message.message_id] = message
+        self.names_parents |= message.content.parent_id is not None
 
     def move_to_end(self, message: StoredMessage) -> None:
         self.last_position += 1
         message.position = self.last_position
 
+    def put_aside(self, message: StoredMessage) -> None:
+        """It is not on the path until it has its place in the tree."""
+        message.under, message.aside = "", True
+
+    @property
+    def appended(self) -> list[StoredMessage]:
+        """The messages that this save made live, in order."""
+        return sorted((m for m in self._changed.values() if not m.removed and not m.was_live), key=lambda m: m.position)
+
+    @property
+    def taken_out(self) -> list[StoredMessage]:
+        return [m for m in self._changed.values() if m.removed and m.was_live]
+
+    @property
+    def reparented(self) -> list[StoredMessage]:
+        """The live messages whose `parent_id` this save changed."""
+        stayed = (m for m in self._changed.values() if not m.removed and m.was_live)
+        return [m for m in stayed if m.content.parent_id not in {None, m.former_parent}]
+
     def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int, patched: bool = False) -> None:
         """A late save of a removed message extends the kept text; the message stays removed."""
         if message.writer_id != writer_id or seq >= message.writer_seq:
             message.writer_id, message.writer_seq, message.patched = writer_id, seq, patched
-        message.content = content
+        message.content, message.size_bytes = content, content.size_bytes
         self._changed[message.message_id] = message
 
     def write(self) -> None:
@@ -172,7 +223,10 @@ class MessageBatch:
 
     def _put(self, rows: list[Any]) -> None:
         for pk, message_id, *rest in rows:
+            *rest, under, aside = rest
             message = StoredMessage(pk, message_id, Content(*rest[:9]), *rest[9:])
+            message.under, message.aside = under, aside
+            message.was_live, message.former_parent = not message.removed, message.content.parent_id
             if message.writer_seq >= PATCHED:
                 message.writer_seq, message.patched = message.writer_seq - PATCHED, True
             if self.live.revived(message.rev, message.position):
@@ -210,8 +264,9 @@ def _keys(named: list[Named]) -> list[tuple[Any, int, str]]:
 @cache
 def _columns() -> str:
     contents = ", ".join(f"m.{name}" for name in _CONTENT.split(", "))
-    times = f"{rfc3339_sql('m.created_at')}, {rfc3339_sql('m.updated_at')}"
-    return f"m.id, m.message_id, {contents}, m.ver, m.rev, m.writer_id, m.writer_seq, m.position, m.removed, {times}"
+    times = f"{rfc3339_sql('m.created_at')}, {rfc3339_sql('m.updated_at')}, m.size_bytes"
+    stored = "m.ver, m.rev, m.writer_id, m.writer_seq, m.position, m.removed"
+    return f"m.id, m.message_id, {contents}, {stored}, {times}, m.under, m.aside"
 
 
 def _values(message: StoredMessage, at: Any) -> list[Any]:
@@ -220,7 +275,7 @@ def _values(message: StoredMessage, at: Any) -> list[Any]:
         content.role, content.text, content.status, content.parts, content.metadata, content.format, content.raw,
         content.parent_id, content.flagged, message.ver, message.rev, message.writer_id,
         message.writer_seq + PATCHED * message.patched,
-        message.removed, content.size_bytes, at,
+        message.removed, message.size_bytes, at, message.under, message.aside,
     ]  # fmt: skip
 
 

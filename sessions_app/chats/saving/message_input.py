@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.chats.message_content import Content
 from sessions_app.chats.reading.framework_messages import Reading, read_raw, roles_of
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import quick_json
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.formats.fields import Unreadable
 from sessions_app.models.message import (
@@ -13,9 +13,7 @@ from sessions_app.models.message import (
     FORMAT_LENGTH,
     MESSAGE_ID_LENGTH,
     TEXT_LENGTH,
-    Role,
     Status,
-    common_role,
 )
 
 STATUSES = frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTERRUPTED.value})
@@ -33,15 +31,17 @@ FIELDS = {
     "delete": {"op", "id", "if_ver"},
     "truncate": {"op", "after"},
     "pop": {"op", "n"},
+    "append": {"op", "id", "at", "text", "if_ver"},
 }
 # Sentences for rejected messages, by reason.
 REASONS = {
     "not_an_object": "An operation is a JSON object.",
-    "unknown_op": "`op` is upsert, patch, delete, truncate or pop.",
+    "unknown_op": "`op` is upsert, patch, append, delete, truncate or pop.",
     "unknown_message": "There is no such message in this session.",
     "bad_after": "`after` is a message id, or null for all.",
     "bad_n": f"`n` is a whole number from 1 to {MOST_POPPED}.",
     "pop_in_beacon": "A beacon has no answer that could return the messages: send a pop to `changes`.",
+    "bad_at": "`at` is a whole number: the length of the stored text in Unicode code points.",
     "text_in_parts": "The text of this message is in several of its parts: send `parts`.",
     "bad_id": "`id` is a text of at least one character.",
     "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
@@ -69,51 +69,6 @@ class Rejected(Exception):
 
 
 @dataclass(slots=True)
-class Content:
-    """A message's content as it is stored: JSON as text, None = was absent."""
-
-    role: str
-    text: str
-    status: str
-    parts: str | None = None
-    metadata: str | None = None
-    format: str | None = None
-    raw: str | None = None
-    parent_id: str | None = None
-    # Found by the project's redaction; not part of the sent content.
-    flagged: str | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        """UTF-8 bytes of text and extras, as counted in the sizes of windows and sessions."""
-        extras = sum(len(extra.encode()) for extra in (self.parts, self.metadata, self.raw) if extra is not None)
-        return len(self.text.encode()) + extras
-
-    def same_beside_status(self, other: "Content") -> bool:
-        return self._beside_status() == other._beside_status()
-
-    def _beside_status(self) -> tuple[str | None, ...]:
-        return (self.role, self.text, self.parts, self.metadata, self.format, self.raw, self.parent_id)
-
-    def holds(self, sent: "Content") -> bool:
-        """True if this content already contains all that was sent.
-
-        Its text must be a prefix of ours. Parts that are more than text (tools, files) must equal ours; only for an
-        assistant's message with text, which several clients may save while it grows, the text alone decides.
-        """
-        if not self.text.startswith(sent.text):
-            return False
-        if sent.parts in {None, self.parts} or sent.parts_are_text:
-            return True
-        return common_role(self.role) == Role.ASSISTANT and sent.text != ""
-
-    @property
-    def parts_are_text(self) -> bool:
-        """True if the parts contain nothing beyond the text."""
-        return self.parts is None or all(set(part) <= {"type", "text"} for part in quick_json(self.parts))
-
-
-@dataclass(slots=True)
 class Upsert:
     message_id: str
     content: Content
@@ -122,6 +77,13 @@ class Upsert:
 
 def read_upsert(op: dict[str, Any]) -> Upsert:
     """Returns the validated op. Raises `Rejected` with the reason for the answer."""
+    sent = read_message(op)
+    check_fields(op)
+    return sent
+
+
+def read_message(op: dict[str, Any]) -> Upsert:
+    """As `read_upsert`, but unknown fields are ignored."""
     message_id = read_id(op.get("id"))
     name, extras = _short(op, "format", FORMAT_LENGTH), _read_extras(op)
     own = _own_reading(op, name)
@@ -131,7 +93,7 @@ def read_upsert(op: dict[str, Any]) -> Upsert:
     if not isinstance(status, str) or status not in STATUSES:
         raise Rejected("bad_status")
     text = _read_text(op, own)
-    content = Content(role, text, status, format=name, parent_id=_short(op, "parent_id", MESSAGE_ID_LENGTH), **extras)
+    content = Content(role, text, status, format=name, parent_id=_read_parent(op), **extras)
     if own is not None and own.parts is not None and op.get("text") is None and op.get("parts") is None:
         content.parts = json_text(own.parts)
         check_size(content, derived=True)
@@ -212,6 +174,11 @@ def _read_extras(op: dict[str, Any]) -> dict[str, str]:
 
 def _texts(parts: list[dict[str, Any]] | None) -> list[str]:
     return [part["text"] for part in parts or [] if part.get("type") == "text" and isinstance(part.get("text"), str)]
+
+
+def _read_parent(op: dict[str, Any]) -> str | None:
+    """'' for an explicit null: the message follows none. None: it does not say what it follows."""
+    return "" if "parent_id" in op and op["parent_id"] is None else _short(op, "parent_id", MESSAGE_ID_LENGTH)
 
 
 def _short(op: dict[str, Any], name: str, length: int) -> str | None:

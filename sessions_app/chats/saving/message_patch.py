@@ -1,17 +1,13 @@
-"""Patches and pops as they are sent. A patch is an upsert of the stored message with the fields that it names."""
+"""Patches, appends, truncates and pops as they are sent.
+
+A patch is an upsert of the stored message with the fields that it names, an append a patch of the text.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sessions_app.chats.saving.message_input import (
-    MOST_POPPED,
-    Content,
-    Rejected,
-    check_size,
-    read_id,
-    read_if_ver,
-    read_upsert,
-)
+from sessions_app.chats.message_content import Content
+from sessions_app.chats.saving.message_input import MOST_POPPED, Rejected, check_size, read_id, read_if_ver, read_message
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
 from sessions_app.formats.registry import format_of
@@ -41,6 +37,41 @@ class Patch:
         return not self.named.keys().isdisjoint({"text", "parts"})
 
 
+@dataclass(frozen=True, slots=True)
+class Append:
+    """`at`: the length of the text that `text` follows, in Unicode code points."""
+
+    message_id: str
+    if_ver: int | None
+    at: int
+    text: str
+
+    def repeats(self, stored: str) -> bool:
+        """True if the stored text has this piece at this place already."""
+        return stored.startswith(self.text, self.at) and self.at <= len(stored)
+
+    def as_patch(self, stored: str) -> Patch:
+        """Of the text as its sender knows it."""
+        return Patch(self.message_id, self.if_ver, {"text": stored[: self.at] + self.text})
+
+
+def read_append(op: dict[str, Any]) -> Append:
+    """Raises `Rejected`."""
+    message_id, if_ver, at, text = read_id(op.get("id")), read_if_ver(op), op.get("at"), op.get("text")
+    if not isinstance(at, int) or isinstance(at, bool) or at < 0:
+        raise Rejected("bad_at")
+    if not isinstance(text, str):
+        raise Rejected("bad_text")
+    return Append(message_id, if_ver, at, text)
+
+
+def read_after(op: dict[str, Any]) -> str | None:
+    """Of a truncate. `null` removes everything, so it must be explicit: a field that a client forgot must not empty a chat."""
+    if "after" not in op:
+        raise Rejected("bad_after")
+    return None if op["after"] is None else read_id(op["after"])
+
+
 def read_patch(op: dict[str, Any]) -> Patch:
     """Its fields are validated with the message. Raises `Rejected`."""
     return Patch(read_id(op.get("id")), read_if_ver(op), {name: op[name] for name in _NAMES if name in op})
@@ -60,7 +91,7 @@ def patched(stored: Content, patch: Patch) -> Content:
         raise Rejected("bad_text")
     follow = _follow_raw(stored, patch)
     known = {name: getattr(stored, name) for name in ("role", "text", "status", "format", "parent_id") if name not in follow}
-    read = read_upsert({**known, **patch.named, "id": patch.message_id}).content
+    read = read_message({**known, **patch.named, "id": patch.message_id}).content
     content = replace(stored)
     for name in (*patch.named, *follow):
         setattr(content, name, None if patch.named.get(name, "") is None else getattr(read, name))

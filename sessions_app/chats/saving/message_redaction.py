@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import fields
 from typing import Any
 
-from sessions_app.chats.saving.message_input import Content
+from sessions_app.chats.message_content import Content
 from sessions_app.core.redaction import may_hold_secrets, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, stored_object

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.conf import settings
 
+from sessions_app.chats.message_content import Content, longer
 from sessions_app.chats.saving.conflict_copies import ConflictCopies
 from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
 from sessions_app.chats.saving.message_input import (
     MOST_POPPED,
-    Content,
     Rejected,
     Upsert,
     check_fields,
@@ -22,7 +22,7 @@ from sessions_app.chats.saving.message_input import (
     read_if_ver,
     read_upsert,
 )
-from sessions_app.chats.saving.message_patch import Patch, patched, read_count, read_patch
+from sessions_app.chats.saving.message_patch import Append, Patch, patched, read_after, read_append, read_count, read_patch
 from sessions_app.chats.saving.message_redaction import redact_message, redact_patched
 from sessions_app.models.message import ConflictCopy, Removal, Role, Status, common_role
 from sessions_app.models.project import OFF
@@ -80,21 +80,23 @@ class OpRules:
     def _dispatch(self, op: dict[str, Any]) -> None:
         match op.get("op"):
             case "upsert":
-                sent = read_upsert(op)
-                check_fields(op)
-                self.upsert(sent)
+                self.upsert(read_upsert(op))
             case "delete":
                 message_id, if_ver = read_id(op.get("id")), read_if_ver(op)
                 check_fields(op)
                 self.delete(message_id, if_ver)
             case "truncate":
-                after = _read_after(op)
+                after = read_after(op)
                 check_fields(op)
                 self.truncate(after)
             case "patch":
                 patch = read_patch(op)
                 check_fields(op)
                 self.patch(patch)
+            case "append":
+                appended = read_append(op)
+                check_fields(op)
+                self.append(appended)
             case "pop":
                 count = read_count(op)
                 check_fields(op)
@@ -105,6 +107,9 @@ class OpRules:
     def upsert(self, sent: Upsert) -> None:
         self.outcome.redacted.update(redact_message(sent.content, self.redaction))
         stored = self.page.messages.get(sent.message_id)
+        if stored is not None and not sent.content.parent_id:
+            # Clients write back what they read, with null for an absent field: that moves nothing.
+            sent.content.parent_id = stored.content.parent_id
         if stored is None:
             self._append(sent)
         elif stored.removed:
@@ -118,12 +123,30 @@ class OpRules:
         stored = self.page.messages.get(sent.message_id)
         if stored is None:
             raise Rejected("unknown_message")
-        content = patched(stored.content, sent)
-        self.outcome.redacted.update(redact_patched(content, stored.content, self.redaction))
+        content = self._patched(stored, sent)
         if stored.removed:
             self._after_removal(stored, content, patch=sent)
         else:
             self._replace(stored, content, sent.if_ver, patch=sent)
+
+    def append(self, sent: Append) -> None:
+        """Extend a streaming message whose text ends where the piece begins; other text is never written over."""
+        stored = self.page.messages.get(sent.message_id)
+        if stored is None:
+            raise Rejected("unknown_message")
+        text, applied, conflicts = stored.content.text, self.outcome.applied, self.outcome.conflicts
+        if sent.repeats(text):
+            self._ignore(stored, "removed" if stored.removed else "same")
+        elif sent.at > len(text):
+            conflicts.append({"id": stored.message_id, "server": stored.as_json(), "copy_id": None, "length": len(text)})
+        elif stored.removed or (stored.writer_id == self.writer_id and self.seq < stored.writer_seq):
+            self.patch(sent.as_patch(text))
+        else:
+            patch = sent.as_patch(text)
+            content = self._patched(stored, patch)
+            fits = sent.at == len(text) and stored.content.status == STREAMING and sent.if_ver in {None, stored.ver}
+            (self._write if fits else self._refuse)(stored, content, patch)
+            (applied if fits else conflicts)[-1]["length"] = len(stored.content.text)
 
     def pop(self, count: int) -> None:
         """Remove the newest messages, regardless of their writer: the answer returns them, so nothing is lost unseen."""
@@ -133,9 +156,14 @@ class OpRules:
         # So that the answer, which is also stored, is not larger than a window.
         count, room = min(count, MOST_POPPED - len(taken)), settings.WINDOW_BYTES - self.popped_bytes
         for message in self.page.load_newest(count, room, least=0 if taken else 1):
-            self.popped_bytes += message.content.size_bytes
+            self.popped_bytes += message.size_bytes
             taken += message.as_read()
             self._take_out(message, Removal.DELETED.value)
+
+    def _patched(self, stored: StoredMessage, sent: Patch) -> Content:
+        content = patched(stored.content, sent)
+        self.outcome.redacted.update(redact_patched(content, stored.content, self.redaction))
+        return content
 
     def _replace(self, stored: StoredMessage, content: Content, if_ver: int | None, *, patch: Patch | None = None) -> None:
         """Write new content over a live message, if this writer may."""
@@ -180,8 +208,10 @@ class OpRules:
             stored = self.page.messages.get(after)
             if stored is None or stored.removed:
                 raise Rejected("unknown_message")
+            if stored.aside:
+                return self.take_out_all(self.page.load_followers(after), Removal.TRUNCATED.value)
             position = stored.position
-        self.take_out_all(self.page.load_live_after(position), Removal.TRUNCATED.value)
+        return self.take_out_all(self.page.load_live_after(position), Removal.TRUNCATED.value)
 
     def take_out_all(self, messages: list[StoredMessage], removal: str) -> None:
         """Remove all but messages changed after `base_rev` by other writers or by a later request of this one."""
@@ -225,7 +255,7 @@ class OpRules:
     def _settle(self, stored: StoredMessage, sent: Content, patch: Patch | None) -> None:
         """Merge concurrent writes of two writers. If one text contains the other (clients of one stream), keep the longer."""
         if common_role(stored.content.role) == Role.ASSISTANT:
-            winner = _longer(stored.content, sent)
+            winner = longer(stored.content, sent)
             if winner is sent:
                 return self._write(stored, sent, patch)
             if winner is stored.content:
@@ -263,26 +293,8 @@ class OpRules:
         return stored.writer_id == self.writer_id and self.seq < stored.writer_seq and not stored.patched
 
 
-def _read_after(op: dict[str, Any]) -> str | None:
-    """`null` removes everything, so it must be explicit: a field that a client forgot must not empty a chat."""
-    if "after" not in op:
-        raise Rejected("bad_after")
-    return None if op["after"] is None else read_id(op["after"])
-
-
 def _says_the_same(stored: Content, sent: Content) -> bool:
     """Equal, or the streaming form of what is already stored as complete."""
     if not stored.same_beside_status(sent):
         return False
     return stored.status == sent.status or (stored.status == COMPLETE and sent.status == STREAMING)
-
-
-def _longer(stored: Content, sent: Content) -> Content | None:
-    """The one that contains the other; None if neither does. If each contains the other, complete wins, then size."""
-    if not stored.holds(sent):
-        return sent if sent.holds(stored) else None
-    if not sent.holds(stored):
-        return stored
-    if (sent.status == COMPLETE) != (stored.status == COMPLETE):
-        return sent if sent.status == COMPLETE else stored
-    return sent if sent.size_bytes > stored.size_bytes else stored

@@ -21,6 +21,10 @@ AS: str | None = Query(  # type: ignore[type-arg]
 )
 REPAIR: bool = Query(False, description="With `as`: give calls of tools that have no output one, so that a model accepts them.")  # type: ignore[type-arg]
 SINCE_REV: int | None = Query(None, ge=0, le=BIGGEST)  # type: ignore[type-arg]
+HEAD: str | None = Query(  # type: ignore[type-arg]
+    None, min_length=1, max_length=MESSAGE_ID_LENGTH, description="The path to this message, in place of the session's head."
+)
+BRANCHES: bool = Query(False, description="The messages of all branches, by position, each with what it `follows`.")  # type: ignore[type-arg]
 Counter = Annotated[int, Field(ge=0, le=BIGGEST)]
 OpeningStepChange = Annotated[str, Field(max_length=64)]
 
@@ -61,19 +65,29 @@ _MESSAGE: dict[str, dict[str, Any]] = {
         "description": f"What `raw` is. Known ones: {', '.join(FORMATS)}. Role, text and parts then follow from `raw`.",
     },
     "raw": {"description": "A framework's own message: any JSON, kept as given, numbers as written."},
-    "parent_id": _ID,
+    "parent_id": {
+        "anyOf": [_ID, {"type": "null"}],
+        "description": "The message that it follows; null: none. Left out: the session's head.",
+    },
     "status": {"enum": Status.values, "default": Status.COMPLETE.value},
     "if_ver": _IF_VER,
     **{name: {"readOnly": True, "description": "As it was read; ignored."} for name in sorted(AS_READ)},
 }
 _NULLABLE = {"parts", "metadata", "format", "raw", "parent_id"}
 _PATCHED: dict[str, dict[str, Any]] = {
-    name: {"anyOf": [shape, {"type": "null"}], "description": "null: removed."} if name in _NULLABLE else shape
+    name: {"anyOf": [_ID if name == "parent_id" else shape, {"type": "null"}], "description": "null: removed."}
+    if name in _NULLABLE
+    else shape
     for name, shape in _MESSAGE.items()
     if name not in AS_READ
 }
 _PATCHED |= {"status": {"enum": Status.values}, "text": {"type": "string", "maxLength": TEXT_LENGTH}}
 _POPPED = {"type": "integer", "minimum": 1, "maximum": MOST_POPPED, "default": 1, "description": "How many of the newest."}
+_AT = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "The length of the stored text that `text` follows, in Unicode code points. Only for a streaming message.",
+}
 # Described here and validated in `chats/saving/message_input.py`: an invalid one must not refuse the others.
 Op = Annotated[
     Any,
@@ -82,6 +96,7 @@ Op = Annotated[
             "oneOf": [
                 _op("upsert", ["id"], **_MESSAGE),
                 _op("patch", ["id"], **_PATCHED),
+                _op("append", ["id", "at", "text"], id=_ID, at=_AT, text=_MESSAGE["text"], if_ver=_IF_VER),
                 _op("delete", ["id"], id=_ID, if_ver=_IF_VER),
                 _op("truncate", ["after"], after={"anyOf": [_ID, {"type": "null"}], "description": "null: all."}),
                 _op("pop", [], n=_POPPED),
@@ -107,6 +122,9 @@ class SessionChangeIn(In):
     title: Annotated[str, Field(max_length=TITLE_LENGTH)] | None = None
     metadata: dict[str, Any] | None = Field(None, description="A JSON Merge Patch of the session's; null removes all.")
     tags: list[str] | None = Field(None, description="All of the session's tags.")
+    head: Annotated[str, Field(min_length=1, max_length=MESSAGE_ID_LENGTH)] | None = Field(
+        None, description="The message that becomes the head, once the ops were applied. It may be one of them."
+    )
 
 
 IfRev = Annotated[Counter | None, Field(description="Nothing is saved (412) unless this is the session's rev.", exclude=True)]
@@ -148,6 +166,15 @@ class WholeSessionIn(WriterIn):
     if_rev: IfRev = None
 
 
+class Siblings(Schema):
+    """The messages that follow the same one, in the order in which they were saved, itself included."""
+
+    index: int = Field(description="From 1.")
+    count: int
+    previous: str | None = Field(description="The id of the one before it.")
+    next: str | None
+
+
 class MessageOut(Schema):
     id: str
     role: str
@@ -156,7 +183,9 @@ class MessageOut(Schema):
     metadata: Any = Field(None, description="Absent where none was saved.")
     format: str | None = Field(None, description="Absent where none was saved.")
     raw: Any = Field(None, description="Absent where none was saved.")
-    parent_id: str | None = Field(None, description="Absent where none was saved.")
+    parent_id: str | None = Field(None, description="Absent where none was saved; null: it follows none.")
+    siblings: Siblings | None = Field(None, description="In a read of a path: absent if it has none.")
+    follows: str | None = Field(None, description="With `branches`: the message that it follows, null if none.")
     flagged: dict[str, int] | None = Field(None, description="Secrets found in it, by kind; absent where none were.")
     ver: int
     rev: int
@@ -202,6 +231,7 @@ class ChangedMessages(Schema):
     removed: list[str]
     epoch: int
     rev: int
+    head: str | None = Field(None, description="Absent if the session has no branches; null: its path is empty.")
     more: bool
     next: str | None
     skipped: list[Skipped]
@@ -211,6 +241,7 @@ class Applied(Schema):
     id: str
     ver: int
     removed: str | None = None
+    length: int | None = Field(None, description="Of an append: the text's length now, in Unicode code points.")
 
 
 class Ignored(Schema):
@@ -223,6 +254,7 @@ class ConflictOut(Schema):
     id: str
     server: dict[str, Any]
     copy_id: str | None
+    length: int | None = Field(None, description="Of an append: the length of the stored text, in Unicode code points.")
 
 
 class RejectedOut(Schema):
@@ -244,6 +276,10 @@ class SaveOut(Schema):
     conflicts: list[ConflictOut]
     rejected: list[RejectedOut]
     spared: list[str]
+    head: str | None = Field(None, description="Absent if the session has no branches; null: its path is empty.")
+    siblings: dict[str, Siblings] | None = Field(
+        None, description="Of the saved messages that have some, by id. Absent if the session has no branches."
+    )
     dropped: list[str] = Field(description="The oldest messages, removed because the session has reached its hard cap.")
     popped: list[MessageOut] | None = Field(
         None, description="The messages that pops removed, as they were, oldest first in each; absent without a pop."

@@ -6,21 +6,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from sessions_app.chats.branches.placement import write_and_place
+from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
+from sessions_app.chats.reading.branches import with_siblings
 from sessions_app.chats.reading.live_windows import marked
-from sessions_app.chats.reading.messages import live_window
+from sessions_app.chats.reading.messages import Page, live_window
 from sessions_app.chats.saving.conflict_copies import ConflictCopies, keep_late_text
-from sessions_app.chats.saving.idempotency import Step, answer, etag, once
+from sessions_app.chats.saving.idempotency import Step, etag, once
 from sessions_app.chats.saving.message_batch import MessageBatch
 from sessions_app.chats.saving.message_input import Rejected
 from sessions_app.chats.saving.receipts import Answer
-from sessions_app.chats.saving.save_rules import OpRules
+from sessions_app.chats.saving.save_rules import OpRules, Outcome
 from sessions_app.chats.session_cap import drop_oldest
 from sessions_app.chats.session_changes import SessionToCreate, change_fields, check_project, lock_or_create
 from sessions_app.core.errors import PreconditionFailed, PreconditionRequired
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.preconditions import named
-from sessions_app.events import event_log
 from sessions_app.models import Caller
 from sessions_app.models.event import EventType
 from sessions_app.models.message import Removal
@@ -69,7 +71,7 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
     WindowChanged, RevChanged, and what creating a session raises.
     """
 
-    def act(session: LockedSession) -> Answer:
+    def act(session: LockedSession) -> dict[str, Any]:
         seen = _seen_by_match(session, changes.if_match) if changes.replace else 0
         return _save(caller, session, changes, base_rev=max(changes.base_rev, seen))
 
@@ -78,7 +80,7 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
         session_id=session_id,
         step=changes,
         act=act,
-        refuse_stale=lambda session: _keep_words(session, changes),
+        refuse_stale=lambda session: _keep_late_texts(session, changes),
         lock=partial(lock_or_create, new=changes.create),
         check=lambda session: _check(caller, session, changes),
     )
@@ -91,9 +93,10 @@ def _check(caller: Caller, session: LockedSession, changes: Changes) -> None:
         raise RevChanged(details={"rev": session.rev, "epoch": session.epoch})
 
 
-def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev: int) -> Answer:
+def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev: int) -> dict[str, Any]:
+    """The lists of the answer."""
     at, updated = now(), changes.session is not None and change_fields(session, changes.session)
-    page = MessageBatch(session_id=session.id, live=session.live, last_position=session.last_position, at=at)
+    page = MessageBatch.of(session, named_ids(changes.ops), at=at)
     rules = OpRules(
         page=page,
         copies=ConflictCopies(session_id=session.id, epoch=session.epoch, writer_id=changes.writer_id),
@@ -104,28 +107,54 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         redaction=session.redaction,
         beacon=changes.beacon,
     )
-    page.load(named_ids(changes.ops))
     for index, op in enumerate(changes.ops):
         rules.apply(index, op)
     if changes.replace:
         _take_out_what_is_left_out(rules, changes.ops)
-    page.write()
+    write_and_place(session, page, rev=rules.next_rev)
+    updated |= _move_head(session, rules, changes)
     prev_rev, outcome = session.rev, rules.outcome
     dropped = _bump(caller, session, changes, rules, updated=updated)
-    return answer(
-        session,
-        prev_rev=prev_rev,
-        saved_at=rfc3339(at),
-        applied=outcome.applied,
-        ignored=outcome.ignored,
-        conflicts=outcome.conflicts,
-        rejected=outcome.rejected,
-        spared=list(outcome.spared),
-        dropped=dropped,
-        normalized=changes.normalized,
-        redacted=outcome.redacted,
-        **({} if outcome.popped is None else {"popped": outcome.popped}),
-    )
+    return {
+        "prev_rev": prev_rev,
+        "saved_at": rfc3339(at),
+        "applied": outcome.applied,
+        "ignored": outcome.ignored,
+        "conflicts": outcome.conflicts,
+        "rejected": outcome.rejected,
+        "spared": list(outcome.spared),
+        "dropped": dropped,
+        "normalized": changes.normalized,
+        "redacted": outcome.redacted,
+        **_only_sometimes(session, outcome),
+    }
+
+
+def _only_sometimes(session: LockedSession, outcome: Outcome) -> dict[str, Any]:
+    """What an answer has only for some sessions and requests."""
+    more: dict[str, Any] = {} if outcome.popped is None else {"popped": outcome.popped}
+    if session.head is None:
+        return more
+    saved = Page([{"id": entry["id"]} for entry in outcome.applied if "removed" not in entry], [], more=False)
+    beside = with_siblings(saved, session_id=session.id, live=session.live).items
+    siblings = {item["id"]: item["siblings"] for item in beside if "siblings" in item}
+    return {**more, "head": session.head or None, "siblings": siblings}
+
+
+def _move_head(session: LockedSession, rules: OpRules, changes: Changes) -> bool:
+    """The head that the request names; an unknown one is among `rejected`. True if it was moved."""
+    wanted = (changes.session or {}).get("head")
+    if wanted is None:
+        return False
+    tree = Tree(session, rev=rules.next_rev)
+    node = tree.nodes.find(wanted)
+    if node is None or not node.live:
+        refusal = Rejected("unknown_message")
+        rules.outcome.rejected.append(
+            {"id": wanted, "index": len(changes.ops), "reason": refusal.reason, "message": refusal.message}
+        )
+        return False
+    return tree.move_to(wanted)
 
 
 def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules, *, updated: bool) -> list[str]:
@@ -146,21 +175,12 @@ def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRul
     session.last_position = page.last_position
     session.write()
     for kind, happened in ((EventType.SESSION_SAVED, saved), (EventType.SESSION_UPDATED, updated)):
-        if not happened:
-            continue
-        event_log.publish(
-            project_id=session.project_id,
-            type=kind,
-            caller=caller,
-            session_id=session.id,
-            epoch=session.epoch,
-            rev=session.rev,
-            writer_id=changes.writer_id,
-        )
+        if happened:
+            session.publish(kind, caller, writer_id=changes.writer_id)
     return dropped
 
 
-def _keep_words(session: LockedSession, changes: Changes) -> int:
+def _keep_late_texts(session: LockedSession, changes: Changes) -> int:
     """The chat was cleared since: nothing is applied, but the text is kept as copies. Returns their number."""
     copies = ConflictCopies(session_id=session.id, epoch=changes.epoch or session.epoch, writer_id=changes.writer_id)
     for op in changes.ops:

@@ -17,7 +17,7 @@ from sessions_app.chats.sessions.session_fields import metadata_text, patched_me
 from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, PreconditionRequired
 from sessions_app.core.web.converters import ANYTHING
-from sessions_app.core.web.responses import MUST_BE_NEW, json_reply, refusals, takes, unchanged
+from sessions_app.core.web.responses import IF_MATCH, MUST_BE_NEW, json_reply, refusals, takes, unchanged
 from sessions_app.models.session import EXTERNAL_ID_LENGTH
 from sessions_app.projects.queries import project_uuid
 
@@ -112,15 +112,21 @@ def read(request: HttpRequest, session_id: str, messages: bool = True) -> HttpRe
     return json_reply({"session": row.as_json(), **window.as_json()}, etag=window.mark(row.etag))
 
 
-@router.patch("/sessions/{session_id}", response={200: SessionOut, **refusals(404, 410, 413)}, operation_id="update_session")
+@router.patch(
+    "/sessions/{session_id}",
+    response={200: SessionOut, **refusals(404, 410, 412, 413)},
+    operation_id="update_session",
+    openapi_extra=takes(IF_MATCH),
+)
 def update(request: HttpRequest, session_id: str, payload: SessionPatch) -> HttpResponse:
-    """Change title, opening step, metadata, tags, `pinned`, `archived`, or `current: true`; omitted fields stay."""
+    """Change title, opening step, metadata, tags, `pinned`, `archived`, `head`, or `current: true`; omitted fields stay."""
     fields: dict[str, Any] = payload.model_dump(exclude_none=True, exclude={"metadata", "tags"})
     if payload.tags is not None:
         fields["tags"] = lambda row: tags_text(payload.tags or [])
     if "metadata" in payload.model_fields_set:
         fields["metadata"] = lambda row: patched_metadata(row.metadata, payload.metadata)
-    row = session_services.update_session(caller=caller_of(request), session_id=session_uuid(session_id), fields=fields)
+    own_id, if_match = session_uuid(session_id), request.headers.get("If-Match", "")
+    row = session_services.update_session(caller=caller_of(request), session_id=own_id, fields=fields, if_match=if_match)
     return json_reply(row.as_json(), etag=row.etag)
 
 

@@ -8,6 +8,7 @@ from sessions_app.chats.reading.session_filters import DEFAULT_SORT, Has, Sort
 from sessions_app.chats.saving.schemas import MessageOut, Skipped
 from sessions_app.core.web.schemas import In
 from sessions_app.models.agent_states import STATE_ID_LENGTH
+from sessions_app.models.message import MESSAGE_ID_LENGTH
 from sessions_app.models.session import EXTERNAL_ID_LENGTH, MOST_TAGS, OPENING_STEP_LENGTH, TAG_LENGTH, TITLE_LENGTH, SessionState
 from sessions_app.projects.schemas import Path
 
@@ -50,6 +51,10 @@ class SessionPatch(In):
     )
     tags: Tags | None = None
     pinned: bool | None = None
+    head: Annotated[str, Field(min_length=1, max_length=MESSAGE_ID_LENGTH)] | None = Field(
+        None, description="A live message of the session: its path is shown from now on."
+    )
+    to_end: bool = Field(False, description="With `head`: to the newest message of the branch that begins with it.")
 
 
 class ListQuery(Schema):
@@ -73,6 +78,10 @@ class SessionOut(Schema):
     project: str = Field(description="The project's path.")
     project_id: str
     external_id: str | None = Field(None, description="Absent where none was given.")
+    head: str | None = Field(
+        None,
+        description="The last message of the path that is shown. Absent if the session has no branches; null: the path is empty.",
+    )
     title: str
     opening_step: str
     schema_version: int

@@ -10,11 +10,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
-from sessions_app.chats.locking import lock_project_and_current, lock_session
+from sessions_app.chats.branches.tree import Tree
+from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
+from sessions_app.chats.reading.live_windows import marked
 from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
-from sessions_app.core.errors import Conflict, PreconditionFailed
+from sessions_app.core.errors import Conflict, Invalid, PreconditionFailed
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
+from sessions_app.core.web.preconditions import named
 from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.event import EventType
@@ -94,17 +97,43 @@ def ensure_by_external_id(*, caller: Caller, project_id: uuid.UUID, new: NewSess
     return write(work)
 
 
-def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> SessionRow:
-    """Title, opening step, `pinned`, `archived`, `current: true`; fields not in `fields` stay. An archived session is not
-    current. `metadata` and `tags` are functions of the locked session's row that return what to store."""
+def ensure_current(*, caller: Caller, project_id: uuid.UUID) -> SessionRow:
+    """The project's current session, created if there is none."""
+    current = get_project(caller=caller, project_id=project_id).current_session_id
+    if current is not None:
+        return get_session(caller=caller, session_id=current)
+
+    def work() -> SessionRow:
+        project = lock_project_and_current(caller=caller, project_id=project_id)
+        if project.current_session_id is not None:  # Another request was first.
+            return get_session(caller=caller, session_id=project.current_session_id)
+        return create_locked(caller, project, uuid.uuid4(), NewSession())
+
+    return write(work)
+
+
+class UnknownHead(Invalid):
+    code, message = "unknown_message", "`head` names no message of this session. Read the session again."
+
+
+def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any], if_match: str = "") -> SessionRow:
+    """Title, opening step, `pinned`, `archived`, `head`, `current: true`; fields not in `fields` stay. An archived session is not
+    current. `metadata` and `tags` are functions of the locked session's row that return what to store.
+
+    `if_match`: the session's ETag as the caller knows it. Raises PreconditionFailed, UnknownHead.
+    """
 
     def work() -> SessionRow:
         row = get_session(caller=caller, session_id=session_id)
         project = lock_project_and_current(caller=caller, project_id=row.project_id, also=session_id)
         session = lock_session(caller=caller, session_id=session_id)
+        if if_match and not named(if_match, session.etag, marked(session.etag, streaming=True)):
+            raise PreconditionFailed(details={"etag": session.etag})
         at = now()
         changed: dict[str, Any] = {name: fields[name] for name in ("title", "opening_step") if name in fields}
         changed |= _labels(caller, session_id, fields)
+        if "head" in fields:
+            changed |= _moved_head(session, fields["head"], to_end=fields.get("to_end", False))
         if "archived" in fields:
             changed |= dict.fromkeys(("archived_at", "archive_requested_at"), at if fields["archived"] else None)
         if fields.get("archived") and not fields.get("current") and project.current_session_id == session_id:
@@ -119,6 +148,15 @@ def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, A
         return get_session(caller=caller, session_id=session_id)
 
     return write(work)
+
+
+def _moved_head(session: LockedSession, head: str, *, to_end: bool) -> dict[str, Any]:
+    tree = Tree(session, rev=session.rev + 1)
+    node = tree.nodes.find(head)
+    if node is None or not node.live:
+        raise UnknownHead(details={"field": "head", "message": head[:64]})
+    tree.move_to(tree.nodes.newest_below(head) if to_end else head)
+    return {"head": session.head}
 
 
 def _labels(caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,11 @@ def check(caller: Caller, *, method: str, path: str, size: int) -> None:
     rate_limits.spend(caller=caller, what="requests", limit=settings.RATE_REQUESTS)
     if method in READS:
         return
+    check_write(caller, size=size, adds=method != "DELETE" and not ALWAYS_ALLOWED.search(path))
+
+
+def check_write(caller: Caller, *, size: int, adds: bool = True) -> None:
+    """Limits of a write whose request was counted. `adds`: false for one that stores almost nothing, or frees space."""
     rate_limits.spend(caller=caller, what="bytes written", limit=settings.RATE_WRITE_BYTES, cost=size)
-    if method != "DELETE" and not ALWAYS_ALLOWED.search(path):
+    if adds:
         quotas.check_bytes(caller.user_id, size)

@@ -1,4 +1,4 @@
-"""How many long responses (chat answers, exports) may run at once: in total, and for one user.
+"""How many long responses (exports) may run at once: in total, and for one user.
 
 Each occupies a thread of this process until its client has read it.
 """
@@ -21,12 +21,12 @@ class TooManyStreams(TooMany):
     code = "too_many_streams"
 
     def __init__(self, share: int) -> None:
-        message = f"{share} of your chat answers and exports are already running. Wait until one has ended."
+        message = f"{share} of your exports are already running. Wait until one has ended."
         super().__init__(message, details={"limit": share}, retry_after=2)
 
 
 class StreamsBusy(Unavailable):
-    code, message = "busy", "This server is running as many chat answers and exports as it allows. Try again shortly."
+    code, message = "busy", "This server is running as many exports as it allows. Try again shortly."
 
 
 def share() -> int:

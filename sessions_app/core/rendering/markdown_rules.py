@@ -29,6 +29,7 @@ LONGEST_URL, LONGEST_FOOTNOTE_LABEL = 2_000, 100
 MATH_BLOCK = re.compile(r"\$\$|\\\[|\\begin\{([A-Za-z]{1,30}\*?)\}")
 BLANK_LINE = re.compile(r"\n[ \t]*\n")
 URL_LIKE = re.compile(r"\S*(?:https?|mailto):\S+", re.IGNORECASE)
+FIRST_URLS = ("http://a.example", "mailto:a@a.example")
 TASK = re.compile(r"\[([ xX])\](?=[ \t])")
 INTERRUPTS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "footnote_def"]}
 
@@ -39,6 +40,10 @@ class UrlsOnly(LinkifyIt):  # type: ignore[misc]  # It has no types.
     def __init__(self) -> None:
         super().__init__(options={"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
         self.add("ftp:", None).add("//", None)
+        # Patterns are compiled at their first use. That takes longer than a message may, so it happens here.
+        for first in FIRST_URLS:
+            if not super().match(first):
+                raise AssertionError(first)
 
     def test(self, text: str) -> bool:
         return bool(self.match(text))

@@ -58,6 +58,7 @@ class PageRenderer:
     """Renders for one page of one account. Texts that were prepared together wait together."""
 
     def __init__(self, account: int) -> None:
+        self.account = account
         self._budget = Budget(account, PAGE_CPU_SECONDS, time.monotonic() + PAGE_WAIT_SECONDS)
         self._found: dict[str, SafeString] = {}
 

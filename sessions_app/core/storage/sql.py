@@ -134,6 +134,11 @@ def db_uuid(value: uuid.UUID) -> Any:
     return value if on_postgresql() else value.hex
 
 
+def as_uuid(value: Any) -> Any:
+    """SQLite returns hexadecimal text where PostgreSQL returns a UUID."""
+    return uuid.UUID(value) if isinstance(value, str) else value
+
+
 def json_value(value: Any) -> Any:
     """A JSONField's value from a plain cursor, which returns its text on both databases."""
     return json.loads(value) if isinstance(value, str) else value

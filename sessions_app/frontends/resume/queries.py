@@ -9,11 +9,10 @@ import orjson
 from sessions_app.agents.handoff.queries import handoff_of
 from sessions_app.agents.states.queries import states_of
 from sessions_app.chats.reading.conversion import converted
-from sessions_app.chats.reading.live_windows import marked, window_of
-from sessions_app.chats.reading.messages import live_window
-from sessions_app.chats.reading.sessions import SessionRow, as_uuid, session_columns, session_row
+from sessions_app.chats.reading.live_windows import marked, shown_window, window_of
+from sessions_app.chats.reading.sessions import SessionRow, session_columns, session_row
 from sessions_app.core.errors import NotFound
-from sessions_app.core.storage.sql import fetch_row, json_value, rfc3339_sql
+from sessions_app.core.storage.sql import as_uuid, fetch_row, json_value, rfc3339_sql
 from sessions_app.frontends.app_state.queries import AppStateRow, get_app_state
 from sessions_app.models import Caller
 
@@ -71,7 +70,7 @@ class Resume:
         if self.format is None:
             window = window_of(self.session)
             return window.as_json(), window.streaming
-        page = live_window(session_id=self.session.id, live=self.session.live)
+        page = shown_window(self.session)
         made = converted(page.items, self.format, repair=self.repair)
         return {"messages": made.pop("items"), **made, "skipped": page.skipped, "more": page.more}, page.streaming
 

@@ -120,10 +120,12 @@ def is_own_origin(handshake: Handshake) -> bool:
         return True
     host = handshake.headers.get("host", "")
     domain, _ = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS) and origin == _origin(f"{_scheme(handshake)}://{host}")
+    return (
+        bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS) and origin == _origin(f"{scheme_of(handshake)}://{host}")
+    )
 
 
-def _scheme(handshake: Handshake) -> str:
+def scheme_of(handshake: Handshake) -> str:
     """A proxy may terminate TLS for us; the trusted header says so."""
     trusted: tuple[str, str] | None = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
     if trusted is not None:

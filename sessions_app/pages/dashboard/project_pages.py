@@ -24,7 +24,7 @@ from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Caller
-from sessions_app.models.project import NAME_LENGTH
+from sessions_app.models.project import INSTRUCTIONS_LENGTH, NAME_LENGTH
 from sessions_app.models.session import SessionState
 from sessions_app.projects.queries import get_project, get_trashed
 from sessions_app.projects.services import update_project
@@ -100,6 +100,12 @@ class SettingsForm(forms.Form):
         label="Secrets in messages",
         choices=[("flag", "Flag them"), ("redact", "Replace them before they are stored"), ("off", "Do nothing")],
     )
+    instructions = forms.CharField(
+        max_length=INSTRUCTIONS_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="What a model is told before it answers in this project's sessions. Default: a short task for each step.",
+    )
 
 
 @login_required
@@ -107,10 +113,14 @@ class SettingsForm(forms.Form):
 def project_settings(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     caller = signed_in_caller(request)
     project = get_project(caller=caller, project_id=project_id)
-    stored = {"name": project.name, "redaction": project.settings.get("redaction", "flag")}
+    stored = {
+        "name": project.name,
+        "redaction": project.settings.get("redaction", "flag"),
+        "instructions": project.settings.get("instructions", ""),
+    }
     form = SettingsForm(request.POST or None, initial=stored)
     if request.method == "POST" and form.is_valid():
-        chosen = {**project.settings, "redaction": form.cleaned_data["redaction"]}
+        chosen = {name: form.cleaned_data[name] for name in ("redaction", "instructions")}
         fields = {"name": form.cleaned_data["name"], "settings": chosen}
         update_project(caller=caller, project_id=project_id, fields=fields)
         messages.success(request, "Saved.")

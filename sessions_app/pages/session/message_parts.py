@@ -9,13 +9,18 @@ from urllib.parse import unquote_to_bytes
 
 from django.utils.safestring import SafeString
 
+from sessions_app.chats.files.content import IMAGES
+from sessions_app.chats.files.queries import PREFIX, FileInfo, digest_of
 from sessions_app.core.rendering.link_targets import ELSEWHERE
 from sessions_app.core.rendering.page_renderer import PageRenderer
-from sessions_app.formats.neutral import STEP_START
+from sessions_app.formats.neutral import STEP_START, stored_file
 
 LONGEST_FOLD = 20_000
 # Larger data: URLs are named but not put into the page.
 LARGEST_INLINE = 300_000
+# Larger stored images are named, not loaded.
+LARGEST_SHOWN = 5_000_000
+FILES = {"file", "reasoning-file", "image", "image_url", "input_image", "input_file", "source-document"}
 FIRST_WORDS = {"input": "Input", "output": "Output", "errorText": "Error"}
 # A tool call's state: the label and the colour that the page shows.
 TOOL_STATES = {
@@ -45,7 +50,8 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file or a source. `link`: external, opened only by a click. `saved`: a data: URL to download. `picture`: one to show."""
+    """A file or a source. `link`: external, opened only by a click. `saved`: a URL of ours or a data: URL, to download.
+    `picture`: one to show."""
 
     name: str
     kind: str
@@ -55,6 +61,8 @@ class Attachment:
     saved: str = ""
     picture: str = ""
     content: str = ""
+    # It names a stored file that the account does not have.
+    missing: bool = False
 
 
 type Block = SafeString | Fold | Attachment
@@ -77,8 +85,23 @@ def _answered(part: Any, calls: dict[Any, dict[str, Any]]) -> Any:
     return part
 
 
-def blocks_of(parts: list[Any], renderer: PageRenderer) -> list[Block]:
-    return [block for part in parts if isinstance(part, dict) and (block := _block(part, renderer)) is not None]
+type Files = dict[str, FileInfo]
+
+
+def blocks_of(parts: list[Any], renderer: PageRenderer, files: Files) -> list[Block]:
+    """`files`: the account's files that these parts name, by hash."""
+    return [block for part in parts if isinstance(part, dict) and (block := _block(part, renderer, files)) is not None]
+
+
+def files_named(parts: list[Any]) -> set[str]:
+    """The hashes of the stored files that these parts name."""
+    found = (part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str) and part["type"] in FILES)
+    return {digest for part in found if (digest := _digest(part))}
+
+
+def _digest(part: dict[str, Any]) -> str | None:
+    """The hash of the stored file that a part names, or that its URL is the address of."""
+    return digest_of(stored_file(part) or _url(part).rpartition("/")[2])
 
 
 def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
@@ -87,7 +110,7 @@ def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
     return [(part["type"], text) for part in prose if isinstance(text := part.get("text"), str) and text]
 
 
-def _block(part: dict[str, Any], renderer: PageRenderer) -> Block | None:
+def _block(part: dict[str, Any], renderer: PageRenderer, files: Files) -> Block | None:
     kind, text = str(part.get("type", "")), part.get("text")
     if kind == "step-start":
         return None
@@ -98,8 +121,8 @@ def _block(part: dict[str, Any], renderer: PageRenderer) -> Block | None:
         return Fold("Reasoning", html=renderer.render(text)) if text else None
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _tool(kind, part)
-    if kind in {"file", "reasoning-file", "image", "image_url", "source-document"}:
-        return _file(kind, part)
+    if kind in FILES:
+        return _file(kind, part) if (digest := _digest(part)) is None else _stored(kind, part, digest, files.get(digest))
     if kind in {"source-url", "source"}:
         return _source(part)
     if kind in {"tool_call", "tool_result"}:
@@ -152,6 +175,16 @@ def _file(kind: str, part: dict[str, Any]) -> Attachment:
         return Attachment(name, told, media_type, len(content))
     picture = url if media_type in PICTURES and head.startswith("image/") else ""
     return Attachment(name, told, media_type, len(content), saved=url, picture=picture, content=_words(media_type, content))
+
+
+def _stored(kind: str, part: dict[str, Any], digest: str, found: FileInfo | None) -> Attachment:
+    """A file of the account. Its type is what the store says, whatever the message says."""
+    name = _first(part, "filename", "name", "title") or ("" if found is None else found.name) or "without a name"
+    if found is None:
+        return Attachment(name, "Source" if kind == "source-document" else "File", missing=True)
+    address, is_image = f"/api/v1/files/{PREFIX}{digest}", found.media_type in IMAGES
+    shown = address if is_image and found.size_bytes <= LARGEST_SHOWN else ""
+    return Attachment(name, "Image" if is_image else "File", found.media_type, found.size_bytes, saved=address, picture=shown)
 
 
 def _source(part: dict[str, Any]) -> Attachment:

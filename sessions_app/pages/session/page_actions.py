@@ -107,6 +107,13 @@ def _fork(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     return Done("Forked: this copy is now the current session.", page=page)
 
 
+def _head(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """Shows another branch, to its end."""
+    fields = {"head": form.get("head", ""), "to_end": True}
+    session_services.update_session(caller=caller, session_id=session_id, fields=fields)
+    return Done("Another version is shown.")
+
+
 def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     try:
         copy_id, keep = uuid.UUID(form.get("copy", "")), Keep(form.get("keep", ""))
@@ -185,6 +192,7 @@ ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "purge": _purge,
     "fork": _fork,
     "settle": _settle,
+    "head": _head,
     "move-back": _move_back,
     "resolve": _resolve,
 }

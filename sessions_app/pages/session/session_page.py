@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.chats.lifecycle.removed_queries import list_conflicts
+from sessions_app.chats.reading.branches import with_siblings
 from sessions_app.chats.reading.messages import Page, changed_since, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import Invalid, NotFound
@@ -43,7 +44,7 @@ def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     if at is not None and (older := _page_around(session, at, page)) is not None:
         page, before = older, at
     renderer = PageRenderer(caller.user_id)
-    messages = shown(page, renderer)
+    messages = shown(_beside(session, page), renderer)
     context: dict[str, Any] = {"session": session, "messages_shown": messages, "more": page.more, "before": before}
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "pages/session/session.html#messages", context)
@@ -74,7 +75,7 @@ def session_changes(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse
     if not since.isdecimal() or len(since) > 18:
         raise Invalid("`since` is the rev that the page shows.", details={"field": "since"})
     page, removed, last = changed_since(session_id=session.id, live=session.live, rev=int(since), limit=CHANGES_A_PAGE)
-    messages = shown(page, PageRenderer(caller.user_id))
+    messages = shown(_beside(session, page), PageRenderer(caller.user_id))
     reply = render(request, "pages/session/session.html#articles", {"session": session, "messages_shown": messages})
     reply["Stillhere-Epoch"] = str(session.epoch)
     reply["Stillhere-Rev"] = str(session.rev if last is None else last)
@@ -113,6 +114,10 @@ def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | N
     if position is None or not newest.items or position >= newest.items[0]["position"]:
         return None
     return page_before(session_id=session.id, live=session.live, position=position + A_PAGE // 2, limit=A_PAGE)
+
+
+def _beside(session: SessionRow, page: Page) -> Page:
+    return page if session.head is None else with_siblings(page, session_id=session.id, live=session.live)
 
 
 def _position(session: SessionRow, message_id: str) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 from django.utils.safestring import SafeString
 
+from sessions_app.chats.files.queries import find_files
 from sessions_app.chats.reading.messages import Page
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.template_tags.formatting import speaker
-from sessions_app.pages.session.message_parts import Block, blocks_of, prose_of, with_results
+from sessions_app.pages.session.message_parts import Block, Files, blocks_of, files_named, prose_of, with_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Shown:
     blocks: list[Block]
     # Kinds of secrets found in the message.
     secrets: str
+    # Its place among the messages that follow the same one; None: it is the only one.
+    siblings: dict[str, Any] | None = None
 
     @property
     def who(self) -> str:
@@ -41,7 +44,9 @@ def shown(page: Page, renderer: PageRenderer, *, fold_results: bool = True) -> l
         had = dict(zip((item["id"] for item in page.items), parts, strict=True))
         messages = [(item, own) for item, own in messages if own or item["text"] or not had[item["id"]]]
     renderer.prepare(text for item, own in messages for text in _texts(item, own))
-    return [_shown(item, own, renderer) for item, own in messages]
+    digests = set[str]().union(*(files_named(own) for _, own in messages))
+    files = find_files(user_id=renderer.account, digests=digests) if digests else {}
+    return [_shown(item, own, renderer, files) for item, own in messages]
 
 
 def _parts(item: dict[str, Any]) -> list[Any]:
@@ -57,11 +62,11 @@ def _texts(item: dict[str, Any], parts: list[Any]) -> list[str]:
     return [*own, *(text for _, text in prose)]
 
 
-def _shown(item: dict[str, Any], parts: list[Any], renderer: PageRenderer) -> Shown:
-    blocks = blocks_of(parts, renderer)
+def _shown(item: dict[str, Any], parts: list[Any], renderer: PageRenderer, files: Files) -> Shown:
+    blocks = blocks_of(parts, renderer, files)
     if item["text"] and not any(isinstance(block, SafeString) for block in blocks):
         blocks.append(renderer.render(item["text"]))
     names = ("id", "role", "status", "position", "created_at", "text")
     found = json.loads(orjson.dumps(item.get("flagged", {})))
     secrets = ", ".join(sorted(kind.replace("_", " ") for kind in found))
-    return Shown(**{name: item[name] for name in names}, blocks=blocks, secrets=secrets)
+    return Shown(**{name: item[name] for name in names}, blocks=blocks, secrets=secrets, siblings=item.get("siblings"))

@@ -1,4 +1,4 @@
-"""An account, or one session, as a file: one line of JSON per row, between a header line and a last
+"""An account, or one session, as a file: one line of JSON per row and per piece of a file, between a header line and a last
 line with counts and checksum. `portability/imports/services.py` reads it."""
 
 import hashlib
@@ -10,13 +10,15 @@ from typing import Any, BinaryIO
 
 from django.db.models import QuerySet
 
+from sessions_app.chats.files.queries import files_to_export
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.storage.snapshot_reads import one_moment
 from sessions_app.core.storage.sql import rfc3339
-from sessions_app.models import Caller
+from sessions_app.models import Caller, StoredFile
 from sessions_app.models.times import now
 from sessions_app.portability.content_kinds import USER, Kind, export_kinds, kind_named
 from sessions_app.portability.exports.statements import CHUNK, counts_below, statement_of
+from sessions_app.portability.file_pieces import FILE, piece_count, pieces_of
 from sessions_app.portability.row_format import as_line, line_of, lines_of
 
 FORMAT, VERSION = "stillhere-export", 1
@@ -28,8 +30,10 @@ def export_account(*, caller: Caller, to: BinaryIO) -> None:
     """The caller's whole account, including the trash. A key that is limited to one project exports that project."""
     with one_moment():
         kinds = [kind for kind in export_kinds() if kind.name != "app_state" or caller.project_id is None]
-        counts = {kind.name: _all_rows(caller, kind).count() for kind in kinds}
-        _write(to, "account", counts, _lines(caller, [kind for kind in kinds if kind.under == USER], caller.user_id))
+        files = files_to_export(caller=caller)
+        counts = _file_counts(files) | {kind.name: _all_rows(caller, kind).count() for kind in kinds}
+        rows = _lines(caller, [kind for kind in kinds if kind.under == USER], caller.user_id)
+        _write(to, "account", counts, chain(_file_lines(files), rows))
 
 
 def export_session(*, caller: Caller, session_id: uuid.UUID, to: BinaryIO) -> None:
@@ -37,8 +41,9 @@ def export_session(*, caller: Caller, session_id: uuid.UUID, to: BinaryIO) -> No
     with one_moment():
         row = get_session(caller=caller, session_id=session_id)
         session = kind_named("session")
-        counts = {"project": 1, "session": 1, **_counts_below(session, row.id)}
-        _write(to, "session", counts, chain(_head_of_session(row), _below(session, row.id)))
+        files = files_to_export(caller=caller, session_id=row.id)
+        counts = {**_file_counts(files), "project": 1, "session": 1, **_counts_below(session, row.id)}
+        _write(to, "session", counts, chain(_file_lines(files), _head_of_session(row), _below(session, row.id)))
 
 
 def _write(to: BinaryIO, of: str, counts: dict[str, int], lines: Iterator[Lines]) -> None:
@@ -51,6 +56,16 @@ def _write(to: BinaryIO, of: str, counts: dict[str, int], lines: Iterator[Lines]
         to.write(some)
         written[name] += count
     to.write(as_line({"end": True, "counts": {name: written[name] for name in counts}, "sha256": digest.hexdigest()}))
+
+
+def _file_counts(files: "QuerySet[StoredFile]") -> dict[str, int]:
+    """Not named if there are none, so that an earlier version can read the export."""
+    count = piece_count(files)
+    return {FILE: count} if count else {}
+
+
+def _file_lines(files: "QuerySet[StoredFile]") -> Iterator[Lines]:
+    return ((FILE, 1, as_line(piece)) for piece in pieces_of(files))
 
 
 def _lines(caller: Caller, kinds: list[Kind], user_id: int) -> Iterator[Lines]:

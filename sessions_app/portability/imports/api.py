@@ -95,5 +95,5 @@ def _as_json(job: ImportJob) -> dict[str, Any]:
 
 
 def _summary(rows: Mapping[str, int]) -> dict[str, int]:
-    """Exports have tool calls inside messages, and no files."""
-    return {"sessions": rows.get("session", 0), "messages": rows.get("message", 0), "tools": 0, "files": 0}
+    """Exports have tool calls inside messages."""
+    return {"sessions": rows.get("session", 0), "messages": rows.get("message", 0), "tools": 0, "files": rows.get("file", 0)}

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Never
 from sessions_app.core.errors import Invalid
 from sessions_app.portability.content_kinds import USER, Kind, export_kinds
 from sessions_app.portability.exports.export_file import FORMAT, VERSION
+from sessions_app.portability.file_pieces import FILE, FilesInFile
 from sessions_app.portability.row_format import values_of
 from sessions_app.portability.secret_removal import WrongValue
 
@@ -39,8 +40,9 @@ class Row:
 class Reader:
     """Reads row by row from the beginning; checks the last line against the rows before it."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, files: FilesInFile | None = None) -> None:
         self._file = file
+        self.files = files or FilesInFile()
         self._digest, self.counts = hashlib.sha256(), Counter[str]()
         self._known = {kind.name: kind for kind in export_kinds()}
         self.line = self.offset = 0
@@ -85,9 +87,25 @@ class Reader:
         elif "end" in value:
             _check_last(self.line, value, self.sha256, self.counts)
             self._ended = True
+        elif FILE in value:
+            self._take_piece(value[FILE])
         else:
-            return _row(self.line, self._known, value)
+            return self._checked(_row(self.line, self._known, value))
         return None
+
+    def _take_piece(self, value: Any) -> None:
+        try:
+            self.files.take(value)
+        except WrongValue as error:
+            raise BadFile(self.line, str(error)) from None
+        self.counts[FILE] += 1
+
+    def _checked(self, row: Row) -> Row:
+        try:
+            self.files.check_whole()
+        except WrongValue as error:
+            raise BadFile(self.line, str(error)) from None
+        return row
 
 
 def check_file(reader: Reader) -> Iterator[None]:

@@ -7,7 +7,8 @@ its last committed batch, or removes what was staged.
 import shutil
 import uuid
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -15,13 +16,16 @@ from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q
 
+from sessions_app.chats.files.content import Incoming
+from sessions_app.chats.files.services import store_file
 from sessions_app.core.errors import AppError, Conflict, NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
-from sessions_app.models import Caller, ImportJob
+from sessions_app.models import Caller, ImportJob, StoredFile
 from sessions_app.models.import_job import ACTIVE, UNDOABLE_FOR, ImportState
 from sessions_app.models.times import now
+from sessions_app.portability.file_pieces import FILE, FilesInFile, Piece
 from sessions_app.portability.imports.file_reader import Reader, check_file
 from sessions_app.portability.imports.publishing import decide, join, settle
 from sessions_app.portability.imports.removal import end_removal, erase_staged, hide_untouched
@@ -176,8 +180,11 @@ def _stage(caller: Caller, job: ImportJob, file: BinaryIO) -> Iterator[bool]:
             _beat(job)
         yield False
     job.sha256, job.counts["read"] = reader.sha256, dict(reader.counts)
+    if reader.files.count:
+        job.counts["read"][FILE] = reader.files.count
     _beat(job)
-    staging, reader = Staging(job), Reader(file)
+    staging = Staging(job)
+    reader = Reader(file, FilesInFile(partial(_keep_file, job, staging)))
     if job.place:
         reader.skip(offset=job.place["offset"], line=job.place["line"], counts=job.place["read"])
     for row in reader.rows():
@@ -195,6 +202,16 @@ def _stage(caller: Caller, job: ImportJob, file: BinaryIO) -> Iterator[bool]:
     yield from settle(job)
     decide(caller, job)
     yield True
+
+
+def _keep_file(job: ImportJob, staging: Staging, incoming: Incoming, piece: Piece, at: datetime) -> None:
+    """Stores a file at once: it is visible to its account alone, and collected if no message that is imported names it."""
+    there = StoredFile.objects.filter(owner_id=job.user_id, sha256=piece.sha256).exists()
+    staging.counts["present" if there else "added"][FILE] += 1
+    if not job.dry_run:
+        store_file(owner_id=job.user_id, file=incoming, name=piece.name, media_type=piece.media_type, created_at=at)
+    if _is_due(job):
+        _beat(job)
 
 
 def _is_due(job: ImportJob) -> bool:

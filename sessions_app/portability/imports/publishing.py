@@ -57,7 +57,7 @@ def decide(caller: Caller, job: ImportJob) -> None:
         job.state, job.published_at, job.heartbeat_at = ImportState.PUBLISHING, at, at
         _refuse_taken(job)
         made = staged_projects(job).filter(import_into=None)
-        current = ChatSession.objects.filter(id=OuterRef("import_current"), project_id=OuterRef("id"))
+        current = ChatSession.objects.filter(id=OuterRef("import_current"), project_id=OuterRef("id"), deleted_at=None)
         made.filter(Exists(current)).update(current_session_id=F("import_current"))
         made.update(owner_id=job.user_id)
         _publish_app_states(job)
@@ -95,7 +95,7 @@ def _join(caller: Caller, sessions: list[ChatSession]) -> int:
             # Taken since the import was committed. The session is worth more than its external id.
             ChatSession.objects.filter(pk=session.pk).update(external_id=None)
         ChatSession.objects.filter(pk=session.pk).update(project_id=project_id)
-        if session.pk == session.project.import_current:
+        if session.pk == session.project.import_current and session.deleted_at is None:
             Project.objects.filter(pk=project_id, current_session=None).update(current_session=session.pk)
         event_log.publish(
             project_id=project_id,

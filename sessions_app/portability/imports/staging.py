@@ -223,7 +223,7 @@ class Staging:
             made.import_id, self._new["app_state", made.client] = self.job.id, None
         if kind.known_by or kind.children:
             self.places[kind.name] = _Place(made=True, row=made)
-        size = sum(len(value) for value in values.values() if isinstance(value, str))
+        size = sum(len(value) for value in values.values() if isinstance(value, str | bytes))
         self._wait(kind.name, made, above, size)
 
     def _wait(self, kind: str, made: Model, above: _Place, size: int = 0) -> None:

@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sessions_app.formats.neutral import TextPart, parts_of
+
 Role = Literal["user", "assistant"]
 
 # Limits of the public API.
@@ -13,7 +15,6 @@ TEXT_LENGTH = 100_000
 TITLE_LENGTH = 200
 
 # Not sets: the value to look up may have any type, also an unhashable one.
-TEXT_TYPES = ("text", "input_text", "output_text")
 OTHER_ROLES = ("system", "developer", "tool", "function", "toolResult", "bashExecution")
 # NUL and lone surrogates: a server cannot keep them, so they are replaced before anything is sent.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -98,27 +99,23 @@ def text_of(content: object) -> str:
     """The text in a message's content: a string, or the text parts of a list, without tools, reasoning and files."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(filter(None, map(_text_of_part, content)))
+    parts = content if isinstance(content, list) else []
+    return "\n".join(text for part in parts if (text := _text_of_part(part)))
 
 
 def other_parts(content: object) -> Counter[str]:
     """Counts of a message's parts that are not text and so are not played, by type."""
     parts = content if isinstance(content, list) else []
-    kinds = (part.get("type", "text") for part in parts if isinstance(part, dict))
-    return Counter(f"{kind[:40]} left out" for kind in kinds if isinstance(kind, str) and kind not in TEXT_TYPES)
+    kinds = (part.get("type") for part in parts if isinstance(part, dict) and _text_of_part(part) is None)
+    return Counter(f"{kind[:40]} left out" for kind in kinds if isinstance(kind, str))
 
 
-def _text_of_part(part: Any) -> str:
+def _text_of_part(part: Any) -> str | None:
+    """None: this part is not text."""
     if isinstance(part, str):
         return part
-    if not isinstance(part, dict) or part.get("type", "text") not in TEXT_TYPES:
-        return ""
-    text = part.get("text")
-    if isinstance(text, dict):
-        text = text.get("value")
-    return text if isinstance(text, str) else ""
+    texts = [each.text for each in parts_of(part) if isinstance(each, TextPart)] if isinstance(part, dict) else []
+    return texts[0] if texts else None
 
 
 def _known_role(role: object) -> Role | None:

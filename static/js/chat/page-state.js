@@ -2,17 +2,17 @@
 
 /** @import { PageMessage } from "./messages/message-parts.js" */
 
+const UNFINISHED_MS = 6000;
+
 export class PageState {
   constructor() {
     /** @type {PageMessage[]} */
     this.messages = [];
     this.step = "question";
-    /** @type {{id: string, abort: AbortController, text: string} | null} */
-    this.answering = null;
+    /** An answer of another program that nobody continues. @type {string | null} */
+    this.stalled = null;
     /** From the server, not from this browser's mirror. */
     this.restored = false;
-    /** The question whose answer waits for a login. @type {string | null} */
-    this.asked = null;
   }
 
   get last() {
@@ -31,8 +31,26 @@ export class PageState {
     else this.messages = [...this.messages, message];
   }
 
-  /** The last message will not be completed. */
-  cutOff() {
-    if (this.last?.status === "streaming") this.put({ ...this.last, status: "interrupted" });
+  /** The messages before this one. @param {string} id */
+  before(id) {
+    return this.messages.slice(
+      0,
+      this.messages.findIndex((message) => message.id === id),
+    );
+  }
+
+  /**
+   * An answer that grows no more for a while, and that the server does not make, is shown as cut off.
+   * @param {() => boolean} isMade @param {() => unknown} changed
+   */
+  watchUnfinished(isMade, changed) {
+    const { last } = this;
+    if (last?.status !== "streaming") return;
+    setTimeout(() => {
+      const now = this.last;
+      if (isMade() || now?.id !== last.id || now.text !== last.text || now.status !== "streaming") return;
+      this.stalled = now.id;
+      changed();
+    }, UNFINISHED_MS);
   }
 }

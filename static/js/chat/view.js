@@ -1,18 +1,21 @@
 /** What the chat page shows around its messages. Text is inserted as text, never as markup. */
 
 import { byId, one } from "../pages/elements.js";
+import { Attachments } from "./input/attachments.js";
 import { MessageField } from "./input/message-field.js";
 import { Transcript } from "./messages/transcript.js";
 import { Notices } from "./notices.js";
 
 /**
  * @import { Session, State } from "../stillhere.js"
+ * @import { Upload } from "./input/attachments.js"
  * @import { Draft } from "./input/message-field.js"
+ * @import { MessageActs } from "./messages/message-buttons.js"
  * @import { PageMessage } from "./messages/message-parts.js"
  *
- * @typedef {"stop" | "clear" | "back" | "finish" | "plan" | "again" | "fresh"} Act
- * @typedef {Record<Act, () => unknown> & {say: (drafts: Draft[]) => unknown, older: () => Promise<unknown>,
- *   open: (path: string) => unknown}} Acts
+ * @typedef {"stop" | "clear" | "back" | "finish" | "plan" | "again" | "goOn" | "fresh"} Act
+ * @typedef {Record<Act, () => unknown> & MessageActs & {say: (drafts: Draft[]) => unknown, older: () => Promise<unknown>,
+ *   open: (path: string) => unknown, upload: Upload}} Acts
  */
 
 /** @type {[string, Act][]} */
@@ -23,6 +26,7 @@ const BUTTONS = [
   ["finish", "finish"],
   ["plan", "plan"],
   ["again", "again"],
+  ["continue", "goOn"],
   ["new", "fresh"],
 ];
 
@@ -31,11 +35,20 @@ export class View {
   constructor(root, csrf) {
     this.root = root;
     this.streaming = false;
+    this.connected = true;
     /** @type {(() => unknown) | null} */
     this.undo = null;
     this.message = byId("chat-message", HTMLTextAreaElement);
     this.notices = new Notices(this._part("notices"));
-    this.field = new MessageField(byId("chat-say", HTMLFormElement), this.message, this.notices);
+    const form = byId("chat-say", HTMLFormElement);
+    this.attachments = new Attachments(form, {
+      list: this._part("files"),
+      said: this._part("files-said"),
+      input: byId("chat-file", HTMLInputElement),
+      button: this._part("attach"),
+      field: this.message,
+    });
+    this.field = new MessageField(form, this.message, this.notices, this.attachments);
     this.transcript = new Transcript(this._part("log"), csrf);
   }
 
@@ -47,10 +60,14 @@ export class View {
       acts.say(drafts);
       this.transcript.toEnd();
     };
+    this.attachments.upload = acts.upload;
     this.field.onSend(send, () => this._ready());
     this.transcript.onOlder(acts.older);
+    this.transcript.acts = acts;
+    this._part("edit-cancel").addEventListener("click", () => acts.edit(""));
     this._part("project").addEventListener("submit", (event) => {
       event.preventDefault();
+      this.attachments.clear();
       acts.open(path.value.trim());
     });
     for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
@@ -58,10 +75,10 @@ export class View {
   }
 
   /**
-   * `connected`: the server can be asked for an answer.
-   * @param {{messages: PageMessage[], total: number, step: string, streaming: boolean, connected: boolean}} page
+   * `streaming`: an answer is made. `stalled`: the id of one that nobody makes. `connected`: the server can be asked for an answer.
+   * @param {{messages: PageMessage[], total: number, step: string, streaming: boolean, stalled: string | null, connected: boolean}} page
    */
-  show({ messages, total, step, streaming, connected }) {
+  show({ messages, total, step, streaming, stalled, connected }) {
     this.transcript.show(messages, total);
     this.streaming = streaming;
     for (const item of this._part("steps").children) {
@@ -69,13 +86,14 @@ export class View {
       else item.removeAttribute("aria-current");
     }
     this._part("opening").hidden = step !== "question" || messages.length > 0;
-    this._part("send").hidden = streaming;
+    this.connected = connected;
+    this._part("send").hidden = streaming && connected;
     this._part("stop").hidden = !streaming;
     this._part("plan").hidden = step !== "brainstorm" || streaming;
     this._part("finish").hidden = step !== "plan" || streaming;
     this._part("back").hidden = step === "question";
     byId("chat-clear", HTMLButtonElement).disabled = messages.length === 0;
-    this._offer(streaming || !connected ? undefined : messages.at(-1));
+    this._offer(streaming || !connected ? undefined : messages.at(-1), stalled);
   }
 
   /** @param {string} name @returns {HTMLElement} */
@@ -85,14 +103,17 @@ export class View {
 
   /** May something be sent now? */
   _ready() {
-    if (this.streaming) this.quiet("Wait for the answer, or stop it first.");
-    return !this.streaming;
+    const ready = !this.streaming || !this.connected;
+    if (!ready) this.quiet("Wait for the answer, or stop it first.");
+    return ready;
   }
 
-  /** Offers to answer a question that has no answer, or a cut-off one. @param {PageMessage | undefined} last */
-  _offer(last) {
-    const open = last?.role === "user" || last?.status === "interrupted";
+  /** Offers to answer a question that has no answer, or a cut-off one. @param {PageMessage | undefined} last @param {string | null} stalled */
+  _offer(last, stalled) {
+    const cutOff = last?.status === "interrupted";
+    const open = last?.role === "user" || cutOff || (last && last.id === stalled);
     this._part("again").hidden = !open;
+    this._part("continue").hidden = !(cutOff && last.role === "assistant" && last.text);
     this._part("unanswered").hidden = !open;
     this._part("unanswered-text").textContent =
       last?.role === "user" ? "Your last question has no answer yet." : "The last answer was cut off.";
@@ -136,6 +157,14 @@ export class View {
     const link = byId("chat-session", HTMLAnchorElement);
     link.hidden = !session;
     if (session) link.href = `/sessions/${session.id}/`;
+  }
+
+  /** Put a message into the composer to be edited; null: the edit is over. @param {PageMessage | null} message */
+  editing(message) {
+    this._part("editing").hidden = !message;
+    this.message.value = message?.text ?? "";
+    this.message.dispatchEvent(new Event("input"));
+    this.focus();
   }
 
   focus() {

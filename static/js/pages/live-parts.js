@@ -15,6 +15,7 @@ import { whenSeen } from "./event-stream.js";
 const SECRET = /name="csrfmiddlewaretoken" value="[^"]*"/g;
 const FIELDS = "input:not([type=hidden]), textarea, select";
 const GENTLE_MS = 4000;
+const POLL_MS = 4000;
 /** @type {WeakMap<Element, string>} */
 const shown = new WeakMap();
 
@@ -133,6 +134,15 @@ export class LiveParts {
     else (document.getElementById(parent) ?? this.root).prepend(part);
     globalThis.htmx?.process(part);
   }
+}
+
+/** Parts that no event tells of are read again every few seconds while the page is visible. @param {HTMLElement} root */
+export function pollParts(root) {
+  const parts = new LiveParts(root);
+  setInterval(() => {
+    if (!document.hidden) parts.refresh();
+  }, POLL_MS);
+  return parts;
 }
 
 /** @param {string} html */

@@ -1,12 +1,12 @@
 /** What `connect()` returns: one session at a time, of the page's present project. */
 import { Http, statusAfter } from "./server/http.js";
 import { Memory } from "./server/memory.js";
-import { checked } from "./session/message-store.js";
+import { checked } from "./session/message-content.js";
 import { SessionClient } from "./session-client.js";
 import { Emitter } from "./util.js";
 
 /**
- * @import { AgentStateFields, AsRun, Connection as Declared, ConnectionStatus, ErrorReport, Events, Message, Options }
+ * @import { AgentStateFields, AskOptions, AsRun, Connection as Declared, ConnectionStatus, ErrorReport, Events, Message, Models, Options, UploadOptions }
  *   from "../stillhere.js"
  * @import { ApiError } from "./server/http.js"
  * @import { Handler } from "./util.js"
@@ -97,12 +97,47 @@ export class Connection {
     return this._sessionClient.parts.olderMessages.older(limit);
   }
 
+  /** Show the path to this message and on to the newest of its branch. @param {string} id */
+  moveHead(id) {
+    return this._sessionClient.moveHead(id);
+  }
+
   /**
    * Save the present list; changes are sent to the server.
    * @param {readonly Message[]} messages @param {{streaming?: boolean, openingStep?: string}} [options]
    */
   save(messages, options) {
     this._clientOf(checked(messages)).save(messages, options);
+  }
+
+  /** The answer that the server is making in this session; null if there is none. */
+  get answering() {
+    return this._sessionClient.parts.answers.shown;
+  }
+
+  /** Save a question and let the server answer it. @param {string} text @param {AskOptions} [options] */
+  ask(text, options = {}) {
+    return this._sessionClient.ask(text, options);
+  }
+
+  /** Let the server answer a message of the list. @param {string} question its id @param {AskOptions & {again?: boolean}} [options] */
+  answer(question, options = {}) {
+    this._sessionClient.parts.answers.ask(question, options);
+  }
+
+  /** Stop the answer; its text so far stays. */
+  stop() {
+    return this._sessionClient.parts.answers.stop();
+  }
+
+  /** Continue an answer that was stopped or interrupted. @param {string} [message] its id; left out: the last one */
+  continueAnswer(message) {
+    return this._sessionClient.parts.answers.continueAnswer(message);
+  }
+
+  /** The models that can be named. @returns {Promise<Models>} */
+  models() {
+    return this._http.get("/models");
   }
 
   /** Send unacknowledged changes at once. Closing or hiding the page does this automatically. */
@@ -113,6 +148,14 @@ export class Connection {
   /** Resolves with true once everything is acknowledged. @param {number} [milliseconds] */
   settled(milliseconds) {
     return this._sessionClient.settled(milliseconds);
+  }
+
+  /**
+   * Store a file; a part of a message then names it: `{type: "file", file, …}`. The same content is stored once.
+   * @param {Blob} file @param {UploadOptions} [options]
+   */
+  upload(file, options = {}) {
+    return this._sessionClient.upload(file, options);
   }
 
   /** Clear the chat at once. Resolves with the server's `{of, cleared, …}`; `undoClear()` undoes it. */
@@ -136,6 +179,7 @@ export class Connection {
     if (project === former.project) return former.state();
     const present = this._former.find((one) => one.project === project) ?? this._makeSessionClient(project);
     former.flush();
+    former.parts.answers.leave();
     this._sessionClient = present;
     this._former = [former, ...this._former.filter((one) => one !== present)];
     for (const forgotten of this._former.splice(MOST_FORMER)) forgotten.close();

@@ -1,5 +1,7 @@
 /** What each part of a session needs from the others; `session-parts.js` provides it. */
 import type { AgentState } from "../stillhere.js";
+import type { Answers } from "./answers/answers.js";
+import type { Batching } from "./sending/batching.js";
 import type { Queue } from "./sending/queue.js";
 import type { Retry } from "./sending/retry.js";
 import type { Sender } from "./sending/sender.js";
@@ -16,13 +18,25 @@ import type { SessionReader } from "./session/session-reader.js";
 import type { SessionState } from "./session/session-state.js";
 import type { BrowserStorage } from "./storage/browser-storage.js";
 import type { Outbox } from "./storage/outbox.js";
-import type { AnswerBody, Emit, Entry, Identity, Met, Refusal, SessionFrame, SessionView } from "./types.d.ts";
+import type { AnswerBody, Emit, Entry, EntryBody, Identity, Met, Refusal, SessionFrame, SessionView } from "./types.d.ts";
 
 /** A subset of a part. Only the part itself writes its fields. */
 type Part<Whole, Names extends keyof Whole> = Readonly<Pick<Whole, Names>>;
 
+export interface AnswersNeeds {
+  http: Part<Http, "get" | "request" | "open">;
+  state: SessionView;
+  store: Part<MessageStore, "list" | "tell" | "grow">;
+  queue: Part<Queue, "ask" | "cancel">;
+  batching: Part<Batching, "asked">;
+  catchUp: Part<CatchUp, "run">;
+  mirror: Part<Mirror, "writeSoon">;
+  retry: Part<Retry, "met" | "pause" | "untilAnswered">;
+  emit: Emit;
+}
+
 export interface BatchingNeeds {
-  queue: Part<Queue, "unsent" | "present" | "operations" | "keep" | "seal">;
+  queue: Part<Queue, "unsent" | "present" | "operations" | "asks" | "keep" | "seal">;
   state: SessionView;
   /** Finds or creates a session. */
   findOrCreate: () => Promise<void>;
@@ -41,13 +55,18 @@ export interface QueueNeeds {
 }
 
 export interface ResponsesNeeds {
-  state: Part<SessionState, "session" | "created" | "saved" | "startedOver">;
-  store: Part<MessageStore, "acknowledged" | "appended" | "remove" | "tombstones" | "fromServer" | "reordered" | "tell">;
+  state: Part<SessionState, "session" | "created" | "saved" | "startedOver" | "atHead">;
+  store: Part<
+    MessageStore,
+    "acknowledged" | "appended" | "saySiblings" | "remove" | "tombstones" | "fromServer" | "reordered" | "tell"
+  >;
   queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add">;
   reader: Part<SessionReader, "begun" | "again">;
   catchUp: Part<CatchUp, "run">;
   epochChange: Part<EpochChange, "refused">;
   mirror: Part<Mirror, "write">;
+  /** A request for an answer of the server was answered. */
+  acknowledged: (asked: EntryBody, body: AnswerBody) => unknown;
   /** The page has a session that exists on the server. */
   opened: () => void;
   /** Sends what waited for an answer. */
@@ -99,7 +118,7 @@ export interface AdoptionNeeds {
   writer: string;
   outbox: Part<Outbox, "all">;
   state: Part<SessionState, "session" | "adopt">;
-  store: Part<MessageStore, "messages" | "list" | "reset" | "lost" | "overlay">;
+  store: Part<MessageStore, "messages" | "list" | "reset" | "lost" | "overlay" | "grow">;
   queue: Part<Queue, "operations" | "waiting" | "add">;
   mirror: Part<Mirror, "read" | "write">;
   olderMessages: Part<OlderMessages, "begin">;
@@ -112,7 +131,7 @@ export interface AdoptionNeeds {
 
 export interface CatchUpNeeds {
   http: Part<Http, "get">;
-  state: Part<SessionState, "session" | "baseRev" | "caughtUp" | "isCurrent">;
+  state: Part<SessionState, "session" | "baseRev" | "caughtUp" | "isCurrent" | "atHead">;
   store: Part<MessageStore, "place" | "fromServer" | "remove" | "tell" | "reordered">;
   queue: Part<Queue, "clears" | "holds">;
   olderMessages: Part<OlderMessages, "leavesOut">;
@@ -126,7 +145,7 @@ export interface CatchUpNeeds {
 export interface EpochNeeds {
   state: SessionView;
   queue: Part<Queue, "present" | "seal" | "add" | "overtaken">;
-  store: Part<MessageStore, "grown" | "tell">;
+  store: Part<MessageStore, "grow" | "grown" | "tail" | "tell">;
   /** Reads the whole session; null if it is refused. */
   reread: () => Promise<Adopted | null>;
   /** Sends what was added to the queue. */
@@ -172,6 +191,7 @@ export interface EventsNeeds {
   reader: Part<SessionReader, "begun" | "again">;
   catchUp: Part<CatchUp, "run">;
   epochChange: Part<EpochChange, "pushed">;
+  answers: Part<Answers, "heard" | "leave">;
   emit: Emit;
 }
 

@@ -1,11 +1,12 @@
 /** One project's session as this page writes it. All changes go through the queue. */
 import { readHandoff } from "./server/handoff.js";
+import { ApiError } from "./server/http.js";
 import { SessionParts } from "./session-parts.js";
-import { bytesOf, sleep, within } from "./util.js";
+import { bytesOf, sleep, uuid, within } from "./util.js";
 import { hold } from "./web-locks.js";
 
 /**
- * @import { Message } from "../stillhere.js"
+ * @import { AskOptions, Message, Session, UploadOptions } from "../stillhere.js"
  * @import { PartsNeeds } from "./needs.d.ts"
  *
  * @typedef {{of: number, cleared: number}} Cleared
@@ -70,7 +71,7 @@ export class SessionClient {
       return false;
     }
     const [first, ...more] = queue.handOver(flying, BEACON_BYTES - 1024);
-    if (parked || bytesOf(JSON.stringify(first.body)) > BEACON_BYTES) return false;
+    if (parked || first.kind !== "changes" || bytesOf(JSON.stringify(first.body)) > BEACON_BYTES) return false;
     return http.beacon(state.session.id, first.body, flushToken.value) && more.length === 0;
   }
 
@@ -88,7 +89,8 @@ export class SessionClient {
 
   /** Clear the chat: at once in the page; on the server in order, after earlier requests. Resolves when that is done. */
   async clear() {
-    const { state, store, queue, mirror, responses, emit } = this.parts;
+    const { state, store, queue, mirror, responses, answers, emit } = this.parts;
+    answers.leave();
     if (!state.session && !(await this.settled(3000))) return null;
     if (!state.session) return null;
     await queue.seal();
@@ -118,8 +120,9 @@ export class SessionClient {
 
   /** Starts another session in the project, which becomes the current one. @param {string} openingStep */
   async newSession(openingStep) {
-    const { state, store, queue, reader, flushToken, opening, mirror } = this.parts;
+    const { state, store, queue, reader, flushToken, opening, mirror, answers } = this.parts;
     await this.settled(3000);
+    answers.leave();
     if (state.session) await queue.seal();
     store.reset([], { tombstones: true });
     reader.forget();
@@ -128,6 +131,44 @@ export class SessionClient {
     await opening.create();
     mirror.write();
     return reader.state();
+  }
+
+  /** Save a question behind the shown messages and let the server answer it. @param {string} text @param {AskOptions} options */
+  ask(text, options) {
+    const { state, store, emit } = this.parts;
+    const known = store.list();
+    /** @type {Message} */
+    const question = { id: uuid(), role: "user", text };
+    // In a session with branches another tab may show another one meanwhile.
+    if (state.session?.head !== undefined) question.parent_id = known.at(-1)?.id ?? null;
+    this.save([...known, question]);
+    emit("changed", { messages: store.tell(), changed: [question.id], removed: [] });
+    this.parts.answers.ask(question.id, options);
+    return question.id;
+  }
+
+  /**
+   * Uploads a file into the session, which is created if there is none yet.
+   * @param {Blob} file @param {UploadOptions} options
+   */
+  async upload(file, options) {
+    const { state, opening, http } = this.parts;
+    if (!state.session) await opening.findOrCreate();
+    if (!state.session) throw new ApiError(0, { code: "no_session", message: "There is no session to upload into." });
+    // Loaded by those who upload.
+    const { uploadFile } = await import("./server/files.js");
+    return uploadFile(http, state.session.id, file, options);
+  }
+
+  /** Show the path to this message and on to the newest message of its branch. @param {string} id */
+  async moveHead(id) {
+    const { state, store, http, catchUp } = this.parts;
+    await this.settled();
+    if (!state.session) return store.tell();
+    const moved = await http.request("PATCH", `/sessions/${state.session.id}`, { head: id, to_end: true });
+    state.atHead(/** @type {Session} */ (moved.body).head);
+    await catchUp.run();
+    return store.tell();
   }
 
   handoff() {

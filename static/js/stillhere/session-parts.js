@@ -1,4 +1,5 @@
 /** Creates the parts of one project's session and gives each what it needs. A part holds only its own state. */
+import { Answers } from "./answers/answers.js";
 import { Batching } from "./sending/batching.js";
 import { Queue } from "./sending/queue.js";
 import { Responses } from "./sending/responses.js";
@@ -25,7 +26,7 @@ import { Outbox } from "./storage/outbox.js";
 import { digest, uuid } from "./util.js";
 
 /**
- * @import { PartsNeeds } from "./needs.d.ts"
+ * @import { PartsNeeds, ResponsesNeeds } from "./needs.d.ts"
  * @import { Http } from "./server/http.js"
  * @import { Identity, Met, Warn } from "./types.d.ts"
  */
@@ -60,6 +61,7 @@ export class SessionParts {
     this.adoption = this._makeAdoption();
     this.reader = this._makeReader();
     this.catchUp = this._makeCatchUp();
+    this.answers = this._makeAnswers();
     this.sessionEvents = this._makeSessionEvents();
     this.responses = this._makeResponses();
     this.opening = this._makeOpening();
@@ -68,8 +70,8 @@ export class SessionParts {
   }
 
   close() {
-    const { retry, batching, queue, mirror, agentStates, catchUp, sessionEvents, events, sender, outbox } = this;
-    const parts = [retry, batching, queue, mirror, agentStates, catchUp, sessionEvents, events, sender, outbox];
+    const { retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender, outbox } = this;
+    const parts = [retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender, outbox];
     for (const part of parts) part.close();
   }
 
@@ -114,7 +116,10 @@ export class SessionParts {
     const { state, store, queue, reader, catchUp, epochChange, mirror, batching, emit, log } = this;
     const goOn = () => batching.goOn();
     const opened = () => void this._opened();
-    return new Responses({ state, store, queue, reader, catchUp, epochChange, mirror, goOn, opened, emit, log });
+    /** @type {ResponsesNeeds["acknowledged"]} */
+    const acknowledged = (asked, body) => this.answers.acknowledged(asked, body);
+    const known = { state, store, queue, reader, catchUp, epochChange, mirror };
+    return new Responses({ ...known, acknowledged, goOn, opened, emit, log });
   }
 
   /** @param {Met} met @returns {Sender} */
@@ -201,10 +206,16 @@ export class SessionParts {
     return new CatchUp({ http, state, store, queue, olderMessages, epochChange, mirror, patiently, emit });
   }
 
+  /** @returns {Answers} */
+  _makeAnswers() {
+    const { http, state, store, queue, batching, catchUp, mirror, retry, emit } = this;
+    return new Answers({ http, state, store, queue, batching, catchUp, mirror, retry, emit });
+  }
+
   /** @returns {SessionEvents} */
   _makeSessionEvents() {
-    const { identity, state, queue, reader, catchUp, epochChange, emit } = this;
-    return new SessionEvents({ writer: identity.writer, state, queue, reader, catchUp, epochChange, emit });
+    const { identity, state, queue, reader, catchUp, epochChange, answers, emit } = this;
+    return new SessionEvents({ writer: identity.writer, state, queue, reader, catchUp, epochChange, answers, emit });
   }
 
   /** @returns {SessionOpening} */
@@ -217,7 +228,10 @@ export class SessionParts {
       retry,
       open: () => reader.open({ quiet: true }),
       answerTo: (entry) => responses.answerTo(entry),
-      begun: () => agentStates.forget(),
+      begun: () => {
+        agentStates.forget();
+        if (this.answers.shown?.state !== "waiting") this.answers.leave();
+      },
       emit,
     });
   }
@@ -231,6 +245,7 @@ export class SessionParts {
   /** The session exists now: pages with a key need a token for beacons. */
   _opened() {
     this.events.follow();
+    this.answers.look();
     return this.flushToken.renew(this.state.id);
   }
 }

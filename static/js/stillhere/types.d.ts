@@ -49,11 +49,30 @@ export interface EntryBody {
   base_rev?: number;
   ops?: SentOperation[];
   of?: number;
+  /** A request for an answer: the generation's id, and what is answered. */
+  id?: string;
+  question?: string;
+  parent_id?: string;
+  model?: string;
+  instructions?: string;
 }
+
+/** A generation as the API returns it, in part. */
+export interface GenerationBody {
+  generation: string;
+  session: string;
+  message: string;
+  stream: string | null;
+  state: string;
+  error?: string | null;
+  ended_at: string | null;
+}
+
+export interface GenerationFrame extends Frame<{ generation: string; message: string; stream?: string; state: string }> {}
 
 /** A request of the queue. Fields after `key` are known to the page that made it, `refused` and `draft` to all. */
 export interface Entry {
-  kind: "create" | "changes" | "clear" | "undo";
+  kind: "create" | "changes" | "clear" | "undo" | "ask";
   method: "POST" | "PUT";
   path: string;
   body: EntryBody;
@@ -93,6 +112,8 @@ export interface SaveAnswer {
   rev: number;
   prev_rev: number;
   saved_at: string;
+  head?: string | null;
+  siblings?: Record<string, Siblings>;
 }
 
 export interface Rejected {
@@ -108,7 +129,9 @@ export interface EpochAnswer {
 }
 
 /** An answer to a request of the queue, by its kind; `error` if a refusal loses nothing. */
-export type AnswerBody = Partial<SaveAnswer & EpochAnswer> & { error?: { code: string; details?: Record<string, unknown> } };
+export type AnswerBody = Partial<SaveAnswer & EpochAnswer> & {
+  error?: { code: string; message?: string; details?: Record<string, unknown> };
+};
 
 /** `GET /resume` */
 export interface Bundle {
@@ -134,6 +157,8 @@ export interface ChangesPage {
   removed: string[];
   rev: number;
   epoch: number;
+  /** Absent if the session has no branches. */
+  head?: string | null;
   more: boolean;
 }
 

@@ -98,7 +98,8 @@ def test_a_full_storage_is_told_as_it_is(page: ChatPage) -> None:
     page.browser.run(FILL)
     try:
         page.browser.offline()
-        page.say("z" * 3000)
+        paste(page, "z" * 3000)  # Typed, it would be 3,000 key presses.
+        page.press("Send")
         wait_for(lambda: any("localStorage is full or blocked" in line for line in page.browser.run(NOTICES)))
         assert "only in this tab" not in page.browser.run("return document.querySelector('main').innerText;")
         page.browser.online()

@@ -70,8 +70,8 @@ def test_what_streams_is_kept_where_it_streamed_when_the_other_session_is_opened
     wait_for(lambda: told(page, "Another session is the current one now"))
     page.press("Open it")
     page.until(lambda texts: texts == ["at first"])
-    wait_for(lambda: agent.texts()[-1].startswith(shown[-1]))
-    assert agent.read()["messages"][-1]["status"] == "interrupted"
+    # It goes on there.
+    wait_for(lambda: agent.texts()[-1].startswith(shown[-1]) and len(agent.texts()[-1]) > len(shown[-1]))
 
 
 def test_the_offer_goes_when_the_page_s_own_session_is_current_again(page: ChatPage, agent: Chat) -> None:
@@ -86,10 +86,11 @@ def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage,
     agent.api.delete(f"/sessions/{agent.id}")
     wait_for(lambda: told(page, "in the trash"))
     page.say("count to 2")
-    page.until(lambda texts: texts[-1] == "1 2")
-    page.until_still()
+    page.until(lambda texts: texts[-1] == "count to 2")
     agent.api.post(f"/sessions/{agent.id}/undelete")
     wait_for(lambda: not told(page, "in the trash"))
+    page.until(lambda texts: texts[-1] == "1 2")
+    page.until_still()
     wait_for(lambda: agent.texts() == [*shown, "count to 2", "1 2"])
     assert page.browser.run(ALERT) == ""
     agent.api.delete(f"/sessions/{agent.id}")

@@ -13,7 +13,7 @@ from tests.browser.driving import Browser, wait_for
 from tests.browser.keyboard import Keyboard
 from tests.support.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 # The plan is an answer with a list in it.
 RENDERED = "return document.querySelectorAll('[role=log] article .words li').length === 2;"
 STEPS = "return [...document.querySelectorAll('#panel-steps li')].map((step) => `${step.textContent}:${step.dataset.status}`);"

@@ -9,7 +9,7 @@ from tests.browser.frontends import CONNECT, SAY
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 
 def test_a_frontend_elsewhere_saves_flushes_and_resumes_with_a_key(browser: Browser, elsewhere: str, store: Store) -> None:

@@ -12,7 +12,7 @@ from tests.browser.driving import Browser
 from tests.browser.frontends import Frontend
 from tests.support.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 REFUSAL = "const refusal = (promise) => promise.then(() => null, ({ name, status, code }) => [name, status, code]);"
 
 

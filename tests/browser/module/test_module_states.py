@@ -11,7 +11,7 @@ from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend
 from tests.support.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 PLAN = {"title": "A plan", "steps": [{"id": "s1", "title": "Begin", "status": "pending"}]}
 SAVE = "return await window.chat.saveState(args[0], args[1]);"
 SAVE_UNSEEN = "window.chat.saveState(args[0]);"

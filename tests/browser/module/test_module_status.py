@@ -17,7 +17,7 @@ from tests.support.live_server import LiveServer
 from tests.support.server_process import ServerProcess, free_port
 from tests.support.stores import Store
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = "/static/js/stillhere.js"
 RESUME = """

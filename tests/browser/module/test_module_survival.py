@@ -10,7 +10,7 @@ from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 
 @pytest.fixture

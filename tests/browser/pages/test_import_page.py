@@ -132,4 +132,4 @@ def test_a_file_that_is_too_large_is_not_sent(signed_in: Browser, server: LiveSe
     signed_in.run("document.getElementById('import').dataset.most = '1e12';")
     signed_in.run("document.getElementById('file').dispatchEvent(new Event('change'));")
     signed_in.click("Import")
-    signed_in.until("return document.getElementById('problem').textContent.includes('at most 1000 bytes');")
+    signed_in.until("return document.getElementById('problem').textContent.includes('at most 1,000 bytes');")

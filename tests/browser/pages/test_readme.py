@@ -13,7 +13,7 @@ from sessions_app.core.callers import caller_of_user
 from tests.browser.driving import Browser, wait_for
 from tests.support.live_server import LiveServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
 STATED = "http://127.0.0.1:8000"

@@ -100,7 +100,7 @@ def test_one_that_fails_after_it_wrote_takes_nothing_to_the_disk(
         return answer(session, **body)
 
     revs = revs_of(chats)
-    monkeypatch.setattr(saving, "answer", fails)
+    monkeypatch.setattr(idempotency, "answer", fails)
     answers = save_together([save_of(alice, chat, upsert("m", "words")) for chat in chats])
     assert statuses(answers) == [Left.ALONE] * 3
     assert not Message.objects.exists()

@@ -61,7 +61,7 @@ def test_same_text_as_streaming_where_complete_stands_is_ignored(chat: Chat, tab
 
 
 @pytest.mark.parametrize(
-    ("stands", "sent", "changed"),
+    ("stored", "sent", "changed"),
     [
         ("complete", "interrupted", True),
         ("interrupted", "complete", True),
@@ -71,14 +71,14 @@ def test_same_text_as_streaming_where_complete_stands_is_ignored(chat: Chat, tab
         ("complete", "streaming", False),
     ],
 )
-def test_the_same_text_in_another_status(chat: Chat, tab: Writer, stands: str, sent: str, changed: bool) -> None:
+def test_the_same_text_in_another_status(chat: Chat, tab: Writer, stored: str, sent: str, changed: bool) -> None:
     """Only streaming tells nothing new of what is complete."""
-    tab.save(answer_of_ai("m1", "words", status=stands))
+    tab.save(answer_of_ai("m1", "words", status=stored))
     answer = tab.save(answer_of_ai("m1", "words", status=sent))
     assert ([entry["id"] for entry in answer["applied"]], reasons(answer["ignored"])) == (
         (["m1"], {}) if changed else ([], {"m1": "same"})
     )
-    assert statuses(chat) == {"m1": sent if changed else stands}
+    assert statuses(chat) == {"m1": sent if changed else stored}
 
 
 def test_sending_the_same_does_not_make_one_the_last_writer(chat: Chat, tab: Writer, other: Writer) -> None:
@@ -143,11 +143,11 @@ def test_without_base_rev_nothing_was_seen(chat: Chat, tab: Writer, other: Write
     assert chat.texts() == ["one"]
 
 
-@pytest.mark.parametrize(("stands", "sent", "stays"), [("a", "ab", "ab"), ("ab", "a", "ab")])
+@pytest.mark.parametrize(("stored", "sent", "stays"), [("a", "ab", "ab"), ("ab", "a", "ab")])
 def test_two_tabs_that_watch_one_stream_keep_the_longer(
-    chat: Chat, tab: Writer, other: Writer, stands: str, sent: str, stays: str
+    chat: Chat, tab: Writer, other: Writer, stored: str, sent: str, stays: str
 ) -> None:
-    tab.save(answer_of_ai("m1", stands, status="streaming"))
+    tab.save(answer_of_ai("m1", stored, status="streaming"))
     answer = other.save(answer_of_ai("m1", sent, status="streaming"))
     assert answer["conflicts"] == []
     assert chat.texts() == [stays]
@@ -166,26 +166,26 @@ def parts(*more: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("stands", "sent", "stays"),
+    ("stored", "sent", "stays"),
     [
         # Each holds the other, for the text of a watched answer decides alone: complete wins, then size.
-        (("complete", parts("one")), ("streaming", parts("one", "two")), "stands"),
+        (("complete", parts("one")), ("streaming", parts("one", "two")), "stored"),
         (("streaming", parts("one", "two")), ("complete", parts("one")), "sent"),
         (("complete", parts("one")), ("complete", parts("one", "two")), "sent"),
-        (("complete", parts("one", "two")), ("complete", parts("one")), "stands"),
+        (("complete", parts("one", "two")), ("complete", parts("one")), "stored"),
         (("streaming", parts("one")), ("interrupted", parts("one", "two")), "sent"),
-        (("streaming", parts("one")), ("streaming", parts("two")), "stands"),
+        (("streaming", parts("one")), ("streaming", parts("two")), "stored"),
     ],
 )
 def test_two_tabs_with_the_same_text_and_other_parts_keep_the_complete_then_the_larger(
-    chat: Chat, tab: Writer, other: Writer, stands: tuple[str, Any], sent: tuple[str, Any], stays: str
+    chat: Chat, tab: Writer, other: Writer, stored: tuple[str, Any], sent: tuple[str, Any], stays: str
 ) -> None:
-    tab.save(answer_of_ai("m1", "done", status=stands[0], parts=stands[1]))
+    tab.save(answer_of_ai("m1", "done", status=stored[0], parts=stored[1]))
     answer = other.save(answer_of_ai("m1", "done", status=sent[0], parts=sent[1]))
     assert (answer["conflicts"], chat.conflicts()) == ([], [])
-    assert reasons(answer["ignored"]) == ({"m1": "stale"} if stays == "stands" else {})
+    assert reasons(answer["ignored"]) == ({"m1": "stale"} if stays == "stored" else {})
     (message,) = chat.read()["messages"]
-    assert (message["status"], message["parts"]) == (stands if stays == "stands" else sent)
+    assert (message["status"], message["parts"]) == (stored if stays == "stored" else sent)
 
 
 def test_what_a_user_wrote_twice_is_a_conflict_even_if_one_begins_with_the_other(chat: Chat, tab: Writer, other: Writer) -> None:

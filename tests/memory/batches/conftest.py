@@ -9,9 +9,10 @@ from tests.memory.conftest import Memory
 
 # Where memory reads the clock.
 CLOCKS = (
-    "entries.entry_writer", "entries.reading", "entries.queries", "entries.namespace_queries", "entries.services",
-    "batches.queries", "batches.services", "core.pruning", "errors.noise.queries", "errors.noise.filtering",
-)  # fmt: skip
+    *(f"key_value.entries.{name}" for name in ("entry_writer", "reading", "queries", "namespace_queries", "services")),
+    *("key_value.batches.queries", "key_value.batches.services", "core.pruning"),
+    *("errors.noise.queries", "errors.noise.filtering"),
+)
 
 
 @pytest.fixture

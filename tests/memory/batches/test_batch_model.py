@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_app.batches.filters import make_filter, same
+from memory_app.key_value.batches.filters import make_filter, same
 from memory_app.models import MemoryEntry, MemoryStore
 from tests.memory.batches.conftest import done, run
 from tests.memory.conftest import Memory
@@ -102,7 +102,7 @@ def contents(memory: Memory) -> list[Any]:
     return [(row.namespace, row.key, row.value, row.versions.count()) for row in rows]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ops=OPS)
 @pytest.mark.timeout(400)
 def test_a_batch_is_its_operations_one_after_the_other(memory: Memory, ops: list[dict[str, Any]]) -> None:

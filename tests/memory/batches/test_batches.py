@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memory_app.batches import queries
+from memory_app.key_value.batches import queries
 from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
 from tests.memory.batches.conftest import done, run
 from tests.memory.conftest import Memory

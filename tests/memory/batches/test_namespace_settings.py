@@ -4,15 +4,18 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from memory_app.entries import reading
-from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
+from memory_app.key_value.entries import reading
+from memory_app.key_value.namespaces import services
+from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion, NamespaceSettings
 from sessions_app.chats.lifecycle.pruning import prune
 from tests.memory.batches.conftest import done, run, set_namespace
 from tests.memory.conftest import Memory
 from tests.memory.portability.folder_files import bring_in
+from tests.support.export_files import download, purge, upload
 
 DEFAULTS = {
     "exact": False, "leased": True, "versions": 10, "ttl_minutes": None, "refresh_on_read": False, "quota_bytes": None,
@@ -256,3 +259,28 @@ def test_settings_and_paths_go_out_and_come_back_with_the_account(memory: Memory
     assert before[0]["value"] == SECRETS
     assert MemoryStore.objects.get().has_settings is True
     assert "any / key" in json.dumps(before)
+
+
+def test_a_file_brings_no_more_settings_than_a_project_may_have(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c"):
+        assert set_namespace(memory, name).status_code == 201
+    file = download(memory.api)
+    purge(memory.api)
+    monkeypatch.setattr(services, "MOST_SETTINGS", 2)
+    refused = upload(memory.api, file)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "too_many_settings")
+    assert refused.json()["error"]["details"] == {"limit": 2, "count": 3}
+    assert not NamespaceSettings.objects.exists()
+    monkeypatch.setattr(services, "MOST_SETTINGS", 3)
+    assert upload(memory.api, file).status_code == 200
+    assert NamespaceSettings.objects.count() == 3
+
+
+def test_their_names_and_those_of_the_trash_have_the_order_of_their_bytes(memory: Memory) -> None:
+    names = ["Z", "_", "a", "a-b", "a0", "aB", "é"]
+    for name in reversed(names):
+        assert set_namespace(memory, quote(name)).status_code == 201
+        DeletedEntry.objects.create(project_id=memory.project, namespace=name, key=name)
+    assert [row["namespace"] for row in memory.api.get(memory.address("memory-settings")).json()["items"]] == names
+    for column in ("namespace", "key"):
+        assert list(DeletedEntry.objects.order_by(column).values_list(column, flat=True)) == names

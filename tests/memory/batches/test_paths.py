@@ -13,10 +13,10 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.batches.operations import List, Order
-from memory_app.batches.queries import _statement
 from memory_app.core.namespaces import after_prefix, as_sent, beneath, labels_of, pack
 from memory_app.core.page_addresses import KeyConverter, NamespaceConverter
+from memory_app.key_value.batches.operations import List, Order
+from memory_app.key_value.batches.queries import _statement
 from memory_app.models import MemoryEntry, MemoryVersion
 from memory_app.portability.folder.folder_format import LONG, file_of, place_of, unwrapped
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from memory_app.entries.entry_validation import MOST_RULES
 from memory_app.errors import services as error_services
 from memory_app.errors.noise import filtering
 from memory_app.errors.noise.queries import filtered_by_rule
 from memory_app.errors.services import NewError, make_batch
+from memory_app.key_value.entries.entry_validation import MOST_RULES
 from memory_app.models import ErrorReport, FilteredCount, MemoryEntry
 from tests.memory.conftest import Memory
 from tests.memory.errors.test_errors import record

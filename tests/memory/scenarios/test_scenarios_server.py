@@ -24,7 +24,7 @@ from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
 RULE = {"id": "r", "pattern": "noise", "kind": "substring", "source": "auto", "enabled": True}
-STOPPED_SECONDS, HEALED_SECONDS = 15, 20
+STOPPED_SECONDS, HEALED_SECONDS = 60, 60
 # An agent that speaks over its pipes, as one that a tool starts does: it takes the lease, reports, and is gone.
 AGENT = """
 import json, sys, urllib.request
@@ -32,7 +32,8 @@ url, key, errors = sys.argv[1], sys.argv[2], json.loads(sys.stdin.readline())
 def call(path, body, **headers):
     request = urllib.request.Request(url + path, json.dumps(body).encode(), {"Content-Type": "application/json", **headers})
     request.add_header("Authorization", "Bearer " + key)
-    return json.load(urllib.request.urlopen(request))
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
 run = call("/runs", {"agent": "piped"})["run_id"]
 print(json.dumps(call("/errors", {"errors": errors}, **{"Stillhere-Run": run})), flush=True)
 """

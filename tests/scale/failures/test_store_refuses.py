@@ -28,7 +28,7 @@ from tests.support.logged_writers import all_messages
 from tests.support.server_process import ServerProcess, new_store
 from tests.support.stores import Store
 
-pytestmark = [pytest.mark.scale, pytest.mark.timed]
+pytestmark = pytest.mark.scale
 ANSWERED_SECONDS = 5
 HEALED_SECONDS = 10
 TRIES = 20

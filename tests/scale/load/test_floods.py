@@ -10,7 +10,7 @@ import pytest
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
-pytestmark = [pytest.mark.scale, pytest.mark.timed]
+pytestmark = pytest.mark.scale
 GIBIBYTE = 1024**3
 ROOM_BYTES = 64 * 1024**2
 
@@ -60,6 +60,7 @@ def test_a_gibibyte_of_zeros_is_refused_and_leaves_nothing(store: Store) -> None
         assert memory_bytes(server) - before <= ROOM_BYTES
 
 
+@pytest.mark.timed
 def test_slow_uploads_do_not_hold_up_a_save(store: Store) -> None:
     with ServerProcess(store) as server:
         api = server.api(server.key("ana"))

@@ -12,7 +12,6 @@ from tests.support.stores import Store
 
 pytestmark = [
     pytest.mark.scale,
-    pytest.mark.timed,
     pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory from /proc"),
 ]
 AT_ONCE = 50

@@ -110,7 +110,8 @@ def test_saves_go_on_beside_an_import_of_268_megabytes(server: ServerProcess, tm
 
 
 def test_a_killed_import_is_not_seen_and_is_completed_by_the_next_try(server: ServerProcess, tmp_path: Path) -> None:
-    messages = write_export(tmp_path / "file", 4)
+    # Large enough that it is still running when it is killed, on a busy machine as well.
+    messages = write_export(tmp_path / "file", 16)
     api = server.api(server.key("ana"))
     with server.begin("import", "--user", "ana", str(tmp_path / "file")) as process:
         while not any(item["done"]["messages"] for item in api.call("GET", "/imports")["items"]):

@@ -7,9 +7,13 @@ const TOO_LONG = "too-long";
 /** @typedef {{text: string, parts?: object[]}} Draft What becomes one message. */
 
 export class MessageField {
-  /** @param {HTMLFormElement} form @param {HTMLTextAreaElement} field @param {import("../notices.js").Notices} notices */
-  constructor(form, field, notices) {
+  /**
+   * @param {HTMLFormElement} form @param {HTMLTextAreaElement} field @param {import("../notices.js").Notices} notices
+   * @param {import("./attachments.js").Attachments} attachments
+   */
+  constructor(form, field, notices, attachments) {
     this.form = form;
+    this.attachments = attachments;
     this.field = field;
     this.notices = notices;
     /** The longest paste in the present text. */
@@ -34,19 +38,19 @@ export class MessageField {
       event.preventDefault();
       const text = wordsOf(this.field.value);
       if (lengthOf(text) > LONGEST) this.notices.focus(TOO_LONG);
-      else if (text) this._send([{ text }]);
+      else if (text || this.attachments.any) this._send([{ text }]);
     });
   }
 
   /** @param {Draft[]} drafts */
   _send(drafts) {
-    if (!this.ready()) return;
+    if (!this.ready() || !this.attachments.ready) return;
     this.field.value = "";
     this.pasted = "";
     // As if it were typed, for those that listen to this field.
     this.field.dispatchEvent(new Event("input", { bubbles: true }));
     this.field.focus();
-    this.send(drafts);
+    this.send(this.attachments.into(drafts));
   }
 
   /** @param {string} text */

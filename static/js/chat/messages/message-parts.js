@@ -1,16 +1,14 @@
 /** Parts of a message that are not text: files as the chat creates and reads them, and a label for each until they are rendered. */
 
 /**
- * @import { Message, Status } from "../../stillhere.js"
+ * @import { Message, Siblings, Status } from "../../stillhere.js"
  *
- * @typedef {Message & {text: string, status: Status}} PageMessage
- * @typedef {{type?: string, text?: string, filename?: string, mediaType?: string, title?: string, url?: string, toolName?: string,
+ * @typedef {Message & {text: string, status: Status, siblings?: Siblings}} PageMessage
+ * @typedef {{type?: string, text?: string, filename?: string, mediaType?: string, title?: string, url?: string, toolName?: string, file?: string,
  *   state?: string}} Part
  */
 
-const MOST_TURNS = 200;
 const TITLE_LENGTH = 80;
-const MOST_CHARACTERS = 1_000_000;
 const TEXT_FILE = "data:text/plain;charset=utf-8,";
 // Characters that a data URL must escape. The rest stays readable, for search and for redaction.
 const SPECIAL = /[%#\n\r\t]|^[\0- ]+|[\0- ]+$/g;
@@ -33,30 +31,18 @@ export function textOfFile(part) {
 /** @param {Pick<Message, "parts">} message @returns {Part[]} */
 export const textFiles = (message) => (message.parts ?? []).filter((/** @type {Part} */ part) => textOfFile(part) !== null);
 
-/** The part of a message that a model gets: its text and the texts of its files. @param {PageMessage} message */
-function turnOf(message) {
+/** The text of a message with the texts of its files, and the names of the others. @param {PageMessage} message */
+function wholeText(message) {
   const files = textFiles(message).map((part) => `${part.filename ?? "file"}:\n\n${textOfFile(part)}`);
-  return { role: message.role, text: [message.text, ...files].filter(Boolean).join("\n\n") };
-}
-
-/** The history that a model gets: the newest turns. A cut-off answer is left out, so a repeated question starts a new answer. @param {PageMessage[]} messages */
-export function turnsOf(messages) {
-  const turns = messages
-    .slice(-MOST_TURNS)
-    .filter(({ status }) => status !== "interrupted")
-    .map(turnOf);
-  let room = MOST_CHARACTERS;
-  const fits = (/** @type {{text: string}} */ { text }, /** @type {number} */ at) => {
-    room -= text.length;
-    return room >= 0 || at === 0;
-  };
-  return turns.reverse().filter(fits).reverse();
+  const attached = (message.parts ?? []).filter((/** @type {Part} */ { type, file }) => type === "file" && file);
+  const names = attached.map((/** @type {Part} */ { filename }) => `(Attached file: ${filename ?? "without a name"})`);
+  return [message.text, ...files, ...names].filter(Boolean).join("\n\n");
 }
 
 /** The beginning of a session's first message with text; "" if there is none. @param {PageMessage[]} messages */
 export function titleOf(messages) {
   const first = messages.find(({ role }) => role === "user");
-  return first ? [...turnOf(first).text.trim().split("\n")[0]].slice(0, TITLE_LENGTH).join("") : "";
+  return first ? [...wholeText(first).trim().split("\n")[0]].slice(0, TITLE_LENGTH).join("") : "";
 }
 
 /** Labels for a message without text, so that no saved message is shown empty. @param {Pick<Message, "parts">} message */

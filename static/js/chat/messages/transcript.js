@@ -6,18 +6,20 @@
 import { copyWords } from "../../pages/clipboard.js";
 import { addCopyButtons } from "../../pages/code-blocks.js";
 import { one } from "../../pages/elements.js";
+import { MessageButtons } from "./message-buttons.js";
 import { describe, textFiles, textOfFile } from "./message-parts.js";
 import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
 import { show as showText } from "./streaming-markup.js";
 
 /**
+ * @import { MessageActs } from "./message-buttons.js"
  * @import { PageMessage, Part } from "./message-parts.js"
  *
  * @typedef {object} Shown a message as it is shown
  * @property {HTMLElement} article
  * @property {HTMLElement} words
  * @property {HTMLElement} note
- * @property {HTMLElement} copy
+ * @property {MessageButtons} buttons
  * @property {PageMessage} message
  * @property {string} print the content that is shown; "" while there is none
  * @property {boolean} lightly rendered in the browser, not by the server
@@ -44,6 +46,8 @@ export class Transcript {
     this.waiting = new Map();
     /** @type {() => Promise<unknown>} */
     this.older = async () => {};
+    /** @type {MessageActs} */
+    this.acts = { edit: () => {}, regenerate: () => {}, version: () => {} };
     this.rendering = new ServerRendering(csrf, (message, article) => this._rendered(message, article));
     this.near = new IntersectionObserver((seen) => this._seen(seen), { root: log, rootMargin: NEAR_VIEW });
     new ResizeObserver(() => this._steady(() => {})).observe(log);
@@ -106,9 +110,9 @@ export class Transcript {
   _fill(entry, message, former) {
     entry.message = message;
     entry.note.textContent = NOTES[message.status] ?? "";
+    entry.buttons.show(message);
     const print = printOf(message);
     if (entry.print === print && former === message.status) return;
-    entry.copy.hidden = !message.text;
     if (entry.print !== print || entry.lightly) {
       entry.lightly = true;
       showText(entry.words, message.text || describe(message));
@@ -211,21 +215,16 @@ export class Transcript {
     const { id, role } = message;
     const article = document.createElement("article");
     const header = document.createElement("header");
-    const [speaker, copy, words, note] = ["h2", "button", "div", "small"].map((name) => document.createElement(name));
+    const [speaker, words, note] = ["h2", "div", "small"].map((name) => document.createElement(name));
+    const buttons = new MessageButtons(message, () => this.acts);
     Object.assign(article.dataset, { id, role });
     article.className = "message";
     speaker.textContent = SPEAKERS[role] ?? role;
     article.ariaLabel = speaker.textContent;
-    Object.assign(copy, {
-      type: "button",
-      className: "button small quiet message-acts",
-      textContent: "Copy",
-      ariaLabel: "Copy message",
-    });
     words.className = "words";
-    header.append(speaker, copy);
+    header.append(speaker, buttons.versions, buttons.acts);
     article.append(header, words, note);
-    const entry = { article, words, note, copy, message, print: "", lightly: true, near: false };
+    const entry = { article, words, note, buttons, message, print: "", lightly: true, near: false };
     this.entries.set(id, entry);
     this.near.observe(article);
     return entry;
@@ -235,7 +234,7 @@ export class Transcript {
   _clicked(target) {
     const entry = this.entries.get(target.closest("article")?.dataset.id ?? "");
     if (!entry) return;
-    if (target.closest("button") === entry.copy) copyWords(entry.message.text);
+    if (target.closest("button") === entry.buttons.copy) copyWords(entry.message.text);
     const file = target.closest("[data-file]")?.getAttribute("data-file");
     if (file) save(textFiles(entry.message)[Number(file)]);
   }

@@ -34,6 +34,14 @@ export class Batching {
     if (!urgent || !state.session) this.timer.in(urgent ? 0 : streaming ? STREAMING_MS : SETTLED_MS, { keep: streaming });
   }
 
+  /** An answer was asked for: at once. */
+  asked() {
+    const { queue, state } = this.needs;
+    if (state.session) return this._sealSoon();
+    queue.keep(STORED_MS);
+    return this.timer.in(0, { keep: false });
+  }
+
   /** Make a request of what is due, unless one is in flight. */
   async pump() {
     const { queue, state, findOrCreate } = this.needs;
@@ -53,7 +61,7 @@ export class Batching {
     if (!queue.unsent) return;
     queue.keep(STORED_MS);
     if (this.timer.pending) return;
-    const own = [...queue.operations.values()].some((operation) => operation.role === "user");
+    const own = queue.asks.length > 0 || [...queue.operations.values()].some((operation) => operation.role === "user");
     this.timer.in(this.streaming && !own ? STREAMING_MS : 0, { keep: true });
   }
 

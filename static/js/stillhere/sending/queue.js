@@ -4,7 +4,7 @@
  * grow. The stash covers the time until they are stored. A `seq` is used for one body only: each form of a draft gets its own.
  */
 import { sleep } from "../util.js";
-import { changes, creation, pieces, step } from "./requests.js";
+import { asking, changes, creation, pieces, step } from "./requests.js";
 
 /**
  * @import { QueueNeeds } from "../needs.d.ts"
@@ -22,6 +22,8 @@ export class Queue {
     this.operations = new Map();
     /** The opening step to save; null: unchanged. @type {string | null} */
     this.newStep = null;
+    /** Requests for answers, which follow the operations. @type {EntryBody[]} */
+    this.asks = [];
     /** @type {Entry[]} */
     this.waiting = [];
     this.seq = 0;
@@ -38,7 +40,7 @@ export class Queue {
   }
 
   get unsent() {
-    return this.operations.size > 0 || this.newStep !== null;
+    return this.operations.size > 0 || this.newStep !== null || this.asks.length > 0;
   }
 
   /** Unanswered requests of the present session. A refusal in a former session blocks nothing. */
@@ -82,6 +84,21 @@ export class Queue {
     for (const operation of operations) this.operations.set(operation.id, operation);
     if (openingStep !== undefined) this.newStep = openingStep;
     this.version += 1;
+  }
+
+  /** Ask for an answer, behind all operations so far. Call `keep()` or `seal()` next. @param {EntryBody} body */
+  ask(body) {
+    this.asks.push(body);
+    this.version += 1;
+  }
+
+  /** @param {string} id of a request for an answer @returns {boolean} false if it may be on its way */
+  cancel(id) {
+    const known = this.asks.length;
+    this.asks = this.asks.filter((body) => body.id !== id);
+    this.version += 1;
+    if (this.asks.length < known) this.keep(0);
+    return this.asks.length < known;
   }
 
   /** The opening step of the session that is created next. @param {string} openingStep */
@@ -217,12 +234,14 @@ export class Queue {
 
   /** @param {number} [characters] */
   _requests(characters) {
-    const openingStep = this.newStep;
-    const lists = pieces(this.operations.values(), characters);
+    const { newStep: openingStep, asks } = this;
+    const lists = this.operations.size > 0 || openingStep !== null ? pieces(this.operations.values(), characters) : [];
     this.operations = new Map();
     this.newStep = null;
+    this.asks = [];
     this.stored = this.version;
-    return lists.map((ops, at) => changes(this._context(), this._next(), ops, at === 0 ? openingStep : null));
+    const saves = lists.map((ops, at) => changes(this._context(), this._next(), ops, at === 0 ? openingStep : null));
+    return [...saves, ...asks.map((body) => asking(this._context(), this._next(), body))];
   }
 
   /** The operations as the requests that a successor sends if the page ends now. */
@@ -231,7 +250,8 @@ export class Queue {
     const made = context.created ? [] : [creation(context, this.newStep)];
     const steps = (/** @type {number} */ at) => (at === 0 ? this.newStep : null);
     const saves = pieces(this.operations.values()).map((ops, at) => changes(context, this._next(), ops, steps(at)));
-    return [...made, ...saves].map((entry) => ({ ...entry, draft: true }));
+    const asks = this.asks.map((body) => asking(context, this._next(), body));
+    return [...made, ...saves, ...asks].map((entry) => ({ ...entry, draft: true }));
   }
 
   /** @param {Entry[]} entries */

@@ -33,6 +33,11 @@ export function step(context, seq, kind, path, body) {
   return { kind, method: "POST", path: `/sessions/${context.session}/${path}`, body: numbered, ...common(context, seq) };
 }
 
+/** A request for an answer of the server. Its id identifies it. @param {Context} context @param {number} seq @param {EntryBody} body @returns {Entry} */
+export function asking(context, seq, body) {
+  return { kind: "ask", method: "POST", path: `/sessions/${context.session}/generations`, body, ...common(context, seq) };
+}
+
 /**
  * Creates a session under an id of this page; the server creates the project if needed.
  * @param {Context} context @param {string | null} openingStep @returns {Entry}

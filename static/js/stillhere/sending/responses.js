@@ -1,5 +1,5 @@
 /** What the server's answers mean for the page that asked. */
-import { textOf } from "../session/message-store.js";
+import { textOf } from "../session/message-content.js";
 
 /**
  * @import { Session } from "../../stillhere.js"
@@ -34,6 +34,7 @@ export class Responses {
     if (body?.error?.code === "stale_epoch") {
       if (own) epochChange.refused(own, Number(body.error.details?.epoch));
     } else if (entry.session !== state.session?.id) this._elsewhere(entry, body);
+    else if (entry.kind === "ask") this.needs.acknowledged(entry.body, body ?? {});
     else if (own) this._taken(entry, status, body ?? {});
     else this._report(entry, body);
     this.resolvers.get(entry.key)?.(body?.error ? null : (body ?? {}));
@@ -72,6 +73,8 @@ export class Responses {
     for (const { id, ver, removed } of body.applied) if (!removed) store.acknowledged(id, ver);
     const changed = body.ignored.filter((ignored) => this._ignore(ignored)).map((ignored) => ignored.id);
     for (const conflict of body.conflicts) if (this._settle(entry, conflict)) changed.push(conflict.id);
+    if (body.siblings) changed.push(...store.saySiblings(body.siblings));
+    if (body.head !== undefined) state.atHead(body.head);
     this._report(entry, body);
     const known = state.saved(body);
     if (known === "next") store.appended(body.applied.map(({ id }) => id));

@@ -194,8 +194,8 @@ export class Sender {
     try {
       return await this.needs.http.request(entry.method, entry.path, entry.body, entry.headers);
     } catch (error) {
-      if (error instanceof ApiError && ANSWERED.has(error.code))
-        return { status: error.status, body: { error: { code: error.code, details: error.details } } };
+      if (error instanceof ApiError && (ANSWERED.has(error.code) || isUnasked(entry, error)))
+        return { status: error.status, body: { error: { code: error.code, message: error.message, details: error.details } } };
       throw error;
     }
   }
@@ -248,6 +248,10 @@ export class Sender {
     else if (message.kind === "draft" && this.leading && supported()) needs.outbox.inherit(message.writer);
   }
 }
+
+/** A refused request for an answer: the messages behind it do not wait. @param {Entry} entry @param {ApiError} error */
+const isUnasked = ({ kind }, { status, code }) =>
+  kind === "ask" && (status === 409 || status === 422 || code === "too_many_streams");
 
 /** @param {Entry} entry @returns {entry is Entry & {refused: Refusal}} */
 const isRefused = (entry) => entry.refused !== undefined;

@@ -122,6 +122,25 @@ export class Http {
     return new ApiError(0, { code: "origin_denied", message: `${this.base} does not let pages of this origin in. ${todo}` });
   }
 
+  /**
+   * A response that is read while it comes. Rejects with an `ApiError`, if it has no content too.
+   * @param {string} path @param {AbortSignal} signal
+   */
+  async open(path, signal) {
+    /** @type {Record<string, string>} */
+    const headers = { Accept: "text/event-stream", ...(this.auth.key ? { Authorization: `Bearer ${this.auth.key}` } : {}) };
+    const credentials = this.auth.key ? "omit" : "same-origin";
+    let response;
+    try {
+      response = await fetch(`${this.base}/api/v1${path}`, { headers, credentials, cache: "no-store", signal });
+    } catch (error) {
+      throw await this._unanswered(error);
+    }
+    if (response.status === 200) return response;
+    this._read(response, await response.text().catch(() => ""));
+    throw new ApiError(404, { code: "nothing_streams", message: "Nothing streams there." });
+  }
+
   async _isThere() {
     /** @type {RequestInit} */
     const asked = { method: "HEAD", credentials: "omit", cache: "no-store", signal: AbortSignal.timeout(PROBE_MS) };

@@ -1,5 +1,6 @@
 /** Merges a session that was read from the server with unsent changes of this browser. */
 import { applied } from "../sending/requests.js";
+import { textOf } from "./message-content.js";
 
 /**
  * @import { Session, StoredMessage } from "../../stillhere.js"
@@ -25,7 +26,10 @@ export class Adoption {
     const known = restored ? this._known() : [];
     if (cleared && state.session) epochChange.handOver(session.epoch);
     state.adopt(session);
+    const shown = this._known().findLast(({ status }) => status === "streaming");
     store.reset(items, { tombstones: cleared });
+    // The stream of the answer will have that text, so it is not taken off the screen.
+    if (shown && !passed) store.grow({ id: shown.id, text: textOf(shown) });
     olderMessages.begin(items);
     if (restored) {
       // This page saves missing messages again.

@@ -10,31 +10,34 @@ export class CatchUp {
   /** @param {CatchUpNeeds} needs */
   constructor(needs) {
     this.needs = needs;
-    this.reading = false;
+    /** @type {Promise<void> | null} */
+    this.reading = null;
     this.again = false;
     this.closed = false;
   }
 
+  /** Resolves when everything up to now is read. */
   async run() {
     const { session } = this.needs.state;
     if (!session || this._overtaken(session.epoch)) return;
-    if (this.reading) {
-      this.again = true;
-      return;
-    }
-    this.reading = true;
+    if (this.reading) this.again = true;
+    else this.reading = this._all();
+    await this.reading;
+  }
+
+  close() {
+    this.closed = true;
+  }
+
+  async _all() {
     try {
       do {
         this.again = false;
         await this._read();
       } while (this.again && !this.closed);
     } finally {
-      this.reading = false;
+      this.reading = null;
     }
-  }
-
-  close() {
-    this.closed = true;
   }
 
   /** Has this page cleared the chat meanwhile? Then the result belongs to the old chat. @param {number} epoch */
@@ -59,6 +62,7 @@ export class CatchUp {
       for (const id of page.removed) if (!queue.holds(id) && store.remove(id)) removed.push(id);
       more = page.more && page.rev > state.baseRev;
       state.caughtUp(page.rev);
+      if (page.head !== undefined) state.atHead(page.head);
     }
     state.isCurrent();
     if (changed.length + removed.length === 0 && !store.reordered) return;

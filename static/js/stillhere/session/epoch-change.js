@@ -51,8 +51,11 @@ export class EpochChange {
 
   /** Send unsent changes under the old epoch; the page is notified too. @param {number} epoch */
   handOver(epoch) {
-    const { state, queue } = this.needs;
+    const { state, queue, store } = this.needs;
     if (state.session && state.session.epoch < epoch) queue.seal();
+    // An answer of the server: it is not sent, but an undo restores what was shown of it.
+    if (store.tail) this._remember([store.tail]);
+    store.grow(null);
     const operations = queue.overtaken(epoch).flatMap((entry) => entry.body.ops ?? []);
     this._remember(operations);
     this.unsent.push(...operations);

@@ -2,70 +2,16 @@
  * Which messages exist, which of them the caller has seen, and what changed since. The caller passes whole lists,
  * as frameworks hold them; the server gets the difference.
  */
+import { contentOf, printOf, STATUSES, textOf } from "./message-content.js";
 
 /**
- * @import { Message, Status, StoredMessage } from "../../stillhere.js"
+ * @import { Message, Siblings, Status, StoredMessage } from "../../stillhere.js"
  * @import { SentOperation } from "../types.d.ts"
+ * @import { Content } from "./message-content.js"
  *
- * @typedef {Partial<Message> & {text: string}} Content
- * @typedef {{type?: string, text?: string}} Part
  * @typedef {{ver: number, print: string, status: Status, mine: boolean}} Held what the server has of a message, or will have once
  *   it accepted this page's operation; `mine`: this page wrote it
  */
-
-/** @type {(keyof Content)[]} */
-const FIELDS = ["role", "text", "parts", "metadata", "format", "raw", "parent_id"];
-const STATUSES = new Set(["streaming", "complete", "interrupted"]);
-
-/** @param {unknown} value */
-function kindOf(value) {
-  if (value === null || value === undefined) return String(value);
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-/** Why this is not a list of messages; null if it is one. @param {unknown} list */
-function fault(list) {
-  if (!Array.isArray(list)) return `This was ${kindOf(list)}.`;
-  for (const [at, message] of list.entries()) {
-    if (message === null || typeof message !== "object") return `Number ${at} is ${kindOf(message)}.`;
-    if (typeof message.id !== "string" || message.id === "") return `Number ${at} has no id, or its id is not a string.`;
-    if (message.parts != null && !Array.isArray(message.parts)) return `Number ${at} has parts that are not a list.`;
-  }
-  return null;
-}
-
-/** The list, if it is one of messages. @param {readonly Message[]} list */
-export function checked(list) {
-  const wrong = fault(list);
-  if (wrong) throw new TypeError(`save() takes the whole list of messages, [{ id, role, text }, …]. ${wrong}`);
-  return list;
-}
-
-/** @param {Partial<Message>} message */
-export function textOf(message) {
-  if (typeof message.text === "string") return message.text;
-  if (!message.parts && typeof message.content === "string") return message.content;
-  return (message.parts ?? []).map(textOfPart).join("");
-}
-
-/** @param {Part | null} part */
-const textOfPart = (part) => (part?.type === "text" ? (part.text ?? "") : "");
-
-/** The content of a message as it is sent; the default form of `parts` is left out. @param {Partial<Message>} message */
-function contentOf(message) {
-  const text = textOf(message);
-  const said = FIELDS.filter((field) => message[field] !== undefined && !(field === "parts" && isDefault(message.parts, text)));
-  return /** @type {Content} */ ({ ...Object.fromEntries(said.map((field) => [field, message[field]])), text });
-}
-
-/** @param {Part[] | undefined} parts @param {string} text */
-function isDefault(parts, text) {
-  const [only, ...more] = parts ?? [];
-  return more.length === 0 && (!only || (only.type === "text" && only.text === text && Object.keys(only).length === 2));
-}
-
-/** @param {Content} content */
-const printOf = (content) => JSON.stringify(FIELDS.map((field) => content[field] ?? null));
 
 export class MessageStore {
   constructor() {
@@ -81,6 +27,8 @@ export class MessageStore {
     this.lastList = [];
     /** @type {string[]} */
     this.shown = [];
+    /** @type {{id: string, text: string} | null} */
+    this.growing = null;
     /** @type {WeakMap<Message, unknown>} */
     this.seen = new WeakMap();
   }
@@ -97,6 +45,25 @@ export class MessageStore {
     for (const item of items) this.fromServer(item);
   }
 
+  /**
+   * An answer that the server makes, as far as its stream has it; null: none. It is shown while it is longer than the stored text,
+   * and never sent. @param {{id: string, text: string} | null} growing @returns {boolean} whether that was news
+   */
+  grow(growing) {
+    this.growing = growing;
+    const stored = growing && this.messages.get(growing.id);
+    if (!growing || stored?.status !== "streaming" || textOf(stored).length >= growing.text.length) return false;
+    const { text } = growing;
+    this.messages.set(growing.id, { ...stored, text, parts: [{ type: "text", text }] });
+    return true;
+  }
+
+  /** What is shown of that answer, as an operation; null: there is none. @returns {SentOperation | null} */
+  get tail() {
+    if (!this.growing || !this.messages.has(this.growing.id)) return null;
+    return { op: "upsert", ...this.growing, role: "assistant", status: "interrupted" };
+  }
+
   /** The server has this now. @param {StoredMessage} item @returns {boolean} whether that was news */
   fromServer(item) {
     const print = printOf(contentOf(item));
@@ -105,6 +72,7 @@ export class MessageStore {
     this.tombstones.delete(item.id);
     this.held.set(item.id, { ver: item.ver ?? 0, print, status: item.status, mine: Boolean(known?.mine && !news) });
     this.messages.set(item.id, item);
+    if (this.growing?.id === item.id) this.grow(this.growing);
     return news;
   }
 
@@ -245,7 +213,7 @@ export class MessageStore {
   /** @param {Message} message @param {boolean} growing @returns {SentOperation | null} */
   _changed(message, growing) {
     const { id } = message;
-    if (this.tombstones.has(id)) return null;
+    if (this.tombstones.has(id) || this.growing?.id === id) return null;
     const content = contentOf(message);
     const print = printOf(content);
     const held = this.held.get(id);
@@ -281,9 +249,33 @@ export class MessageStore {
     return known ? { position: known.position, created_at: known.created_at } : {};
   }
 
+  /**
+   * A new message beside a known one begins a branch: what followed its parent is in another branch now, not removed.
+   * @param {readonly Message[]} list @param {Set<string>} present
+   */
+  _leaveAside(list, present) {
+    const fork = list.find((message) => message.parent_id !== undefined && !this.messages.has(message.id));
+    if (!fork) return;
+    // Not the caller's last list: messages of others came since.
+    const at = fork.parent_id === null ? -1 : this.shown.indexOf(fork.parent_id ?? "");
+    if (at < 0 && fork.parent_id !== null) return;
+    const left = this.shown.slice(at + 1).filter((id) => !present.has(id));
+    for (const id of left) for (const known of [this.messages, this.held, this.passed]) known.delete(id);
+    this.lastList = this.lastList.filter((id) => !left.includes(id));
+  }
+
+  /** Of messages that were saved. @param {Record<string, Siblings>} siblings @returns {string[]} the ids of those that are shown */
+  saySiblings(siblings) {
+    const shown = Object.keys(siblings).filter((id) => this.messages.has(id));
+    for (const id of shown)
+      this.messages.set(id, { .../** @type {StoredMessage} */ (this.messages.get(id)), siblings: siblings[id] });
+    return shown;
+  }
+
   /** The messages of the caller's last list that this one lacks. Leading ones are only out of view; an empty list removes nothing. @param {readonly Message[]} list */
   _takenOut(list) {
     const present = new Set(list.map(({ id }) => id));
+    this._leaveAside(list, present);
     const first = this.lastList.findIndex((id) => present.has(id));
     if (first < 0) return [];
     const gone = this.lastList.slice(first).filter((id) => !present.has(id) && this.messages.has(id));

@@ -2,7 +2,7 @@
 
 /**
  * @import { EventsNeeds } from "../needs.d.ts"
- * @import { SessionFrame } from "../types.d.ts"
+ * @import { GenerationFrame, SessionFrame } from "../types.d.ts"
  */
 
 export class SessionEvents {
@@ -15,14 +15,17 @@ export class SessionEvents {
 
   /** @param {SessionFrame} frame */
   take(frame) {
-    const { state, reader, epochChange, writer, emit } = this.needs;
+    const { state, reader, epochChange, answers, writer, emit } = this.needs;
     emit(frame.type, frame);
     const { session } = state;
     if (!session && frame.type === "SESSION_CREATED") reader.begun();
     if (frame.type === "RESYNC" && session) this._behind();
     if (!session || frame.session !== session.id || frame.by?.writer_id === writer) return;
-    if (frame.type === "SESSION_CLEARED") epochChange.pushed(frame.epoch ?? 0);
-    else if (frame.type === "SESSION_UPDATED" && frame.data?.undone) reader.again();
+    if (frame.type.startsWith("GENERATION_")) answers.heard(/** @type {GenerationFrame} */ (frame));
+    else if (frame.type === "SESSION_CLEARED") {
+      epochChange.pushed(frame.epoch ?? 0);
+      answers.leave();
+    } else if (frame.type === "SESSION_UPDATED" && frame.data?.undone) reader.again();
     else if (frame.type === "SESSION_SAVED" || frame.type === "SESSION_UPDATED") {
       if ((frame.rev ?? 0) > state.baseRev) this._behind();
     }

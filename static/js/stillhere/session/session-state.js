@@ -43,6 +43,11 @@ export class SessionState {
     this.savedAt = session.updated_at ?? null;
   }
 
+  /** @param {string | null | undefined} head */
+  atHead(head) {
+    if (this.session) this.session.head = head;
+  }
+
   /** @param {string} openingStep */
   atStep(openingStep) {
     if (this.session) this.session.opening_step = openingStep;

@@ -1,0 +1,1 @@
+"""What agents do: memory, checkpoints of graphs, calls of MCP tools."""

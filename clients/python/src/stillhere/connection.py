@@ -1,0 +1,203 @@
+"""Requests to one project of a server, by threads and by coroutines alike.
+
+An operation is a generator: it yields the requests that it needs, gets their answers, and returns its result. So it is written
+once, and `run` and `arun` differ only in how they send.
+"""
+
+import asyncio
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Generator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+from weakref import WeakKeyDictionary
+
+import httpx
+import orjson
+
+from stillhere.errors import StillhereError
+from stillhere.retries import Attempts, retry_after
+
+TIMEOUT_SECONDS = 60.0
+RETRY_SECONDS = 30.0
+
+
+class Request(NamedTuple):
+    """`path`: below `/api/v1`; `{project}` in it is the project's id. `repeatable`: doing it twice is the same as once."""
+
+    method: str
+    path: str
+    body: Any = None
+    query: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = {}
+    repeatable: bool = True
+
+
+type Operation[T] = Generator[Request, Any, T]
+
+
+class Connection:
+    """`project`: its id, or its path; one that does not exist is created. What is left out is taken from STILLHERE_URL,
+    STILLHERE_KEY and STILLHERE_PROJECT. A request without an answer, or with 429 or 503, is repeated for `retry_seconds`."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        project: str | None = None,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
+        self.url = _setting("url", url, "STILLHERE_URL").rstrip("/")
+        self._headers = {"Authorization": f"Bearer {_setting('key', key, 'STILLHERE_KEY')}"}
+        self.project = _setting("project", project, "STILLHERE_PROJECT")
+        self._project_id = self.project if is_id(self.project) else None
+        self._timeout, self._retry_seconds = timeout, retry_seconds
+        self._client: httpx.Client | None = None
+        self._lock = threading.Lock()
+        # A client's connections belong to the event loop in which they were opened.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+
+    def run[T](self, operation: Operation[T]) -> T:
+        """Raises StillhereError, or NoAnswer, which is one."""
+        steps = self._with_project(operation)
+        try:
+            request = next(steps)
+            while True:
+                request = _next_request(steps, self._sent(request))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def arun[T](self, operation: Operation[T]) -> T:
+        """The same for coroutines."""
+        steps = self._with_project(operation)
+        try:
+            request = next(steps)
+            while True:
+                request = _next_request(steps, await self._asent(request))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def close(self) -> None:
+        """Closes the connections of threads."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Closes the connections of this event loop."""
+        if (client := self._clients.pop(asyncio.get_running_loop(), None)) is not None:
+            await client.aclose()
+
+    def _sent(self, request: Request) -> httpx.Response | StillhereError:
+        built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
+        while True:
+            try:
+                answer = self._sync_client().send(built)
+                pause = attempts.pause_after(answer)
+            except httpx.TransportError as error:
+                try:
+                    pause = attempts.pause_after_error(error)
+                except StillhereError as given_up:
+                    return given_up
+            if pause is None:
+                return answer
+            time.sleep(pause)
+
+    async def _asent(self, request: Request) -> httpx.Response | StillhereError:
+        built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
+        while True:
+            try:
+                answer = await self._async_client().send(built)
+                pause = attempts.pause_after(answer)
+            except httpx.TransportError as error:
+                try:
+                    pause = attempts.pause_after_error(error)
+                except StillhereError as given_up:
+                    return given_up
+            if pause is None:
+                return answer
+            await asyncio.sleep(pause)
+
+    def _sync_client(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None:
+                self._client = httpx.Client(timeout=self._timeout)
+            return self._client
+
+    def _async_client(self) -> httpx.AsyncClient:
+        """Made once for an event loop: making one reads the system's certificates, which takes longer than a request."""
+        loop = asyncio.get_running_loop()
+        if (client := self._clients.get(loop)) is None:
+            client = self._clients[loop] = httpx.AsyncClient(timeout=self._timeout)
+        return client
+
+    def _with_project[T](self, operation: Operation[T]) -> Operation[T]:
+        if self._project_id is None:
+            found = yield Request("GET", "/projects", query={"path": self.project})
+            made = found["items"][0] if found["items"] else (yield Request("POST", "/projects", {"path": self.project}))
+            self._project_id = made["id"]
+        return (yield from operation)
+
+    def _built(self, request: Request) -> httpx.Request:
+        url = f"{self.url}/api/v1{request.path.replace('{project}', self._project_id or '')}"
+        content = None if request.body is None else as_json(request.body)
+        headers = {**self._headers, **request.headers, "Content-Type": "application/json"}
+        timeout = httpx.Timeout(self._timeout).as_dict()
+        return httpx.Request(
+            request.method, url, params=request.query, content=content, headers=headers, extensions={"timeout": timeout}
+        )
+
+
+def part(name: str) -> str:
+    """A name as a part of an address; the empty one as well."""
+    return quote(name.replace("~", "~0").replace("/", "~1"), safe="~") if name else "~"
+
+
+def is_id(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def as_json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # An integer beyond 64 bits, or a lone surrogate.
+        return json.dumps(value, allow_nan=False).encode()
+
+
+def _setting(name: str, given: str | None, variable: str) -> str:
+    if value := given or os.environ.get(variable):
+        return value
+    raise ValueError(f"Pass `{name}`, or set {variable}.")
+
+
+def _next_request[T](steps: Operation[T], answer: httpx.Response | StillhereError) -> Request:
+    """Gives an answer to an operation. Raises `StopIteration` with its result."""
+    try:
+        if isinstance(answer, StillhereError):
+            raise answer
+        value = _value_of(answer)
+    except StillhereError as error:
+        return steps.throw(error)
+    return steps.send(value)
+
+
+def _value_of(answer: httpx.Response) -> Any:
+    if answer.is_success:
+        return json.loads(answer.content) if answer.content else None  # Not orjson: large integers stay exact.
+    try:
+        error = json.loads(answer.content)["error"]
+        code, message, details = error["code"], error["message"], error["details"]
+    except (ValueError, KeyError, TypeError):
+        code, message, details = "unreadable", answer.text[:200], {}
+    raise StillhereError(answer.status_code, code, message, details, retry_after(answer))

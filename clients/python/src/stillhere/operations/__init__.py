@@ -1,0 +1,1 @@
+"""What can be asked of a server, each written once: see `connection.py`."""

@@ -1,0 +1,113 @@
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from stillhere.connection import Operation, Request
+from stillhere.errors import StillhereError
+from stillhere.operations.projects import session_path, without_none
+from stillhere.records import Changes, Converted, Message, Messages, Page, Session
+
+_SESSIONS = "/projects/{project}/sessions"
+
+
+def create_session(
+    *, title: str = "", metadata: Mapping[str, Any] | None = None, tags: Sequence[str] = (), current: bool = True
+) -> Operation[Session]:
+    """A new one. Not sent again if its answer is lost: `open_session` is. `current`: it becomes the one that resumes."""
+    body = {"title": title, "metadata": metadata or {}, "tags": list(tags), "current": current}
+    return Session.of((yield Request("POST", _SESSIONS, body, repeatable=False)))
+
+
+def open_session(
+    external_id: str,
+    *,
+    title: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
+    current: bool = True,
+) -> Operation[Session]:
+    """The project's session with your own id for it, created from the other arguments if there is none. Several callers at the
+    same time create one."""
+    body = {"title": title, "metadata": metadata or {}, "tags": list(tags), "current": current}
+    return Session.of((yield Request("PUT", by_external(external_id), body)))
+
+
+def find_session(external_id: str) -> Operation[Session | None]:
+    try:
+        return Session.of((yield Request("GET", by_external(external_id))))
+    except StillhereError as error:
+        if error.status in {404, 410}:
+            return None
+        raise
+
+
+def get_session(session: str) -> Operation[Session]:
+    """Without its messages. 404, in the trash 410."""
+    answer = yield Request("GET", session_path(session), query={"messages": "0"})
+    return Session.of(answer["session"])
+
+
+def list_sessions(*, limit: int = 50, cursor: str | None = None, **filters: Any) -> Operation[Page[Session]]:
+    """The newest first. `filters`: external_id, tag (one or a list), agent, state, pinned, since, until, q, has, sort.
+    `cursor`: `next` of the page before."""
+    answer = yield Request("GET", _SESSIONS, query=without_none(limit=limit, cursor=cursor, **filters))
+    return Page(items=[Session.of(each) for each in answer["items"]], next=answer["next"])
+
+
+def update_session(session: str, **fields: Any) -> Operation[Session]:
+    """`fields`: title, metadata (a JSON Merge Patch), tags, pinned, archived, current, head."""
+    return Session.of((yield Request("PATCH", session_path(session), fields)))
+
+
+def delete_session(session: str) -> Operation[None]:
+    """To the trash, for 30 days. One that is there already stays there."""
+    try:
+        yield Request("DELETE", session_path(session))
+    except StillhereError as error:
+        if error.status != 410:
+            raise
+
+
+def read_messages(
+    session: str,
+    *,
+    limit: int = 50,
+    before: str | None = None,
+    after: str | None = None,
+    branches: bool = False,
+) -> Operation[Messages]:
+    """The newest ones, or those before or after a message. `branches`: of all branches, each with what it `follows`."""
+    query = without_none(limit=limit, before=before, after=after, branches="1" if branches else None)
+    answer = yield Request("GET", f"{session_path(session)}/messages", query=query)
+    items = [Message.of(each) for each in answer["items"]]
+    return Messages(items=items, next=answer["next"], skipped=answer["skipped"])
+
+
+def read_message(session: str, message: str) -> Operation[Message | None]:
+    try:
+        return Message.of((yield Request("GET", f"{session_path(session)}/messages/{quote(message, safe='')}")))
+    except StillhereError as error:
+        if error.details.get("kind") == "message":
+            return None
+        raise
+
+
+def read_as(
+    session: str, format: str, *, limit: int = 50, before: str | None = None, repair: bool = False
+) -> Operation[Converted]:
+    """The messages as the objects of a framework: `openai.chat`, `anthropic`, … `repair`: calls of tools that have no output get
+    one, so that a model accepts them."""
+    query = {"as": format, **without_none(limit=limit, before=before, repair="1" if repair else None)}
+    return Converted.of((yield Request("GET", f"{session_path(session)}/messages", query=query)))
+
+
+def changes_since(session: str, rev: int, *, wait: int = 0) -> Operation[Changes]:
+    """What changed after `rev`. `wait`: up to so many seconds (at most 50) until something does."""
+    query = {"since_rev": rev, **({"wait": wait} if wait else {})}
+    answer = yield Request("GET", f"{session_path(session)}/messages", query=query)
+    items = [Message.of(each) for each in answer["items"]]
+    return Changes(items=items, **{name: answer[name] for name in ("removed", "epoch", "rev", "more")})
+
+
+def by_external(external_id: str) -> str:
+    return f"{_SESSIONS}/by-external/{quote(external_id, safe='')}"

@@ -1,0 +1,283 @@
+"""A conversation store of Pydantic AI."""
+
+import asyncio
+import hashlib
+import json
+import uuid
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
+from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+from stillhere.client import Client
+from stillhere.connection import Operation, Request
+from stillhere.errors import StillhereError
+from stillhere.operations.projects import session_path, without_none
+from stillhere.operations.saving import once, pieces
+from stillhere.operations.sessions import find_session, list_sessions, read_message
+from stillhere.records import Message, Saved, Session
+
+FORMAT = TAG = MEMBER = "pydantic-ai"
+LONGEST_EXTERNAL_ID, MOST_READ, MOST_KNOWN, PREVIEW_CHARACTERS = 128, 500, 10_000, 1_000
+ATTEMPTS = 5
+_RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
+_NOT_THERE = {404, 410}
+# The message itself is stored all the same, with a text that the client writes.
+_UNREADABLE = {"unreadable_raw", "text_too_long"}
+
+
+class _Place(NamedTuple):
+    """Where a conversation is, and as of when. `revision`: None without a record."""
+
+    session: str
+    rev: int
+    revision: str | None
+
+
+class StillhereConversationStore(ConversationStore):
+    """Each conversation is a session of the project, with the conversation's id as its external id, its entries as messages and
+    its record in the metadata (so a record has at most 16 KB). A save is one request and one transaction. A fork has
+    copies of the messages that it shares. A delete erases the session for good. The other arguments are those of
+    `stillhere.Client`; `client` is used instead of a new one."""
+
+    def __init__(
+        self, url: str | None = None, key: str | None = None, project: str | None = None, *, client: Client | None = None
+    ) -> None:
+        self.client = client or Client(url, key, project)
+        # What was read last, so that a save need not read again; and in which session entries are.
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._homes: OrderedDict[str, str] = OrderedDict()
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        return await self._run(self._read_record_now(conversation_id))
+
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+        return await self._run(self._list(scope, limit))
+
+    async def write_record(
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
+    ) -> None:
+        await self._run(self._write(record, new_entries, expected_revision))
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        await self._run(self._delete(conversation_id, expected_revision))
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        return await self._run(self._entry(entry_id))
+
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+        if head_id is None or limit == 0:
+            return []
+        return [_entry_of(message) for message in await self._run(self._path(head_id, limit))]
+
+    async def _run[T](self, operation: Operation[T]) -> T:
+        return await asyncio.to_thread(self.client.connection.run, operation)
+
+    # --- Records.
+
+    def _read_record_now(self, conversation_id: str) -> Operation[ConversationRecord | None]:
+        session = yield from find_session(_external_id(conversation_id))
+        if session is None:
+            self._places.pop(conversation_id, None)
+            return None
+        return self._record_of(conversation_id, session)
+
+    def _record_of(self, conversation_id: str | None, session: Session) -> ConversationRecord | None:
+        text = session.metadata.get(MEMBER)
+        record = _RECORD.validate_json(text) if isinstance(text, str) else None
+        if record is not None:
+            conversation_id = record.conversation_id
+            for tip in [record.head_id, *record.branches]:
+                self._know_home(tip, session.id)
+        if conversation_id is not None:
+            _remember(self._places, conversation_id, _Place(session.id, session.rev, record.revision if record else None))
+        return record
+
+    def _list(self, scope: str | None, limit: int | None) -> Operation[list[ConversationRecord]]:
+        found: list[ConversationRecord] = []
+        cursor: str | None = None
+        while limit is None or len(found) < limit:
+            tags = [TAG] if scope is None else [_scope_tag(scope)]
+            page = yield from list_sessions(tag=tags, limit=MOST_READ, cursor=cursor, sort="-updated")
+            records = [self._record_of(None, session) for session in page.items]
+            found += [each for each in records if each is not None and scope in {None, each.scope}]
+            cursor = page.next
+            if cursor is None:
+                break
+        return sorted(found, key=lambda record: record.updated_at, reverse=True)[:limit]
+
+    def _write(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> Operation[None]:
+        name = record.conversation_id
+        place = self._places.get(name)
+        if (None if place is None else place.revision) != expected:
+            place = yield from self._place_now(name, expected)
+        for _ in range(ATTEMPTS):
+            try:
+                yield from self._store(record, entries, place)
+                return
+            except StillhereError as error:
+                if error.code not in {"rev_changed", "external_id_taken"} and error.status not in _NOT_THERE:
+                    raise
+            # Somebody changed the session: the record, or only its title.
+            place = yield from self._place_now(name, expected)
+        raise ConversationConflict(name)
+
+    def _place_now(self, conversation_id: str, expected: str | None) -> Operation[_Place | None]:
+        """Raises ConversationConflict if its revision is another one."""
+        record = yield from self._read_record_now(conversation_id)
+        if (None if record is None else record.revision) != expected:
+            raise ConversationConflict(conversation_id)
+        return self._places.get(conversation_id)
+
+    def _store(self, record: ConversationRecord, entries: Sequence[ConversationEntry], place: _Place | None) -> Operation[None]:
+        session, rev = (place.session, place.rev) if place is not None else (str(uuid.uuid4()), 0)
+        ops = [*(yield from self._copied(record, entries, session)), *map(_upsert, entries)]
+        create = None
+        if place is None:
+            name = _external_id(record.conversation_id)
+            create = {"project": self.client.connection.project, "external_id": name, "current": False}
+        tags = [TAG] if record.scope is None else [TAG, _scope_tag(record.scope)]
+        metadata = {MEMBER: _RECORD.dump_json(record).decode()}
+        fields = without_none(metadata=metadata, tags=tags, head=record.head_id)
+        requests = list(pieces(ops))
+        for number, some in enumerate(requests, start=1):
+            # The record comes with the last of its messages.
+            body = without_none(if_rev=rev, create=create, session=fields if number == len(requests) else None)
+            saved = yield from _sent(session, {**body, "ops": some})
+            rev, create = saved.rev, None
+            if saved.rejected:
+                rev = yield from _stored_unread(session, some, saved)
+        _remember(self._places, record.conversation_id, _Place(session, rev, record.revision))
+        for op in ops:
+            self._know_home(op["id"], session)
+
+    def _delete(self, conversation_id: str, expected: str) -> Operation[None]:
+        for _ in range(ATTEMPTS):
+            place = yield from self._place_now(conversation_id, expected)
+            if place is None:
+                break
+            try:
+                yield from _sent(place.session, {"if_rev": place.rev, "ops": [], "session": {"metadata": {MEMBER: None}}})
+            except StillhereError as error:
+                if error.code != "rev_changed" and error.status not in _NOT_THERE:
+                    raise
+                continue
+            yield Request("DELETE", session_path(place.session), query={"purge": "1"}, repeatable=False)
+            self._places.pop(conversation_id, None)
+            self._homes = OrderedDict((entry, home) for entry, home in self._homes.items() if home != place.session)
+            return
+        raise ConversationConflict(conversation_id)
+
+    # --- Entries.
+
+    def _copied(
+        self, record: ConversationRecord, entries: Sequence[ConversationEntry], session: str
+    ) -> Operation[list[dict[str, Any]]]:
+        """What a new conversation shares with the one that it was forked from. Raises ConversationConflict if it is gone."""
+        if record.head_id is None or record.head_id in {entry.id for entry in entries}:
+            return []
+        if record.forked_from is not None and record.head_id not in self._homes:
+            yield from self._read_record_now(record.forked_from)
+        if self._homes.get(record.head_id) == session:
+            return []
+        try:
+            path = yield from self._path(record.head_id, None)
+        except LookupError:
+            raise ConversationConflict(record.conversation_id) from None
+        return [_upsert(_entry_of(message)) for message in path]
+
+    def _path(self, head: str, limit: int | None) -> Operation[list[Message]]:
+        """From the first message, or the last `limit`, to `head`. Raises LookupError if it is not stored."""
+        session = yield from self._home(head)
+        found: list[list[Message]] = []
+        left, before = limit, None
+        while left is None or left > 0:
+            query = without_none(head=head, limit=min(MOST_READ, left or MOST_READ), before=before)
+            try:
+                answer = yield Request("GET", f"{session_path(session)}/messages", query=query)
+            except StillhereError as error:
+                if error.status in _NOT_THERE or error.code == "unknown_message":
+                    raise LookupError(head) from error
+                raise
+            found.append([Message.of(each) for each in answer["items"]])
+            before = answer["next"]
+            if before is None:
+                break
+            left = None if left is None else left - len(found[-1])
+        messages = [message for some in reversed(found) for message in some if message.format == FORMAT]
+        for message in messages:
+            self._know_home(message.id, session)
+        return messages
+
+    def _entry(self, entry_id: str) -> Operation[ConversationEntry]:
+        session = yield from self._home(entry_id)
+        try:
+            message = yield from read_message(session, entry_id)
+        except StillhereError as error:
+            if error.status in _NOT_THERE:
+                raise LookupError(entry_id) from error
+            raise
+        if message is None:
+            raise LookupError(entry_id)
+        return _entry_of(message)
+
+    def _home(self, entry_id: str) -> Operation[str]:
+        """The session of an entry. One that this store has not met since it was made is looked for in all conversations' tips."""
+        if entry_id not in self._homes:
+            yield from self._list(None, None)
+        if entry_id not in self._homes:
+            raise LookupError(entry_id)
+        return self._homes[entry_id]
+
+    def _know_home(self, entry_id: str | None, session: str) -> None:
+        if entry_id is not None:
+            _remember(self._homes, entry_id, session)
+
+
+def _remember[V](known: OrderedDict[str, V], name: str, value: V) -> None:
+    known[name] = value
+    known.move_to_end(name)
+    if len(known) > MOST_KNOWN:
+        known.popitem(last=False)
+
+
+def _sent(session: str, body: dict[str, Any]) -> Operation[Saved]:
+    return Saved.of((yield once(f"{session_path(session)}/changes", body)))
+
+
+def _stored_unread(session: str, ops: Sequence[Any], saved: Saved) -> Operation[int]:
+    """Stores what the server cannot read with a text of the client's, and returns the `rev`. Raises StillhereError for what it
+    cannot store."""
+    reasons = {each.get("id"): each for each in saved.rejected}
+    hopeless = [each for each in saved.rejected if each["reason"] not in _UNREADABLE]
+    if hopeless:
+        raise StillhereError(422, "rejected", hopeless[0]["message"], {"rejected": hopeless})
+    again = [{**op, "role": "assistant", "text": json.dumps(op["raw"])[:PREVIEW_CHARACTERS]} for op in ops if op["id"] in reasons]
+    return (yield from _sent(session, {"ops": again})).rev
+
+
+def _upsert(entry: ConversationEntry) -> dict[str, Any]:
+    (raw,) = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")
+    return {"op": "upsert", "id": entry.id, "parent_id": entry.parent_id, "format": FORMAT, "raw": raw}
+
+
+def _entry_of(message: Message) -> ConversationEntry:
+    (read,) = ModelMessagesTypeAdapter.validate_json(json.dumps([message.raw]))
+    return ConversationEntry(id=message.id, parent_id=message.parent_id, message=read)
+
+
+def _external_id(conversation_id: str) -> str:
+    if 0 < len(conversation_id) <= LONGEST_EXTERNAL_ID:
+        return conversation_id
+    return f"sha256:{hashlib.sha256(conversation_id.encode()).hexdigest()}"
+
+
+def _scope_tag(scope: str) -> str:
+    return f"scope:{hashlib.sha256(scope.encode()).hexdigest()[:32]}"

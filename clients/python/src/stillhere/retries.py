@@ -1,0 +1,50 @@
+"""When a request is sent again, and after which pause."""
+
+import random
+import time
+
+import httpx
+
+from stillhere.errors import NoAnswer
+
+# Refused without being done: any request may be sent again.
+_NOT_DONE = {429, 503}
+# Not known to be done: only what may be done twice.
+_UNKNOWN = {408, 500, 502, 504}
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
+
+
+class Attempts:
+    """The attempts of one request. `repeatable`: doing it twice is the same as once."""
+
+    def __init__(self, seconds: float, *, repeatable: bool) -> None:
+        self._ends_at = time.monotonic() + seconds
+        self._repeatable = repeatable
+        self._failed = 0
+
+    def pause_after_error(self, error: httpx.TransportError) -> float:
+        """Seconds. Raises NoAnswer if there is to be no other attempt."""
+        pause = self._next_pause(0)
+        if pause is None or not (self._repeatable or isinstance(error, _NOT_SENT)):
+            raise NoAnswer(error) from error
+        return pause
+
+    def pause_after(self, answer: httpx.Response) -> float | None:
+        """Seconds; None: this is the answer."""
+        again = answer.status_code in _NOT_DONE or (answer.status_code in _UNKNOWN and self._repeatable)
+        return self._next_pause(retry_after(answer) or 0) if again else None
+
+    def _next_pause(self, least: float) -> float | None:
+        longest = min(FIRST_PAUSE_SECONDS * 2**self._failed, LONGEST_PAUSE_SECONDS)
+        self._failed += 1
+        pause = max(least, longest * random.uniform(0.5, 1))  # noqa: S311 - no secret
+        return pause if time.monotonic() + pause <= self._ends_at else None
+
+
+def retry_after(answer: httpx.Response) -> float | None:
+    """Seconds."""
+    try:
+        return float(answer.headers["Retry-After"])
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,232 @@
+"""Puts saves on the disk, and sends them in their order."""
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+from stillhere.connection import TIMEOUT_SECONDS, Connection, Operation, Request, as_json
+from stillhere.errors import StillhereError
+from stillhere.operations.projects import session_path
+from stillhere.operations.saving import Op, pieces, upserts
+from stillhere.operations.sessions import get_session, open_session
+from stillhere.records import Session
+from stillhere.spool.storage import Item, Refused, Storage
+
+SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
+# Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
+_PASSING = {401, 403, 408, 429}
+
+
+class SpoolError(Exception):
+    """Neither the disk nor the server took a save: it is not stored. `__cause__`: why the server did not."""
+
+
+class Spool:
+    """Saves to a project, through a file at `path`. A thread sends them, those of a session in their order, until the server
+    acknowledges each; a crash or an absent server loses none. Several processes may share the file: a request may then be sent
+    twice, which changes nothing. The other arguments are those of `Client`."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        url: str | None = None,
+        key: str | None = None,
+        project: str | None = None,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._connection = Connection(url, key, project, timeout=timeout, retry_seconds=0)
+        self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
+        self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(1)
+        self._epochs: dict[str, tuple[str, int]] = {}
+        self._acknowledged = 0
+        self._adding = threading.Lock()
+        self._sending = threading.RLock()
+        self._wake, self._closing, self._progress = threading.Event(), threading.Event(), threading.Condition()
+        self._wake.set()
+        self._thread = threading.Thread(target=self._send_in_background, name="stillhere-spool", daemon=True)
+        self._thread.start()
+
+    def save(
+        self,
+        messages: Sequence[Op],
+        *,
+        session: str | None = None,
+        external_id: str | None = None,
+        opening: Mapping[str, Any] | None = None,
+    ) -> None:
+        """On the disk when it returns. Either `session`, the id of one that exists, or your own `external_id`: then the session
+        is created if there is none, with the fields of `opening` (title, metadata, tags, current). Messages without an `id` get
+        one.
+        Raises SpoolError if the disk is full and the server is away."""
+        self.change(upserts(messages), session=session, external_id=external_id, opening=opening)
+
+    def change(
+        self,
+        ops: Sequence[Op],
+        *,
+        session: str | None = None,
+        external_id: str | None = None,
+        opening: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The operations of docs/protocol.md, except `pop`, which needs its answer. Raises ValueError for one."""
+        if (session is None) == (external_id is None):
+            raise ValueError("Pass either `session` or `external_id`.")
+        if any(op.get("op") == "pop" for op in ops):
+            raise ValueError("A pop cannot wait: its answer has what it removed.")
+        about = json.dumps(opening or {})
+        with self._adding:  # One after the other, so that numbers and rows have the same order.
+            items = [
+                Item(0, session, external_id, about, self._writer_id, next(self._numbers), None, as_json(some).decode())
+                for some in pieces(ops)
+            ]
+            try:
+                self._storage.add(items)
+            except sqlite3.Error:
+                self._send_directly(items)
+        self._wake.set()
+
+    async def asave(
+        self,
+        messages: Sequence[Op],
+        *,
+        session: str | None = None,
+        external_id: str | None = None,
+        opening: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The same for coroutines."""
+        await asyncio.to_thread(self.save, messages, session=session, external_id=external_id, opening=opening)
+
+    def flush(self, seconds: float = 30.0) -> bool:
+        """Waits until the server has answered everything that was saved before. False: it did not in so many seconds."""
+        ends_at = time.monotonic() + seconds
+        with self._progress:
+            while self.waiting:
+                self._wake.set()
+                left = ends_at - time.monotonic()
+                if left <= 0:
+                    return False
+                self._progress.wait(min(left, 1))
+        return True
+
+    async def aflush(self, seconds: float = 30.0) -> bool:
+        return await asyncio.to_thread(self.flush, seconds)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests the server has not answered."""
+        return self._storage.count_after(self._acknowledged)
+
+    def refused(self) -> list[Refused]:
+        """What the server will not store. It stays in the file until `discard`."""
+        return self._storage.refused()
+
+    def discard(self, number: int) -> None:
+        self._storage.discard(number)
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Tries so long to send what waits; the rest stays in the file for the next spool."""
+        if self._closing.is_set():
+            return
+        self.flush(seconds)
+        self._closing.set()
+        self._wake.set()
+        self._thread.join()
+        self._connection.close()
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- Sending.
+
+    def _send_in_background(self) -> None:
+        pause, failed = LONGEST_PAUSE_SECONDS, 0
+        while not self._closing.is_set():
+            self._wake.wait(pause)
+            self._wake.clear()
+            try:
+                self._send_waiting()
+                pause, failed = LONGEST_PAUSE_SECONDS, 0
+            except (StillhereError, sqlite3.Error) as error:
+                longest = min(SHORTEST_PAUSE_SECONDS * 2**failed, LONGEST_PAUSE_SECONDS)
+                pause, failed = longest * random.uniform(0.5, 1), min(failed + 1, 16)  # noqa: S311 - no secret
+                # A save may cut a pause short, but not what the server asks for.
+                self._closing.wait(getattr(error, "retry_after", None) or 0)
+
+    def _send_waiting(self) -> None:
+        """Raises StillhereError if the server takes nothing now."""
+        with self._sending:
+            while not self._closing.is_set() and (item := self._storage.next_after(self._acknowledged)) is not None:
+                refusal = self._refusal_of(item)
+                if refusal is not None:
+                    self._storage.refuse(item.number, refusal)
+                self._acknowledged = item.number
+                with suppress(sqlite3.Error):  # A full disk: it is forgotten with a later one.
+                    self._storage.forget_up_to(item.number)
+                with self._progress:
+                    self._progress.notify_all()
+
+    def _send_directly(self, items: list[Item]) -> None:
+        """For a disk that takes nothing: after everything that waits. Raises SpoolError, or the server's refusal."""
+        with self._sending:
+            try:
+                self._send_waiting()
+                refusals = [self._refusal_of(item) for item in items]
+            except (StillhereError, sqlite3.Error) as error:
+                raise SpoolError("Neither the disk nor the server took this save.") from error
+        for refusal in refusals:
+            if refusal is not None:
+                raise StillhereError(**refusal)
+
+    def _refusal_of(self, item: Item) -> dict[str, Any] | None:
+        """Sends it. None: it is stored. Raises StillhereError for what passes by waiting."""
+        try:
+            answer = self._connection.run(self._save(item))
+        except StillhereError as error:
+            if error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}:
+                raise
+            if error.code == "stale_epoch":
+                self._epochs.clear()
+            return {"status": error.status, "code": error.code, "message": error.message, "details": error.details}
+        if not answer["rejected"]:
+            return None
+        details = {"rejected": answer["rejected"]}
+        return {"status": 200, "code": "rejected", "message": "Some messages were rejected.", "details": details}
+
+    def _save(self, item: Item) -> Operation[dict[str, Any]]:
+        session, epoch = item.session, item.epoch
+        if session is None or epoch is None:
+            session, epoch = yield from self._place(item)
+            if item.number:
+                with suppress(sqlite3.Error):
+                    self._storage.freeze(item.number, session, epoch)
+        numbered = {"epoch": epoch, "writer_id": item.writer_id, "seq": item.seq}
+        answer: dict[str, Any] = yield Request(
+            "POST", f"{session_path(session)}/changes", {**numbered, "ops": json.loads(item.ops)}
+        )
+        return answer
+
+    def _place(self, item: Item) -> Operation[tuple[str, int]]:
+        """The session's id and present epoch."""
+        name = item.session or f"external {item.external_id}"
+        if name not in self._epochs:
+            found: Session
+            if item.session is None:
+                found = yield from open_session(item.external_id or "", **json.loads(item.opening))
+            else:
+                found = yield from get_session(item.session)
+            self._epochs[name] = found.id, found.epoch
+        return self._epochs[name]

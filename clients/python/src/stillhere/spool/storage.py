@@ -1,0 +1,136 @@
+"""The file of a spool: one row for each request. It holds texts, and no key."""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+WAIT_SECONDS = 30.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS requests (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope TEXT NOT NULL,
+    session TEXT,
+    external_id TEXT,
+    opening TEXT NOT NULL,
+    writer_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    epoch INTEGER,
+    ops TEXT NOT NULL,
+    made_at REAL NOT NULL,
+    refused TEXT
+)
+"""
+
+
+class Item(NamedTuple):
+    """A request to a session, named by its id or by an external id. `epoch`: None until it is sent for the first time; from then
+    on the request is the same each time. `number`: 0 if it is not in the file."""
+
+    number: int
+    session: str | None
+    external_id: str | None
+    opening: str
+    writer_id: str
+    seq: int
+    epoch: int | None
+    ops: str
+
+
+class Refused(NamedTuple):
+    """A request that the server will not store. `ops`: what it had. `error`: `{status, code, message, details}`; with the status
+    200 some of them were stored, and `details` has those that were `rejected`."""
+
+    number: int
+    session: str | None
+    external_id: str | None
+    ops: list[dict[str, Any]]
+    error: dict[str, Any]
+
+
+class Storage:
+    """`scope`: the server and project whose requests these are; others may share the file. Raises sqlite3.Error if the disk takes
+    nothing."""
+
+    def __init__(self, path: str | os.PathLike[str], scope: str) -> None:
+        self._scope = scope
+        path = Path(path).expanduser()
+        _make_private(path)
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
+        for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
+            self._db.execute(f"PRAGMA {setting}").fetchall()
+        self._db.execute(_TABLE)
+
+    def add(self, items: list[Item]) -> None:
+        """All of them or none. They are on the disk when this returns."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                for item in items:
+                    self._db.execute(
+                        "INSERT INTO requests (scope, session, external_id, opening, writer_id, seq, epoch, ops, made_at)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        (self._scope, *item[1:], time.time()),
+                    )
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def next_after(self, number: int) -> Item | None:
+        sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops FROM requests"
+        sql += " WHERE scope = ? AND refused IS NULL AND number > ? ORDER BY number LIMIT 1"
+        row = self._one(sql, (self._scope, number))
+        return None if row is None else Item(*row)
+
+    def count_after(self, number: int) -> int:
+        row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
+        return 0 if row is None else int(row[0])
+
+    def freeze(self, number: int, session: str, epoch: int) -> None:
+        self._write("UPDATE requests SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
+
+    def forget_up_to(self, number: int) -> None:
+        """What was acknowledged."""
+        self._write("DELETE FROM requests WHERE scope = ? AND refused IS NULL AND number <= ?", (self._scope, number))
+
+    def refuse(self, number: int, error: dict[str, Any]) -> None:
+        self._write("UPDATE requests SET refused = ? WHERE number = ?", (json.dumps(error), number))
+
+    def refused(self) -> list[Refused]:
+        sql = "SELECT number, session, external_id, ops, refused FROM requests"
+        sql += " WHERE scope = ? AND refused IS NOT NULL ORDER BY number"
+        with self._lock:
+            rows = self._db.execute(sql, (self._scope,)).fetchall()
+        return [
+            Refused(number, session, external_id, json.loads(ops), json.loads(error))
+            for number, session, external_id, ops, error in rows
+        ]
+
+    def discard(self, number: int) -> None:
+        """A refused one."""
+        self._write("DELETE FROM requests WHERE number = ? AND refused IS NOT NULL", (number,))
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _write(self, sql: str, values: tuple[Any, ...]) -> None:
+        with self._lock:
+            self._db.execute(sql, values)
+
+    def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
+        with self._lock:
+            return self._db.execute(sql, values).fetchone()
+
+
+def _make_private(path: Path) -> None:
+    """An empty file for its owner alone, if there is none: SQLite gives the files beside it the same mode."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

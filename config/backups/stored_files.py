@@ -1,0 +1,63 @@
+"""Files of chats in a backup: a folder beside the backup's file, named after it. It costs no space on the same disk: stored
+content never changes, so its files are linked. Files in a bucket are not included."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.core.files.storage import storages
+
+from sessions_app.chats.files.folder_storage import FolderStorage
+from sessions_app.core.storage.durable_files import sync_to_disk
+
+
+def folder_of(backup: Path) -> Path:
+    return backup.with_name(f"{backup.name}.files")
+
+
+def save(backup: Path) -> None:
+    """Add the present files to a backup. Called before the store is dumped, and after it: so no file that the dump names is
+    missing, whether it was stored or collected meanwhile."""
+    if (source := _folder()) is not None and source.is_dir():
+        _add(source, folder_of(backup))
+
+
+def restore(backup: Path) -> None:
+    """Put the backup's files back. Those that are stored stay: what no row names is collected later."""
+    source, target = folder_of(backup), _folder()
+    if target is not None and source.is_dir():
+        _add(source, target)
+
+
+def discard(backup: Path) -> None:
+    shutil.rmtree(folder_of(backup), ignore_errors=True)
+
+
+def _folder() -> Path | None:
+    storage = storages["files"]
+    return Path(storage.location) if isinstance(storage, FolderStorage) else None
+
+
+def _add(source: Path, target: Path) -> None:
+    for path in _files(source):
+        place = target / path.relative_to(source)
+        if not place.exists():
+            _link(path, place, top=target)
+
+
+def _link(path: Path, place: Path, *, top: Path) -> None:
+    for folder in (top, *reversed([one for one in place.parents if top in one.parents])):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        place.hardlink_to(path)
+    except FileNotFoundError:
+        pass  # It was collected at this moment.
+    except OSError:  # Another disk, or one without links.
+        part = place.with_name(f"{place.name}.part")
+        shutil.copy2(path, part)
+        sync_to_disk(part)
+        part.replace(place)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".part")

@@ -1,0 +1,180 @@
+"""Files of imports and of chats: too large for a request's memory, so they are written to an unnamed file as they arrive.
+
+The credentials are checked first: the list at the same address is read with them, and if that is refused, its response is
+returned. So nobody without an account can fill the disk.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from django.conf import settings
+
+from config.http.refusals import refuse
+from config.http.request_log import Message, Send
+from sessions_app.core.errors import AppError, BadRequest, TooLarge, Unavailable
+
+Receive = Callable[[], Awaitable[Message]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+# Scope key of the file that is the request's body.
+UPLOAD = "stillhere.upload"
+# Without data for so long the sender counts as disconnected.
+SILENT_SECONDS = 60
+# And a body may take that long altogether, and a second more for each of these.
+RATE_BYTES = 16_000
+# A form has some lines beside its file.
+FORM_BYTES = 20_000
+
+
+class TooSlow(BadRequest):
+    code, message = "body_too_slow", "The request's body took too long to arrive."
+
+
+class FileTooLarge(TooLarge):
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"A file has at most {limit:,} bytes here.", code="body_too_large", details={"limit": limit})
+
+
+@dataclass
+class Address:
+    """Where files are sent. `setting`: names the largest body, without `extra` bytes of a form.
+
+    `most`: how many may arrive at once; `stored_at_once`: how many of them occupy a thread.
+    """
+
+    path: re.Pattern[str]
+    setting: str
+    most: int
+    stored_at_once: int
+    extra: int = 0
+    running: int = 0
+    storing: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.storing = asyncio.Semaphore(self.stored_at_once)
+
+    @property
+    def limit(self) -> int:
+        return int(getattr(settings, self.setting)) + self.extra
+
+
+class Uploads:
+    """Wraps `application` for these addresses."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        chat_files, imports = re.compile(r"/api/v1/sessions/[^/]+/files"), re.compile(r"/api/v1/imports")
+        self._addresses = (
+            Address(imports, "MAX_IMPORT_BYTES", most=2, stored_at_once=2),
+            Address(chat_files, "MAX_FILE_BYTES", most=16, stored_at_once=4, extra=FORM_BYTES),
+        )
+
+    def takes(self, scope: Message) -> bool:
+        return bool(scope["method"] == "POST" and self._address(scope) is not None)
+
+    def _address(self, scope: Message) -> Address | None:
+        return next((one for one in self._addresses if one.path.fullmatch(scope["path"])), None)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        # These describe the body, which the requests made here do not have.
+        headers = [(name, value) for name, value in scope["headers"] if name not in {b"content-length", b"transfer-encoding"}]
+        declared = _declared(scope)
+        scope = {**scope, "headers": headers}
+        if await self._is_refused(scope, send):
+            return
+        address = self._address(scope)
+        if address is None:
+            raise AssertionError
+        address.running += 1
+        try:
+            with TemporaryFile(dir=str(settings.DATA_DIR)) as file:
+                await self._take(receive, file, address, declared)
+                async with address.storing:
+                    await self._application({**scope, UPLOAD: file}, _empty(receive), send)
+        except AppError as error:
+            with suppress(ConnectionError):
+                await refuse(error, send, scope)
+        except ConnectionError:
+            pass  # The sender disconnected before the file was complete.
+        finally:
+            address.running -= 1
+
+    async def _is_refused(self, scope: Message, send: Send) -> bool:
+        asked = {**scope, "method": "GET", "query_string": b"limit=1"}
+        told: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            told.append(message)
+
+        await self._application(asked, _empty(None), keep)
+        # A key that may only write can import; it may not read the list.
+        content = b"".join(message.get("body", b"") for message in told)
+        if told[0]["status"] < 400 or b'"missing_scope"' in content:
+            return False
+        for message in told:
+            await send(message)
+        return True
+
+    async def _take(self, receive: Receive, file: BinaryIO, address: Address, declared: int) -> None:
+        if address.running > address.most:
+            raise Unavailable(code="busy", retry_after=5)
+        if declared > address.limit:
+            raise FileTooLarge(address.limit)
+        loop = asyncio.get_running_loop()
+        size, more, began = 0, True, loop.time()
+        while more:
+            message = await _next(receive)
+            if loop.time() - began > SILENT_SECONDS + size / RATE_BYTES:
+                raise TooSlow
+            piece = message.get("body", b"")
+            size += len(piece)
+            if size > address.limit:
+                raise FileTooLarge(address.limit)
+            await asyncio.to_thread(file.write, piece)
+            more = message.get("more_body", False)
+        await asyncio.to_thread(file.seek, 0)
+
+
+def _declared(scope: Message) -> int:
+    """The length that the sender announces; 0 if none. What arrives is counted anyway."""
+    value = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(value) if value.isdigit() else 0
+
+
+async def _next(receive: Receive) -> Message:
+    try:
+        message = await asyncio.wait_for(receive(), SILENT_SECONDS)
+    except TimeoutError:
+        raise TooSlow from None
+    if message["type"] == "http.disconnect":
+        raise ConnectionError
+    return message
+
+
+def _empty(receive: Receive | None) -> Receive:
+    """Receives an empty body, then the messages of the real channel, if there is one."""
+    given: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def give() -> Message:
+        if given:
+            return given.pop()
+        if receive is None:
+            await asyncio.Event().wait()
+            raise AssertionError
+        return await receive()
+
+    return give
+
+
+def body_of(scope: Message) -> dict[str, Any]:
+    """For the WSGI view of a scope: the file in place of the body, if there is one."""
+    file: BinaryIO | None = scope.get(UPLOAD)
+    if file is None:
+        return {}
+    size = file.seek(0, 2)
+    file.seek(0)
+    return {"wsgi.input": file, "CONTENT_LENGTH": str(size)}

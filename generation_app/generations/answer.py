@@ -1,0 +1,104 @@
+"""An answer while it is made: what was received, what its stream has, and what is saved."""
+
+from typing import Any
+
+from generation_app.generations.answer_saving import save
+from generation_app.generations.model.pieces import Piece
+from generation_app.generations.queries import caller_of_generation
+from generation_app.models import Generation
+from generation_app.streams.chunk_batches import Append
+from generation_app.streams.services import append_chunks
+from sessions_app.core.public_names import TEXT_LENGTH, Status
+from sessions_app.core.serialization.json_text import json_text
+
+REMOVED = "Its message was removed."
+# In one append.
+MOST_CHUNKS = 1_000
+CHANGED = "Its message was changed by somebody else."
+
+
+class AnswerOvertaken(Exception):
+    """Somebody else removed or changed the message: it is theirs now."""
+
+
+class Answer:
+    """`add` is called on the event loop, the others in a database thread, one at a time. They may be repeated after an error."""
+
+    def __init__(self, generation: Generation, *, text: str, chunk_count: int) -> None:
+        self._generation, self._caller = generation, caller_of_generation(generation)
+        self._text, self._reasoning = text, ""
+        self._calls: list[dict[str, Any]] = []
+        # What the session has: the text up to here, which is so long there. A secret that was removed makes it shorter.
+        self._saved = self._stored_length = len(text)
+        self._offset = chunk_count
+        self._waiting: list[str] = []
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._text) >= TEXT_LENGTH
+
+    @property
+    def has_text(self) -> bool:
+        return self._text != ""
+
+    def add(self, piece: Piece) -> None:
+        if piece.kind == "text":
+            said = piece.value[: TEXT_LENGTH - len(self._text)]
+            self._text += said
+            self._waiting += [json_text(said)] if said else []
+        elif piece.kind == "reasoning":
+            self._reasoning += piece.value
+            self._waiting.append(json_text({"type": "reasoning", "text": piece.value}))
+        else:
+            self._calls.append(piece.value)
+            self._waiting.append(json_text({"type": "tool_call", **piece.value}))
+
+    @property
+    def waits(self) -> bool:
+        """Is there anything that the stream does not have?"""
+        return bool(self._waiting) and self._generation.stream_id is not None
+
+    def stream(self) -> None:
+        """Append what was received to the stream."""
+        while (append := self.next_append()) is not None:
+            append_chunks(caller=append.caller, stream_id=append.stream_id, offset=append.offset, chunks=append.chunks)
+            self.appended(append)
+
+    def next_append(self) -> Append | None:
+        """What the stream gets next; `appended` tells that it has it."""
+        stream_id, chunks = self._generation.stream_id, self._waiting[:MOST_CHUNKS]
+        return Append(self._caller, stream_id, self._offset, chunks) if chunks and stream_id is not None else None
+
+    def appended(self, append: Append) -> None:
+        self._offset += len(append.chunks)
+        del self._waiting[: len(append.chunks)]
+
+    def save(self) -> None:
+        """Append what was received to the message. Raises AnswerOvertaken, SessionCleared, and what a save raises."""
+        text, name = self._text, self._generation.message_id
+        if len(text) == self._saved:
+            return
+        told = save(
+            self._caller,
+            self._generation,
+            [{"op": "append", "id": name, "at": self._stored_length, "text": text[self._saved :]}],
+        )
+        if not told["applied"]:
+            raise AnswerOvertaken(REMOVED if told["ignored"] else CHANGED)
+        self._saved, self._stored_length = len(text), told["applied"][0]["length"]
+
+    def last_ops(self, *, complete: bool) -> list[dict[str, Any]]:
+        """The last save: what is not saved yet, the status, and the parts if there is more than text."""
+        name, status = self._generation.message_id, Status.COMPLETE if complete else Status.INTERRUPTED
+        patch: dict[str, Any] = {"op": "patch", "id": name, "status": status.value}
+        if self._generation.model:
+            patch["metadata"] = {"model": self._generation.model}
+        if self._reasoning or self._calls:
+            return [{**patch, "text": self._text, "parts": self._parts()}]
+        rest = self._text[self._saved :]
+        return [*([{"op": "append", "id": name, "at": self._stored_length, "text": rest}] if rest else []), patch]
+
+    def _parts(self) -> list[dict[str, Any]]:
+        thoughts = [{"type": "reasoning", "text": self._reasoning}] if self._reasoning else []
+        said = [{"type": "text", "text": self._text}] if self._text else []
+        return [*thoughts, *said, *({"type": "tool_call", **call} for call in self._calls)]

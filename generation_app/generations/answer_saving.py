@@ -1,0 +1,44 @@
+"""Saves of an answer: ordinary saves, of a writer that each generation has for itself."""
+
+import time
+from typing import Any
+
+import orjson
+
+from generation_app.models import Generation
+from sessions_app.chats.saving.services import Changes, save_changes
+from sessions_app.core.errors import Conflict
+from sessions_app.core.public_names import Caller
+
+# Nobody repeats these requests, so nothing distinguishes one that is repeated.
+_BODY = "generation"
+
+
+class SessionCleared(Conflict):
+    code, message = "session_cleared", "The session was cleared while its answer was made."
+
+
+def writer_of(generation: Generation) -> str:
+    return f"generation:{generation.id}"
+
+
+def save(caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, base_rev: int = 0) -> Any:
+    """The answer of the save. Raises SessionCleared, SessionNotFound, SessionDeleted."""
+    changes = Changes(
+        epoch=generation.epoch, writer_id=writer_of(generation), seq=_next_seq(generation), body_sha256=_BODY,
+        base_rev=base_rev, ops=ops,
+    )  # fmt: skip
+    answer = save_changes(caller=caller, session_id=generation.session_id, changes=changes)
+    if answer.status != 200:
+        raise SessionCleared
+    return orjson.loads(answer.body)
+
+
+_last_seq = 0
+
+
+def _next_seq(generation: Generation) -> int:
+    """Rises from save to save, also from one process to the next that ends what it left: so it is the time, in microseconds."""
+    global _last_seq
+    _last_seq = max(_last_seq + 1, time.time_ns() // 1_000)
+    return _last_seq

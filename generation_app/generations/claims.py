@@ -1,0 +1,143 @@
+"""Which process makes which answer: claims with a lease, so that each is made once, and none is forgotten.
+
+A worker renews its leases every second. One whose lease ran out is dead, or cut off from the database: what it left is marked
+`interrupted` with its text, never begun again by itself.
+"""
+
+import uuid
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from datetime import timedelta
+
+from django.db.models import Q
+
+from generation_app.generations.answer_saving import SessionCleared, save
+from generation_app.generations.queries import answer_text, caller_of_generation
+from generation_app.generations.services import GenerationTaken, close, end_generation
+from generation_app.models import Generation, GenerationState
+from generation_app.streams.queries import StreamNotFound, chunks_from
+from generation_app.streams.services import end_stream
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
+from sessions_app.core.errors import AppError
+from sessions_app.core.public_names import Caller, now
+from sessions_app.core.serialization.strict_json import loads
+from sessions_app.core.storage.transactions import write
+
+LEASE = timedelta(seconds=10)
+MOST_LOOKED_AT = 500
+LEFT = "The server that made it ended."
+QUEUED, RUNNING = GenerationState.QUEUED.value, GenerationState.RUNNING.value
+
+
+def claim(*, worker: str, running: Mapping[int, int], share: int) -> Generation | None:
+    """The next generation for this worker, or None: of the owner who has the fewest running here, the one that waits longest.
+
+    `running`: how many this worker makes, by owner; at most `share` for one.
+    """
+    # The oldest of each owner first: a long queue of one hides nobody else's.
+    waiting = Generation.objects.filter(state=QUEUED).exclude(
+        owner_id__in=[one for one, count in running.items() if count >= share]
+    )
+    rows = waiting.order_by("-created_at").values_list("owner_id", "created_at", "id")
+    oldest = {owner: (created_at, generation_id) for owner, created_at, generation_id in rows}
+    for owner in sorted(oldest, key=lambda owner: (running.get(owner, 0), oldest[owner])):
+        generation_id = oldest[owner][1]
+        at = now()
+        taken = write(
+            lambda one=generation_id, at=at: Generation.objects.filter(id=one, state=QUEUED).update(  # type: ignore[misc]
+                state=RUNNING, worker=worker, leased_until=at + LEASE, started_at=at
+            )
+        )
+        if taken:
+            return Generation.objects.select_related("owner").get(id=generation_id)
+    return None
+
+
+def renew(*, worker: str, held: Collection[uuid.UUID]) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+    """Of the held ones: which are still this worker's, and which of those have to be stopped."""
+    if not held:
+        return set(), set()
+    own = Generation.objects.filter(id__in=held, worker=worker, state=RUNNING)
+    write(lambda: own.update(leased_until=now() + LEASE))
+    found = dict(own.values_list("id", "stop_requested"))
+    return set(found), {generation_id for generation_id, stop in found.items() if stop}
+
+
+def end_abandoned(*, worker: str, only_worker: bool) -> int:
+    """Mark what dead workers left as interrupted, with all of its text. Returns their number. Call it behind `renew`: what this
+    worker could not end is left too.
+
+    `only_worker`: there is no other process, so whatever is another worker's is a dead one's.
+    """
+    dead = Q(leased_until__lt=now()) | Q(leased_until=None)
+    left = Generation.objects.filter(dead | ~Q(worker=worker) if only_worker else dead, state=RUNNING)
+    ended = 0
+    for generation_id, of in list(left.values_list("id", "worker")[:MOST_LOOKED_AT]):
+        # The first that writes ends it.
+        mine = left.filter(id=generation_id, worker=of)
+        if write(lambda rows=mine: rows.update(worker=worker, leased_until=now() + LEASE)):  # type: ignore[misc]
+            interrupt(generation_id)
+            ended += 1
+    return ended
+
+
+def interrupt(generation_id: uuid.UUID, error: str = LEFT) -> None:
+    """End it with the text that its stream has, which can be longer than what the message has."""
+
+    def work() -> None:
+        generation = Generation.objects.select_related("owner").get(id=generation_id)
+        if generation.ended_at is None:
+            finish(generation, GenerationState.INTERRUPTED, error, ops=_rescue(generation))
+
+    with suppress(GenerationTaken):
+        write(work)
+
+
+def finish(generation: Generation, state: GenerationState, error: str = "", ops: list[dict[str, object]] | None = None) -> None:
+    """`end_generation`, but one whose session was cleared or deleted meanwhile ends too. Raises GenerationTaken."""
+    caller = caller_of_generation(generation)
+    try:
+        end_generation(caller=caller, generation=generation, state=state, error=error, last_ops=ops)
+    except (SessionCleared, SessionDeleted, SessionNotFound, StreamNotFound) as gone:
+        _keep_copy(caller, generation)
+        _end_stream(caller, generation)
+        close(generation, GenerationState.INTERRUPTED, gone.message)
+
+
+def _end_stream(caller: Caller, generation: Generation) -> None:
+    try:
+        if generation.stream_id is not None:
+            end_stream(caller=caller, stream_id=generation.stream_id, state="interrupted")
+    except AppError:
+        pass  # It went with its session.
+
+
+def _keep_copy(caller: Caller, generation: Generation) -> None:
+    """What came before a clear and was not saved yet is too late for the message: the save keeps it as a conflict copy."""
+    text = _streamed(generation)
+    if text:
+        late = {"op": "upsert", "id": generation.message_id, "role": "assistant", "text": text, "status": "interrupted"}
+        with suppress(AppError):
+            save(caller, generation, [late])
+
+
+def _streamed(generation: Generation) -> str:
+    """The text that its stream has."""
+    streamed, offset = "", 0
+    while generation.stream_id is not None and (found := chunks_from(generation.stream_id, offset)):
+        offset += len(found)
+        streamed += "".join(text for chunk in found if isinstance(text := loads(chunk.encode())[0], str))
+    return streamed
+
+
+def _rescue(generation: Generation) -> list[dict[str, object]]:
+    """The last save of a generation whose worker left no other."""
+    patch: dict[str, object] = {"op": "patch", "id": generation.message_id, "status": "interrupted"}
+    streamed = _streamed(generation)
+    try:
+        session = get_session(caller=caller_of_generation(generation), session_id=generation.session_id)
+    except AppError:
+        return [patch]
+    if len(streamed) > len(answer_text(session, generation.message_id)):
+        patch["text"] = streamed
+    return [patch]

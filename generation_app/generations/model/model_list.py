@@ -1,0 +1,53 @@
+"""The models that the configured endpoint lists, kept for a while: it is asked by one request at a time."""
+
+import threading
+import time
+
+import httpx
+from django.conf import settings
+
+from generation_app.models.generation import MODEL_LENGTH
+
+TIMEOUT = httpx.Timeout(5, connect=2)
+KEPT_SECONDS, KEPT_AFTER_FAILURE_SECONDS = 300.0, 30.0
+MOST_MODELS = 200
+LONGEST_ANSWER_BYTES = 1_000_000
+_asking = threading.Lock()
+# By the endpoint's address: until when the list counts (monotonic), and the list.
+_known: dict[str, tuple[float, list[str]]] = {}
+
+
+def list_models() -> list[str]:
+    """Their ids in the endpoint's order; empty without an endpoint, or if it does not list them. While one request asks the
+    endpoint, others get the last list."""
+    url = settings.CHAT_URL
+    until, models = _known.get(url, (0.0, []))
+    if not url or time.monotonic() < until or not _asking.acquire(blocking=False):
+        return models
+    try:
+        found = _ask(url)
+        kept = KEPT_SECONDS if found else KEPT_AFTER_FAILURE_SECONDS
+        _known[url] = (time.monotonic() + kept, found or models)
+        return found or models
+    finally:
+        _asking.release()
+
+
+def forget() -> None:
+    """For tests: the next call asks."""
+    _known.clear()
+
+
+def _ask(url: str) -> list[str]:
+    headers = {"Authorization": f"Bearer {settings.CHAT_KEY}"} if settings.CHAT_KEY else {}
+    try:
+        with httpx.Client(timeout=TIMEOUT, follow_redirects=False) as client:
+            answer = client.get(f"{url}/models", headers=headers)
+        if answer.status_code != httpx.codes.OK or len(answer.content) > LONGEST_ANSWER_BYTES:
+            return []
+        found = answer.json()
+    except (httpx.HTTPError, ValueError):
+        return []
+    listed = found.get("data") if isinstance(found, dict) else None
+    names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [name for name in dict.fromkeys(names) if isinstance(name, str) and 0 < len(name) <= MODEL_LENGTH][:MOST_MODELS]

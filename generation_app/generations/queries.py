@@ -1,0 +1,129 @@
+"""Reading generations, and what a model is given for one."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from generation_app.generations.instructions import CONTINUE, instructions_for
+from generation_app.generations.model.attachments import with_files_as_text
+from generation_app.models import Generation, GenerationState
+from generation_app.models.generation import ACTIVE
+from sessions_app.chats.reading.conversion import converted
+from sessions_app.chats.reading.messages import find_message, page_before, position_of
+from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.core.errors import NotFound
+from sessions_app.core.id_parsing import parse_id
+from sessions_app.core.public_names import Caller, rfc3339
+from sessions_app.models import Project
+
+FORMAT = "openai.chat"
+MOST_MESSAGES = 200
+MOST_LISTED = 20
+COVERING = (*ACTIVE, GenerationState.COMPLETE.value)
+
+
+class GenerationNotFound(NotFound):
+    kind = "generation"
+    message = "This session has no generation with this id."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the endpoint is asked, and the text that the answer has already."""
+
+    model: str
+    messages: list[Any]
+    text: str
+
+
+def generation_uuid(text: str) -> uuid.UUID:
+    return parse_id(text, GenerationNotFound)
+
+
+def find_generation(*, caller: Caller, session_id: uuid.UUID, generation_id: uuid.UUID) -> Generation:
+    """Raises SessionNotFound, SessionDeleted, GenerationNotFound."""
+    session = get_session(caller=caller, session_id=session_id)
+    found = Generation.objects.filter(id=generation_id, session_id=session.id).first()
+    if found is None:
+        raise GenerationNotFound
+    return found
+
+
+def list_generations(*, caller: Caller, session_id: uuid.UUID, message_id: str | None = None) -> list[Generation]:
+    """The newest ones first. `message_id`: only that of this answer. Raises SessionNotFound, SessionDeleted."""
+    session = get_session(caller=caller, session_id=session_id)
+    found = Generation.objects.filter(session_id=session.id)
+    if message_id is not None:
+        found = found.filter(message_id=message_id)
+    return list(found.order_by("-created_at")[:MOST_LISTED])
+
+
+def active_of(session_id: uuid.UUID) -> Generation | None:
+    return Generation.objects.filter(session_id=session_id, ended_at=None).first()
+
+
+def caller_of_generation(generation: Generation) -> Caller:
+    """What it saves is saved in the name of the user who asked."""
+    owner: Any = generation.owner
+    return Caller(owner.pk, owner.get_username(), generation.key_id, generation.key_name)
+
+
+def as_json(generation: Generation) -> dict[str, Any]:
+    return {
+        "generation": str(generation.id),
+        "session": str(generation.session_id),
+        "message": generation.message_id,
+        "stream": None if generation.stream_id is None else str(generation.stream_id),
+        "state": generation.state,
+        "error": generation.error or None,
+        "model": generation.model or None,
+        "created_at": rfc3339(generation.created_at),
+        "ended_at": None if generation.ended_at is None else rfc3339(generation.ended_at),
+    }
+
+
+def question_of(generation: Generation) -> Question:
+    """Raises SessionNotFound, SessionDeleted."""
+    session = get_session(caller=caller_of_generation(generation), session_id=generation.session_id)
+    own = Project.objects.values_list("settings", flat=True).get(id=session.project_id).get("instructions", "")
+    told = {"role": "system", "content": generation.instructions or instructions_for(session.opening_step, own)}
+    text = answer_text(session, generation.message_id) if generation.continues else ""
+    messages = [told, *_history(session, generation.last_message_id)]
+    if text:
+        messages += [{"role": "assistant", "content": text}, {"role": "user", "content": CONTINUE}]
+    return Question(generation.model, messages, text)
+
+
+def answer_text(session: SessionRow, message_id: str) -> str:
+    """The stored text of an answer; empty if it was removed."""
+    found = find_message(session_id=session.id, live=session.live, message_id=message_id)
+    return "" if found is None else str(found["text"])
+
+
+def generation_covering(session: SessionRow, message_id: str) -> Generation | None:
+    """The session's newest generation, if it is active or complete and was given this message or a later one."""
+    found = Generation.objects.filter(session_id=session.id, epoch=session.epoch).order_by("-created_at").first()
+    if found is None or found.state not in COVERING:
+        return None
+    last, asked = (
+        position_of(session_id=session.id, live=session.live, message_id=one) for one in (found.last_message_id, message_id)
+    )
+    return found if last is not None and asked is not None and asked <= last else None
+
+
+def has_message(session: SessionRow, message_id: str) -> bool:
+    """Is it on the path that the session shows?"""
+    return position_of(session_id=session.id, live=session.live, message_id=message_id) is not None
+
+
+def newest_message(session: SessionRow) -> str | None:
+    page = page_before(session_id=session.id, live=session.live, position=2**53, limit=1)
+    return page.items[-1]["id"] if page.items else None
+
+
+def _history(session: SessionRow, last_message_id: str) -> list[Any]:
+    """As the endpoint reads it. Calls of tools without an output get one, so that the question is valid."""
+    last = position_of(session_id=session.id, live=session.live, message_id=last_message_id) or 0
+    page = page_before(session_id=session.id, live=session.live, position=last + 1, limit=MOST_MESSAGES)
+    items: list[Any] = converted([with_files_as_text(item) for item in page.items], FORMAT, repair=True)["items"]
+    return items

@@ -1,0 +1,173 @@
+"""Reading threads and checkpoints. Each read sees one moment, and takes the same number of statements whatever is stored."""
+
+import uuid
+from base64 import b64encode
+from binascii import b2a_base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from memory_app.checkpoints import rows
+from memory_app.checkpoints.rows import Place, Version
+from memory_app.core.stored_json import as_json
+from memory_app.key_value.batches.filters import Filter
+from memory_app.models import GraphThread
+from sessions_app.core.errors import NotFound
+from sessions_app.core.public_names import Caller, db_uuid, rfc3339
+from sessions_app.core.serialization.stored_json import read_object
+from sessions_app.core.storage.snapshot_reads import one_moment
+from sessions_app.core.storage.sql import as_rfc3339, fetch_rows, raw_time_sql
+from sessions_app.projects.queries import check_project
+
+# Of one page: stored bytes, before base64. One checkpoint is always in it.
+PAGE_BYTES = 50_000_000
+# A filter looks at the metadata of so many checkpoints for a page.
+FILTERED = 1_000
+
+
+class CheckpointNotFound(NotFound):
+    kind, message = "checkpoint", "This thread has no such checkpoint. List its checkpoints."
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`ns`: of this namespace only. `before`: with lower ids only. `after`: the last place of the page before."""
+
+    ns: str | None = None
+    before: str = ""
+    after: Place | None = None
+    limit: int = 20
+    matches: Filter | None = None
+
+
+class _Head(NamedTuple):
+    """A checkpoint without its data. `size_bytes`: with values and writes."""
+
+    thread_id: int
+    ns: str
+    id: str
+    parent: str
+    created_at: str
+    metadata: str
+    versions: str
+    size_bytes: int
+
+    @property
+    def place(self) -> Place:
+        return self.ns, self.id
+
+
+def read_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place: Place) -> tuple[dict[str, Any], list[bytes]]:
+    """A checkpoint with its writes, and the values that it refers to, each as JSON. Raises CheckpointNotFound."""
+    with one_moment():
+        check_project(caller=caller, project_id=project_id)
+        heads = _heads(project_id, thread, "c.ns = %s AND c.checkpoint_id = %s", place, 1)
+        if not heads:
+            raise CheckpointNotFound
+        items, values = _with_parts(heads)
+    return items[0], values
+
+
+def list_checkpoints(
+    *, caller: Caller, project_id: uuid.UUID, thread: str, wanted: Wanted
+) -> tuple[list[dict[str, Any]], list[bytes], Place | None]:
+    """The newest first, by id; the values that they refer to, each once, as JSON; and after which place the next page begins."""
+    with one_moment():
+        check_project(caller=caller, project_id=project_id)
+        where, parameters = _conditions(wanted)
+        looked_at = wanted.limit + 1 if wanted.matches is None else FILTERED
+        heads = _heads(project_id, thread, where, parameters, looked_at)
+        chosen = [head for head in heads if wanted.matches is None or wanted.matches(read_object(head.metadata) or {})]
+        page = _bounded(chosen[: wanted.limit])
+        items, values = _with_parts(page) if page else ([], [])
+    if len(page) < len(chosen):
+        return items, values, page[-1].place
+    return items, values, heads[-1].place if len(heads) == looked_at else None
+
+
+def _conditions(wanted: Wanted) -> tuple[str, list[Any]]:
+    conditions, parameters = ["1 = 1"], list[Any]()
+    if wanted.ns is not None:
+        conditions, parameters = ["c.ns = %s"], [wanted.ns]
+    if wanted.before:
+        conditions.append("c.checkpoint_id < %s")
+        parameters.append(wanted.before)
+    if wanted.after is not None:
+        conditions.append("(c.checkpoint_id, c.ns) < (%s, %s)")
+        parameters += [wanted.after[1], wanted.after[0]]
+    return " AND ".join(conditions), parameters
+
+
+def _heads(project_id: uuid.UUID, thread: str, where: str, parameters: Sequence[Any], limit: int) -> list[_Head]:
+    statement = f"""SELECT c.thread_id, c.ns, c.checkpoint_id, c.parent_id, {raw_time_sql("c.created_at")}, c.metadata,
+c.versions, c.state_bytes + (SELECT COALESCE(SUM(w.size_bytes), 0) FROM memory_app_pendingwrite w
+WHERE w.thread_id = c.thread_id AND w.ns = c.ns AND w.checkpoint_id = c.checkpoint_id)
+FROM memory_app_graphthread t JOIN memory_app_checkpoint c ON c.thread_id = t.id
+WHERE t.project_id = %s AND t.name = %s AND {where} ORDER BY c.checkpoint_id DESC, c.ns DESC LIMIT %s"""  # noqa: S608 - our own names
+    return [_Head(*row) for row in fetch_rows(statement, [db_uuid(project_id), thread, *parameters, limit])]
+
+
+def _bounded(heads: list[_Head]) -> list[_Head]:
+    """As many as a page may have bytes, and at least one."""
+    total = 0
+    for number, head in enumerate(heads):
+        total += head.size_bytes
+        if number and total > PAGE_BYTES:
+            return heads[:number]
+    return heads
+
+
+def _with_parts(heads: Sequence[_Head]) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """The checkpoints with their writes, and the values that they refer to."""
+    versions = {(head.ns, channel, version) for head in heads for channel, version in (read_object(head.versions) or {}).items()}
+    data, written, values = rows.read_parts(heads[0].thread_id, [head.place for head in heads], sorted(versions))
+    writes: dict[Place, list[Any]] = {}
+    # By path, task and number, as the graph applied them.
+    for ns, checkpoint_id, *write in sorted(written, key=lambda row: row[:5]):
+        writes.setdefault((ns, checkpoint_id), []).append(write)
+    by_place = {(ns, checkpoint_id): (name, content) for ns, checkpoint_id, name, content in data}
+    items = [_item(head, by_place[head.place], writes.get(head.place, [])) for head in heads]
+    return items, [_value_json((ns, channel, version), name, content) for ns, channel, version, name, content in values]
+
+
+def _item(head: _Head, typed: tuple[str, bytes], writes: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "ns": head.ns,
+        "id": head.id,
+        "parent": head.parent or None,
+        "created_at": as_rfc3339(head.created_at),
+        "checkpoint": _typed_json(*typed),
+        "metadata": as_json(head.metadata),
+        "versions": as_json(head.versions),
+        "writes": [
+            {"task": task, "path": path, "idx": idx, "channel": channel, **_typed_json(name, content)}
+            for path, task, idx, channel, name, content in writes
+        ],
+    }
+
+
+def _value_json(version: Version, name: str, content: bytes) -> bytes:
+    """Not by orjson: of a large page, it would take twice as long as everything else, as it looks for what it must escape."""
+    head = orjson.dumps(dict(zip(("ns", "channel", "version"), version, strict=True)) | {"type": name})
+    return b'%b,"base64":"%b"}' % (head[:-1], b2a_base64(content, newline=False))
+
+
+def _typed_json(name: str, content: bytes) -> dict[str, str]:
+    return {"type": name, "base64": b64encode(content).decode()}
+
+
+def list_threads(*, caller: Caller, project_id: uuid.UUID, after: str, limit: int) -> list[GraphThread]:
+    """By name, one more than `limit` if there are more."""
+    check_project(caller=caller, project_id=project_id)
+    return list(GraphThread.objects.filter(project_id=project_id, name__gt=after).order_by("name")[: limit + 1])
+
+
+def thread_json(thread: GraphThread) -> dict[str, Any]:
+    return {
+        "thread": thread.name,
+        "size_bytes": thread.size_bytes,
+        "created_at": rfc3339(thread.created_at),
+        "updated_at": rfc3339(thread.updated_at),
+    }

@@ -1,0 +1,138 @@
+"""Writing checkpoints: their values are stored once a version, the writes of tasks as they come."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memory_app.checkpoints import rows
+from memory_app.checkpoints.queries import CheckpointNotFound
+from memory_app.checkpoints.rows import Place, Thread, Typed, Version
+from memory_app.checkpoints.thread_locks import find_locked, open_thread, recount, take_room
+from sessions_app.core.errors import Conflict
+from sessions_app.core.public_names import Caller, db_time, now
+from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.storage.sql import execute_together
+from sessions_app.core.storage.transactions import write
+
+# A refusal names so many versions.
+NAMED = 100
+
+
+class UnknownVersions(Conflict):
+    code = "unknown_versions"
+    message = "The checkpoint refers to versions that this thread does not have. Send their values with it: see details."
+
+
+@dataclass(frozen=True, slots=True)
+class NewCheckpoint:
+    """`metadata`: an object as JSON. `versions`: of every channel that has a value in it. `values`: of the channels whose version
+    is new."""
+
+    place: Place
+    parent: str
+    typed: Typed
+    metadata: str
+    run_id: str
+    versions: Mapping[str, str]
+    values: Mapping[str, Typed]
+
+
+@dataclass(frozen=True, slots=True)
+class NewWrite:
+    """`idx`: its number among the task's writes; a negative one replaces the write that has it."""
+
+    idx: int
+    channel: str
+    typed: Typed
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """`differs`: channels whose version was stored before with other bytes, which stay."""
+
+    created: bool
+    differs: list[str]
+
+
+def put_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, checkpoint: NewCheckpoint) -> StoredCheckpoint:
+    """Store a checkpoint, or replace the one with its id. Raises UnknownVersions, CheckpointsFull."""
+
+    def work() -> StoredCheckpoint:
+        locked = open_thread(caller=caller, project_id=project_id, name=thread)
+        return _put(project_id, locked, checkpoint)
+
+    return write(work)
+
+
+def _put(project_id: uuid.UUID, thread: Thread, new: NewCheckpoint) -> StoredCheckpoint:
+    ns = new.place[0]
+    wanted: dict[str, Version] = {channel: (ns, channel, version) for channel, version in new.versions.items()}
+    known = rows.find_versions(thread, list(wanted.values()))
+    _check_versions([version for channel, version in wanted.items() if version not in known and channel not in new.values])
+    before = rows.size_of_checkpoint(thread, new.place)
+    added = {wanted[channel]: typed for channel, typed in new.values.items() if wanted[channel] not in known}
+    versions = json_text(dict(new.versions))
+    size_bytes = len(new.typed.data) + len(new.metadata.encode()) + len(versions.encode())
+    added_bytes = sum(len(typed.data) for typed in added.values())
+    row = [*new.place, new.parent, new.run_id, db_time(now()), size_bytes, size_bytes + added_bytes + sum(known.values())]
+    row += [new.metadata, versions, new.typed.type, new.typed.data]
+    works = [rows.put_values(thread, added.items())] if added else []
+    execute_together([*works, rows.put_checkpoint(thread, row)])
+    if before is not None and before[1] != versions:  # Values that only the replaced one referred to.
+        execute_together([rows.erase_unused_values(thread)])
+        recount(project_id, thread)
+    else:
+        take_room(project_id, thread, size_bytes + added_bytes - (before[0] if before else 0))
+    sent_again = {wanted[channel]: typed for channel, typed in new.values.items() if wanted[channel] in known}
+    return StoredCheckpoint(before is None, _differing(thread, sent_again))
+
+
+def _check_versions(missing: Sequence[Version]) -> None:
+    if missing:
+        named = [{"channel": channel, "version": version} for _, channel, version in missing[:NAMED]]
+        raise UnknownVersions(details={"versions": named, "count": len(missing)})
+
+
+def _differing(thread: Thread, sent: Mapping[Version, Typed]) -> list[str]:
+    stored = rows.read_values(thread.id, list(sent))
+    return sorted(
+        channel for ns, channel, version, name, data in stored if sent[ns, channel, version] != Typed(name, bytes(data))
+    )
+
+
+def put_writes(
+    *, caller: Caller, project_id: uuid.UUID, thread: str, place: Place, task: tuple[str, str], writes: Sequence[NewWrite]
+) -> int:
+    """Store what a task wrote, `task` being its id and its path. Of writes with the same number the first stays, but a negative
+    number is replaced. Returns how many were stored."""
+    task_id, task_path = task
+
+    def work() -> int:
+        locked = open_thread(caller=caller, project_id=project_id, name=thread)
+        known = rows.find_writes(locked, place, task_id)
+        taken = {each.idx: each for each in reversed(writes) if each.idx < 0 or each.idx not in known}
+        taken |= {each.idx: each for each in writes if each.idx < 0}
+        if taken:
+            each_row = [
+                [*place, task_id, each.idx, task_path, each.channel, len(each.typed.data), each.typed.type, each.typed.data]
+                for each in taken.values()
+            ]
+            execute_together([rows.put_writes(locked, each_row)])
+            growth = sum(len(each.typed.data) - known.get(each.idx, 0) for each in taken.values())
+            take_room(project_id, locked, growth)
+        return len(taken)
+
+    return write(work)
+
+
+def delete_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place: Place) -> None:
+    """Erase a checkpoint with its writes, and the values that nothing refers to any more. Raises CheckpointNotFound."""
+
+    def work() -> None:
+        locked = find_locked(caller=caller, project_id=project_id, name=thread)
+        if locked is None or rows.size_of_checkpoint(locked, place) is None:
+            raise CheckpointNotFound
+        execute_together([*rows.erase_checkpoints(locked, [place]), rows.erase_unused_values(locked)])
+        recount(project_id, locked)
+
+    write(work)

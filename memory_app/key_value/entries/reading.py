@@ -1,0 +1,53 @@
+"""Reads that keep what is read: where a namespace's settings say so, an entry that is read expires later."""
+
+import uuid
+from collections.abc import Iterable
+from datetime import datetime
+
+from memory_app.core.stored_json import EntryNotFound
+from memory_app.key_value.entries import entry_rows
+from memory_app.key_value.entries.entry_rows import EntryRow
+from memory_app.key_value.entries.entry_values import expiry
+from memory_app.models.namespace_settings import Rules
+from sessions_app.core.public_names import Caller, now
+from sessions_app.core.storage.sql import db_uuid, execute_together, fetch_row, on_postgresql
+from sessions_app.core.storage.transactions import write
+from sessions_app.projects.queries import check_project
+
+# A read that would move the expiry by less than this part of its time writes nothing: entries that are read all the time.
+LEAST_PART = 1 / 60
+
+
+def read_entry(*, caller: Caller, project_id: uuid.UUID, namespace: str, key: str) -> EntryRow:
+    """An entry that its reader wants, in contrast to a page that shows it."""
+    check_project(caller=caller, project_id=project_id)
+    entry = next(iter(entry_rows.read_places(project_id, [(namespace, key)])), None)
+    if entry is None or not entry.is_live_at(now()):
+        raise EntryNotFound
+    if entry.expires_at is not None:
+        keep(project_id, [entry] if Rules.of(project_id).for_namespace(namespace).refresh_on_read else [])
+    return entry
+
+
+def keep(project_id: uuid.UUID, entries: Iterable[EntryRow]) -> None:
+    """These were read. Those that expire do so later, counted from now."""
+    moment = now()
+    late = sorted((entry for entry in entries if due(entry, moment)), key=lambda entry: (entry.namespace, entry.key))
+    for entry in late:
+        entry.expires_at = expiry(entry.ttl_minutes, moment)
+    if late:
+        write(lambda: _touch(project_id, late))
+
+
+def due(entry: EntryRow, moment: datetime) -> bool:
+    """Whether a read at this moment moves the expiry."""
+    later = expiry(entry.ttl_minutes, moment)
+    if later is None or entry.expires_at is None or not entry.is_live_at(moment):
+        return False
+    return (later - entry.expires_at) > LEAST_PART * (later - moment)
+
+
+def _touch(project_id: uuid.UUID, entries: list[EntryRow]) -> None:
+    if on_postgresql():  # The lock that every write of memory takes first: so two of them cannot wait for each other's rows.
+        fetch_row("SELECT 1 FROM memory_app_memorystore WHERE project_id = %s FOR UPDATE", [db_uuid(project_id)])
+    execute_together([entry_rows.touch(entries)])

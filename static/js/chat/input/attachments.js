@@ -1,0 +1,188 @@
+/** Files that are attached to the next message: chosen, pasted or dropped, and uploaded at once. */
+
+/**
+ * @import { StoredFile, UploadOptions } from "../../stillhere.js"
+ * @import { Draft } from "./message-field.js"
+ *
+ * @typedef {(file: File, options: UploadOptions) => Promise<StoredFile>} Upload
+ * @typedef {{file: File, line: HTMLLIElement, progress: HTMLProgressElement, problem: HTMLElement, retry: HTMLButtonElement,
+ *   abort: AbortController, stored: StoredFile | null}} Attached
+ */
+
+export class Attachments {
+  /**
+   * @param {HTMLFormElement} form @param {{list: HTMLElement, said: HTMLElement, input: HTMLInputElement, button: HTMLElement,
+   *   field: HTMLTextAreaElement}} parts
+   */
+  constructor(form, { list, said, input, button, field }) {
+    this.list = list;
+    this.said = said;
+    this.field = field;
+    this.input = input;
+    /** @type {Attached[]} */
+    this.items = [];
+    /** @type {Upload} */
+    this.upload = () => Promise.reject(new Error("The chat is not ready yet."));
+    button.addEventListener("click", () => input.click());
+    input.addEventListener("change", () => {
+      this._add(input.files);
+      input.value = "";
+    });
+    field.addEventListener("paste", (event) => {
+      const { clipboardData } = event;
+      // A text that is copied from an office program comes with a picture of itself.
+      if (!clipboardData?.files.length || clipboardData.getData("text/plain")) return;
+      event.preventDefault();
+      this._add(clipboardData.files);
+    });
+    this._takeDrops(form);
+  }
+
+  /** May the message be sent? If not, says why. */
+  get ready() {
+    const waiting = this.items.filter(({ stored }) => !stored);
+    if (waiting.length === 0) return true;
+    const failed = waiting.find(({ retry }) => !retry.hidden);
+    this._say(
+      failed ? "A file was not uploaded: try again, or remove it." : "Wait until the files are uploaded, or remove them.",
+    );
+    failed?.retry.focus();
+    return false;
+  }
+
+  get any() {
+    return this.items.length > 0;
+  }
+
+  /** The drafts with the files, which belong to the last one; nothing is attached any more. @param {Draft[]} drafts @returns {Draft[]} */
+  into(drafts) {
+    const files = this.items.flatMap(({ stored }) => (stored ? [partOf(stored)] : []));
+    this.clear();
+    const last = drafts.at(-1);
+    if (files.length === 0 || !last) return drafts;
+    const own = last.parts ?? (last.text ? [{ type: "text", text: last.text }] : []);
+    return [...drafts.slice(0, -1), { ...last, parts: [...own, ...files] }];
+  }
+
+  clear() {
+    for (const item of [...this.items]) this._remove(item);
+    this._say("");
+  }
+
+  /** @param {HTMLFormElement} form */
+  _takeDrops(form) {
+    const hasFiles = (/** @type {DragEvent} */ { dataTransfer }) => dataTransfer?.types.includes("Files") ?? false;
+    for (const type of /** @type {const} */ (["dragenter", "dragover"])) {
+      form.addEventListener(type, (event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        form.classList.add("dropping");
+      });
+    }
+    form.addEventListener("dragleave", ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && form.contains(relatedTarget))) form.classList.remove("dropping");
+    });
+    form.addEventListener("drop", (event) => {
+      form.classList.remove("dropping");
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      this._add(event.dataTransfer?.files);
+    });
+  }
+
+  /** @param {FileList | null | undefined} files */
+  _add(files) {
+    for (const file of files ?? []) {
+      const item = this._made(file);
+      this.items.push(item);
+      this.list.append(item.line);
+      this._send(item);
+    }
+    this._changed();
+    this.field.focus();
+  }
+
+  /** @param {Attached} item */
+  async _send(item) {
+    const { file, progress, problem, retry, line } = item;
+    item.abort = new AbortController();
+    problem.textContent = "";
+    retry.hidden = true;
+    progress.hidden = false;
+    progress.value = 0;
+    const onProgress = (/** @type {number} */ sent) => {
+      progress.value = sent;
+    };
+    try {
+      item.stored = await this.upload(file, { onProgress, signal: item.abort.signal });
+      line.dataset.stored = item.stored.file;
+      this._say(`${file.name} is attached.`);
+    } catch (error) {
+      if (!this.items.includes(item)) return;
+      problem.textContent = error instanceof Error ? error.message : String(error);
+      retry.hidden = false;
+      this._say(`${file.name} was not uploaded.`);
+    } finally {
+      progress.hidden = true;
+    }
+  }
+
+  /** @param {Attached} item */
+  _remove(item) {
+    this.items = this.items.filter((one) => one !== item);
+    item.abort.abort();
+    item.line.remove();
+    this._changed();
+  }
+
+  /** A message with a file needs no text. */
+  _changed() {
+    this.field.required = !this.any;
+  }
+
+  /** @param {string} words */
+  _say(words) {
+    this.said.textContent = words;
+  }
+
+  /** @param {File} file @returns {Attached} */
+  _made(file) {
+    const line = document.createElement("li");
+    const name = Object.assign(document.createElement("strong"), { textContent: file.name });
+    const size = Object.assign(document.createElement("span"), { className: "hint number", textContent: sizeOf(file.size) });
+    const progress = Object.assign(document.createElement("progress"), { max: 1, value: 0 });
+    progress.setAttribute("aria-label", `Upload of ${file.name}`);
+    const problem = Object.assign(document.createElement("span"), { className: "problem" });
+    const retry = button("Try again", file.name);
+    const remove = button("Remove", file.name);
+    remove.classList.add("push");
+    line.append(name, size, progress, problem, retry, remove);
+    /** @type {Attached} */
+    const item = { file, line, progress, problem, retry, abort: new AbortController(), stored: null };
+    retry.addEventListener("click", () => this._send(item));
+    remove.addEventListener("click", () => {
+      this._remove(item);
+      this.field.focus();
+    });
+    return item;
+  }
+}
+
+/** @param {StoredFile} stored */
+const partOf = ({ file, name, media_type }) => ({ type: "file", mediaType: media_type, filename: name, file });
+
+/** @param {string} label @param {string} name */
+function button(label, name) {
+  const made = Object.assign(document.createElement("button"), {
+    type: "button",
+    className: "button small quiet",
+    textContent: label,
+  });
+  made.append(Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: ` ${name}` }));
+  return made;
+}
+
+/** @param {number} bytes */
+function sizeOf(bytes) {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,95 @@
+/** Editing a question and regenerating an answer: each makes another version of the message, and the former one stays. */
+
+import { messageOf } from "../../pages/elements.js";
+import { uuid } from "../../stillhere.js";
+
+/**
+ * @import { Connection } from "../../stillhere.js"
+ * @import { PageState } from "../page-state.js"
+ * @import { View } from "../view.js"
+ * @import { Draft } from "../input/message-field.js"
+ * @import { MessageActs } from "./message-buttons.js"
+ * @import { PageMessage } from "./message-parts.js"
+ *
+ * @typedef {object} Needs
+ * @property {Connection} chat
+ * @property {PageState} page
+ * @property {View} view
+ * @property {() => boolean} busy is an answer being made?
+ * @property {(question: string) => unknown} again ask for another answer; those so far stay as other versions
+ * @property {(messages: PageMessage[]) => unknown} show
+ */
+
+const WAIT = "Wait for the answer, or stop it first.";
+const LOAD = "Load the older messages first.";
+
+export class Versions {
+  /** @param {Needs} needs */
+  constructor(needs) {
+    this.needs = needs;
+    /** The message that is edited in the composer. @type {string | null} */
+    this.edited = null;
+  }
+
+  /** What a new message says about its place. In a session with branches another tab may show another branch meanwhile. */
+  parent({ always = false } = {}) {
+    const { chat, page } = this.needs;
+    return always || chat.session?.head !== undefined ? { parent_id: page.last?.id ?? null } : {};
+  }
+
+  /** @returns {MessageActs} */
+  get acts() {
+    return {
+      edit: (id) => this.edit(id),
+      regenerate: (id) => this.regenerate(id),
+      version: (id) => this.version(id),
+    };
+  }
+
+  /** Put the user's messages at the end of the list or, after an edit, in place of the edited one and what follows it. @param {Draft[]} drafts */
+  put(drafts) {
+    const { page } = this.needs;
+    let always = this.edited !== null;
+    if (this.edited) page.messages = page.before(this.edited);
+    for (const draft of drafts) {
+      page.put({ id: uuid(), role: "user", ...draft, ...this.parent({ always }), status: "complete" });
+      always = false;
+    }
+    this.stop();
+  }
+
+  stop() {
+    if (this.edited) this.needs.view.editing(null);
+    this.edited = null;
+  }
+
+  /** @param {string} id of a question; "" ends the edit */
+  edit(id) {
+    const { chat, page, view, busy } = this.needs;
+    const message = page.messages.find((one) => one.id === id);
+    if (!message) return this.stop();
+    if (busy()) return view.quiet(WAIT);
+    if (message === page.messages[0] && chat.unread > 0) return view.quiet(LOAD);
+    this.edited = id;
+    return view.editing(message);
+  }
+
+  /** @param {string} id of an answer */
+  regenerate(id) {
+    const { page, view, busy, again } = this.needs;
+    const question = page.before(id).at(-1);
+    if (busy() || !question) return view.quiet(busy() ? WAIT : LOAD);
+    return again(question.id);
+  }
+
+  /** Show another version of a message, with what follows it. @param {string} id */
+  async version(id) {
+    const { chat, view, show, busy } = this.needs;
+    if (busy()) return view.quiet(WAIT);
+    try {
+      return show(await chat.moveHead(id));
+    } catch (error) {
+      return view.alert(messageOf(error));
+    }
+  }
+}

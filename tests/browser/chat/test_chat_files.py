@@ -1,0 +1,82 @@
+"""Files in the chat: chosen, dropped, uploaded with progress, sent with or without words, tried again after a failure."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from sessions_app.models import Message, StoredFile
+from tests.browser.accessibility import assert_accessible
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, wait_for
+from tests.support.files import PNG, folder_of_files
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+STORED = "return document.querySelectorAll('#chat-files li[data-stored]').length === args[0];"
+SAID = "return document.getElementById('chat-files-said').textContent;"
+SHOWN = "const image = document.querySelector('[role=log] .attachment img'); return image?.complete && image.naturalWidth;"
+DROP = """
+    const data = new DataTransfer();
+    data.items.add(new File(["dropped words"], "dropped.txt", { type: "text/plain" }));
+    const form = document.getElementById("chat-say");
+    for (const type of ["dragenter", "dragover", "drop"]) {
+      form.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: data }));
+    }
+"""
+
+
+@pytest.fixture
+def page(signed_in: Browser, server: LiveServer, settings: Any, tmp_path: Path) -> Any:
+    settings.CHAT_WORD_MS = 0
+    with folder_of_files(settings, tmp_path / "files"):
+        page = ChatPage(signed_in, server.url)
+        page.open()
+        yield page
+
+
+def choose(page: ChatPage, path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    page.browser.driver.find_element(By.ID, "chat-file").send_keys(str(path))
+
+
+def parts() -> list[Any]:
+    wait_for(lambda: Message.objects.filter(role="user").count() == 1)
+    return list(StoredFile.objects.order_by("id").values_list("name", "media_type"))
+
+
+def test_a_chosen_image_and_a_dropped_text_are_sent_and_shown(page: ChatPage, tmp_path: Path) -> None:
+    choose(page, tmp_path / "dot.png", PNG)
+    page.browser.until(STORED, 1)
+    page.browser.run(DROP)
+    page.browser.until(STORED, 2)
+    assert_accessible(page.browser)
+    page.say("What is this?")
+    assert parts() == [("dot.png", "image/png"), ("dropped.txt", "text/plain")]
+    page.browser.until(SHOWN)
+    assert page.browser.run("return document.querySelectorAll('#chat-files li').length;") == 0
+    page.browser.open(page.session())
+    page.browser.until("const image = document.querySelector('.attachment img'); return image?.complete && image.naturalWidth;")
+
+
+def test_a_file_needs_no_words(page: ChatPage, tmp_path: Path) -> None:
+    choose(page, tmp_path / "dot.png", PNG)
+    page.browser.until(STORED, 1)
+    page.press("Send")
+    assert parts() == [("dot.png", "image/png")]
+    page.browser.until(SHOWN)
+
+
+def test_a_refused_file_is_told_and_can_be_tried_again_or_removed(page: ChatPage, tmp_path: Path, settings: Any) -> None:
+    settings.MAX_FILE_BYTES = 10
+    choose(page, tmp_path / "dot.png", PNG)
+    page.browser.until("return document.querySelector('#chat-files .problem')?.textContent.includes('at most 10 bytes');")
+    page.say("Not yet.")
+    assert page.browser.run(SAID).startswith("A file was not uploaded")
+    assert page.browser.run("return document.activeElement.textContent;") == "Try again dot.png"
+    settings.MAX_FILE_BYTES = 25_000_000
+    page.browser.run("document.activeElement.click();")
+    page.browser.until(STORED, 1)
+    page.press("Send")
+    assert parts() == [("dot.png", "image/png")]

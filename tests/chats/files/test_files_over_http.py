@@ -1,0 +1,110 @@
+"""Files through the real server: streamed to disk, bounded, and nothing left of what breaks off; saves go on meanwhile."""
+
+import hashlib
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.driving import wait_for
+from tests.support.files import stored
+from tests.support.sockets import House
+
+LIMIT = 25_000_000
+
+
+@pytest.fixture(scope="module")
+def session(house: House) -> str:
+    return str(house.api.session("/files")[1])
+
+
+@pytest.fixture
+def folder(house: House) -> Path:
+    return Path(house.server.environment["STILLHERE_DATA_DIR"]) / "files"
+
+
+def send(house: House, session: str, content: Any, **headers: str) -> Any:
+    return house.api.http.post(f"/sessions/{session}/files?name=x.bin", content=content, headers=headers)
+
+
+def memory_kb(house: House) -> int:
+    status = Path(f"/proc/{house.server.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+
+
+def test_the_largest_file_passes_and_one_byte_more_does_not(house: House, session: str, folder: Path) -> None:
+    content = bytes(range(250)) * (LIMIT // 250)
+    answer = send(house, session, content)
+    assert (answer.status_code, answer.json()["size_bytes"]) == (201, LIMIT)
+    reference = answer.json()["file"]
+    assert reference == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    back = house.api.http.get(f"/files/{reference}")
+    assert hashlib.sha256(back.content).hexdigest() == reference[7:]
+    assert house.api.http.get(f"/files/{reference}", headers={"Range": "bytes=250-259"}).content == bytes(range(10))
+    assert house.api.http.head(f"/files/{reference}").headers["content-length"] == str(LIMIT)
+    before = len(stored(folder))
+    # Another key, for the rate of bytes.
+    other = house.server.api(house.foreign_key)
+    own = other.session("/files-of-ben")[1]
+    refused = other.http.post(f"/sessions/{own}/files", content=content + b"x")
+    other.close()
+    assert (refused.status_code, refused.json()["error"]["details"]) == (413, {"limit": LIMIT})
+    assert len(stored(folder)) == before
+
+
+def test_ten_files_take_no_memory_of_their_size(house: House, session: str) -> None:
+    """A first one, so that everything is loaded."""
+    send(house, session, b"0" * LIMIT)
+    before = memory_kb(house)
+    for number in range(1, 6):
+        assert send(house, session, str(number).encode() * LIMIT).status_code == 201
+    assert memory_kb(house) - before < LIMIT // 1000
+
+
+def test_a_form_arrives_in_pieces(house: House, session: str) -> None:
+    answer = house.api.http.post(f"/sessions/{session}/files", files={"file": ("a b.txt", b"words" * 1_000_000, "text/plain")})
+    assert (answer.status_code, answer.json()["name"], answer.json()["size_bytes"]) == (201, "a b.txt", 5_000_000)
+
+
+def begin(house: House, session: str, *, length: int, content: bytes) -> socket.socket:
+    """A request that announces `length` bytes, and has sent these."""
+    host, port = house.server.host.split(":")
+    opened = socket.create_connection((host, int(port)), timeout=20)
+    key = house.api.http.headers["Authorization"]
+    head = f"POST /api/v1/sessions/{session}/files HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: {key}\r\n"
+    opened.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode() + content)
+    return opened
+
+
+def files_of(house: House, session: str) -> int:
+    return len(house.api.call("GET", f"/sessions/{session}/files", limit="500")["items"])
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(house: House, folder: Path) -> None:
+    session = str(house.api.session("/broken")[1])
+    before = stored(folder)
+    with begin(house, session, length=1_000_000, content=b"x" * 500_000):
+        # Meanwhile saves and other uploads go on.
+        house.api.save(session, "m1")
+        assert send(house, session, b"another").status_code == 201
+    with begin(house, session, length=10, content=b"x" * 10) as honest:
+        assert b"201" in honest.recv(1_000)
+    assert files_of(house, session) == 2
+    assert len(stored(folder)) == len(before) + 2
+
+
+def test_a_length_that_lies_is_refused_or_ends_the_body(house: House, session: str) -> None:
+    with begin(house, session, length=LIMIT * 2, content=b"") as greedy:
+        assert b"413" in greedy.recv(1_000)
+    with begin(house, session, length=3, content=b"abcdef") as short:
+        # What follows the announced bytes is no request: the connection ends with that, before or after the answer.
+        assert short.recv(10_000).startswith((b"HTTP/1.1 201", b"HTTP/1.1 400"))
+
+
+def test_nobody_else_uploads_anything(house: House, session: str, folder: Path) -> None:
+    before = len(stored(folder))
+    refused = send(house, session, b"x", Authorization="Bearer sh_wrong")
+    other = send(house, session, b"y", Authorization=f"Bearer {house.server.key('ben')}")
+    assert (refused.status_code, other.status_code) == (401, 404)
+    wait_for(lambda: len(stored(folder)) == before)

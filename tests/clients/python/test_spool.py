@@ -1,0 +1,188 @@
+"""Saves that wait on the disk."""
+
+import json
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stillhere import Client, Spool, SpoolError
+from tests.clients.python.conftest import PROJECT, SOURCE
+from tests.clients.python.gate import Gate
+
+# Saves without an end, and says each number once it is on the disk.
+SAVING = """
+import itertools, sys
+from stillhere import Spool
+path, url, key, project = sys.argv[1:]
+spool = Spool(path, url, key, project)
+for number in itertools.count():
+    spool.save([{"id": f"m{number}", "role": "user", "text": str(number)}], external_id="t")
+    print(number, flush=True)
+"""
+type Texts = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def texts(client: Client) -> Texts:
+    """What a session has, by its external id."""
+
+    def read(external_id: str) -> list[str]:
+        found = client.find_session(external_id)
+        if found is None:
+            return []
+        items = client.read_messages(found.id, limit=200).items
+        return [each.text for each in items]
+
+    return read
+
+
+@pytest.fixture
+def new_spool(gate: Gate, secret: str, tmp_path: Path) -> Iterator[Callable[[], Spool]]:
+    """Each as in another process, on one file."""
+    made: list[Spool] = []
+
+    def make() -> Spool:
+        made.append(Spool(tmp_path / "kept" / "spool.db", gate.url, secret, PROJECT))
+        return made[-1]
+
+    yield make
+    for spool in made:
+        spool.close(0)
+
+
+def say(spool: Spool, *numbers: int) -> None:
+    for number in numbers:
+        spool.save([{"id": f"m{number}", "role": "user", "text": str(number)}], external_id="t")
+
+
+def test_what_is_saved_while_the_server_is_away_is_sent_in_order(
+    new_spool: Callable[[], Spool], gate: Gate, texts: Texts
+) -> None:
+    gate.away = True
+    spool = new_spool()
+    say(spool, *range(10))
+    assert not spool.flush(0.1)
+    assert spool.waiting == 10
+    gate.away = False
+    assert spool.flush()
+    assert (texts("t"), spool.waiting, spool.refused()) == ([str(number) for number in range(10)], 0, [])
+
+
+def test_another_process_sends_what_the_first_one_could_not(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
+    gate.away = True
+    first = new_spool()
+    say(first, 0, 1)
+    first.close(0)
+    gate.away = False
+    second = new_spool()
+    say(second, 2)
+    assert second.flush()
+    assert texts("t") == ["0", "1", "2"]
+
+
+def test_lost_answers_store_nothing_twice(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
+    gate.next.extend(["lost"] * 4)
+    spool = new_spool()
+    say(spool, *range(5))
+    assert spool.flush()
+    assert texts("t") == ["0", "1", "2", "3", "4"]
+
+
+def test_a_process_that_is_killed_loses_nothing(gate: Gate, secret: str, tmp_path: Path, client: Client, texts: Texts) -> None:
+    path = tmp_path / "spool.db"
+    for round in range(3):
+        command = [sys.executable, "-c", SAVING, str(path), gate.url, secret, f"{PROJECT}-{round}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": str(SOURCE)}) as process:
+            assert process.stdout is not None
+            said = [int(next(process.stdout)) for _ in range(20)]
+            process.send_signal(signal.SIGKILL)
+            said += [int(line) for line in process.stdout]
+        with (
+            Spool(path, gate.url, secret, f"{PROJECT}-{round}") as spool,
+            Client(gate.url, secret, f"{PROJECT}-{round}") as reader,
+        ):
+            assert spool.flush()
+            session = reader.find_session("t")
+            assert session is not None
+            found = [int(each.text) for each in reader.read_messages(session.id, limit=200).items]
+        # The newest 200. One more may be on the disk than was said.
+        assert found in (said[-200:], [*said, len(said)][-200:])
+
+
+def test_a_full_disk(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
+    """The server takes the save at once, after what waits. Without a server either, the caller is told."""
+    gate.away = True
+    spool = new_spool()
+    say(spool, 0)
+    database = spool._storage._db
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {pages}").fetchone()
+    long = "x" * 50_000
+    with pytest.raises(SpoolError):
+        spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
+    gate.away = False
+    spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
+    assert texts("t") == ["0", long]
+    database.execute(f"PRAGMA max_page_count = {pages + 1_000}").fetchone()
+    say(spool, 2)
+    assert spool.flush()
+    assert texts("t") == ["0", long, "2"]
+
+
+def test_what_the_server_refuses_is_kept_and_does_not_hold_up_the_rest(
+    new_spool: Callable[[], Spool], client: Client, texts: Texts
+) -> None:
+    spool = new_spool()
+    deleted = client.create_session()
+    client.delete_session(deleted.id)
+    lost = {"id": "a", "role": "user", "text": "to nobody"}
+    spool.save([lost], session=deleted.id)
+    spool.save([{"id": "b", "role": "nobody", "text": "wrong"}, {"id": "c", "role": "user", "text": "right"}], external_id="t")
+    say(spool, 1)
+    assert spool.flush()
+    assert texts("t") == ["right", "1"]
+    gone, rejected = spool.refused()
+    assert (gone.session, gone.ops, gone.error["code"]) == (deleted.id, [{"op": "upsert", **lost}], "session_deleted")
+    assert (rejected.error["status"], rejected.error["details"]["rejected"][0]["id"]) == (200, "b")
+    spool.discard(gone.number)
+    assert [each.number for each in spool.refused()] == [rejected.number]
+
+
+def test_a_save_after_a_clear_is_for_the_present_epoch(new_spool: Callable[[], Spool], client: Client, texts: Texts) -> None:
+    spool = new_spool()
+    say(spool, 0)
+    assert spool.flush()
+    found = client.find_session("t")
+    assert found is not None
+    client.clear(found.id)
+    say(spool, 1, 2)
+    assert spool.flush()
+    assert texts("t") == ["2"]
+    assert [each.error["code"] for each in spool.refused()] == ["stale_epoch"]
+    assert spool.refused()[0].error["details"]["kept_copies"]
+
+
+def test_the_file_is_private_and_has_no_key(new_spool: Callable[[], Spool], gate: Gate, secret: str, tmp_path: Path) -> None:
+    gate.away = True
+    say(new_spool(), 1)
+    for file in (tmp_path / "kept").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert secret.encode() not in file.read_bytes()
+    with sqlite3.connect(tmp_path / "kept" / "spool.db") as database:
+        (ops,) = database.execute("SELECT ops FROM requests").fetchone()
+    database.close()
+    assert json.loads(ops)[0]["text"] == "1"
+
+
+def test_what_cannot_wait_is_refused_at_once(new_spool: Callable[[], Spool]) -> None:
+    spool = new_spool()
+    with pytest.raises(ValueError, match="pop"):
+        spool.change([{"op": "pop"}], external_id="t")
+    with pytest.raises(ValueError, match="either"):
+        spool.save([], external_id="t", session="s")

@@ -1,0 +1,128 @@
+"""A store that refuses writes: the tool says so, serves the value, and writes it as soon as it can."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.utils import timezone
+
+from mcp_app.core import held_values
+from mcp_app.core.calls import Call
+from mcp_app.core.outcomes import Outcome
+from mcp_app.core.tool import run_tool
+from mcp_app.tools.catalog import TOOLS
+from sessions_app.accounts import api_keys
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.storage import database_errors
+from sessions_app.models import ApiKey, Caller
+from tests.support.databases import ON_POSTGRESQL
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@contextmanager
+def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This connection can only read in the block. The server would replace it by another one that could not write either."""
+    monkeypatch.setattr(held_values, "leave_read_only", lambda refusal: None)
+    on, off = ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off")
+    if not ON_POSTGRESQL:
+        on, off = "PRAGMA query_only = 1", "PRAGMA query_only = 0"
+    with connection.cursor() as cursor:
+        cursor.execute(on)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(off)
+        monkeypatch.setattr(held_values, "leave_read_only", database_errors.leave_read_only)
+
+
+@pytest.fixture(autouse=True)
+def nothing_held() -> Iterator[None]:
+    yield
+    held_values._held.clear()
+
+
+@pytest.fixture
+def caller(alice: User) -> Caller:
+    return with_key(alice)
+
+
+def with_key(user: User, **key: Any) -> Caller:
+    row = api_keys.create_key(caller=caller_of_user(user), **key).row
+    return Caller(user.pk, user.username, row.pk, "key", frozenset(row.scope_list), row.project_id)
+
+
+def store(caller: Caller, **arguments: Any) -> Outcome:
+    place = {"namespace": "notes", "key": "k"}
+    return run_tool(TOOLS["session_store"], Call(caller, "/home/alice/shop"), place | arguments)
+
+
+def test_scenario_16_a_value_that_the_store_refuses_is_kept_served_and_written_later(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        refused = store(caller, action="save", data="new")
+        assert refused.is_error
+        assert refused.data["kept_in_memory"] is True
+        assert refused.data["error"]["code"] == "store_read_only"
+        served = store(caller, action="load")
+        assert (served.data["stored"]["value"], served.data["kept_in_memory"]) == ("new", True)
+        held_values.write_again()
+        assert store(caller, action="load").data["kept_in_memory"] is True
+    held_values.write_again()
+    written = store(caller, action="load")
+    assert written.data["stored"]["value"] == "new"
+    assert "kept_in_memory" not in written.data
+
+
+def test_a_newer_value_is_not_overwritten_by_one_that_was_kept(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+    assert not store(caller, action="save", data="newer").is_error
+    held_values.write_again()
+    assert store(caller, action="load").data["stored"]["value"] == "newer"
+
+
+def test_a_kept_value_is_served_to_its_owner_only(
+    caller: Caller, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(caller, action="save", data="old")
+    other, limited = with_key(bob), with_key(alice, project_path="/elsewhere")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+        assert store(other, action="load").data["error"]["code"] == "not_found"
+        assert store(limited, action="load").data["error"]["code"] == "not_found"
+        assert store(with_no_key(caller), action="load").data["stored"]["value"] == "kept"
+
+
+def with_no_key(caller: Caller) -> Caller:
+    return Caller(caller.user_id, caller.username)
+
+
+def test_a_key_that_was_revoked_meanwhile_writes_nothing(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+    ApiKey.objects.filter(user_id=caller.user_id).update(revoked_at=timezone.now())
+    held_values.write_again()
+    assert store(caller, action="load").data["stored"]["value"] == "old"
+
+
+def test_what_does_not_fit_is_not_kept(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="old")
+    monkeypatch.setattr(held_values, "MOST_BYTES", 100)
+    with read_only(monkeypatch):
+        assert store(caller, action="save", data="x" * 200).data["kept_in_memory"] is False
+        assert store(caller, action="load").data["stored"]["value"] == "old"
+
+
+def test_a_refusal_for_another_reason_keeps_nothing(caller: Caller) -> None:
+    assert "kept_in_memory" not in store(caller, action="save", data="x" * 1_100_000).data
+    assert "kept_in_memory" not in store(caller, action="load", key=str(uuid.uuid4())).data

@@ -1,0 +1,148 @@
+"""What is checked before the protocol begins: host, origin, key, size; and how refusals look."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.mcp.mcp_client import HANDSHAKE, STATELESS, request, tool_call
+from tests.support.sockets import House
+
+
+@pytest.fixture
+def post(house: House, plain: httpx.Client) -> Any:
+    """A POST to `/mcp` with ana's key; `headers` replace others, None leaves one out."""
+
+    def sent(asked: dict[str, Any], address: str = "/mcp", **headers: str | None) -> httpx.Response:
+        given = {"Authorization": f"Bearer {house.key}", **asked["headers"]}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        kept = {name: value for name, value in given.items() if value is not None}
+        return plain.post(house.server.url + address, headers=kept, json=asked["json"])
+
+    return sent
+
+
+LIST = request("tools/list")
+
+
+def test_without_a_valid_key_nothing_is_answered(house: House, post: Any) -> None:
+    refusals = [post(LIST, Authorization=value) for value in (None, "Bearer sh_none", f"Basic {house.key}", "Bearer")]
+    for refusal in refusals:
+        assert refusal.status_code == 401
+        assert refusal.headers["www-authenticate"].startswith("Bearer ")
+        assert refusal.content == refusals[0].content
+    assert post(LIST).status_code == 200
+
+
+def test_a_revoked_and_an_expired_key_are_refused(house: House, post: Any) -> None:
+    made = house.server.manage("create_key", "--user", "ana")
+    assert post(LIST, Authorization=f"Bearer {made}").status_code == 200
+    for change in ("revoked_at=now()", "revoked_at=None, expires_at=now()"):
+        code = "from sessions_app.models import ApiKey; from django.utils.timezone import now"
+        code += "; from sessions_app.core.text import sha256"
+        house.server.shell(f"{code}; ApiKey.objects.filter(key_sha256=sha256({made!r})).update({change})")
+        assert post(LIST, Authorization=f"Bearer {made}").status_code == 401
+
+
+def test_pages_of_other_origins_and_other_hosts_are_refused(house: House, post: Any) -> None:
+    host = house.server.host
+    for headers, status in (
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": f"http://{host}"}, 200),
+        ({"Origin": f"https://{host}"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "evil.example", "Origin": "http://evil.example"}, 421),
+        ({"Host": host}, 200),
+    ):
+        for asked in (LIST, request("tools/list", version=HANDSHAKE)):
+            assert post(asked, **headers).status_code == status, headers
+
+
+def test_only_post_is_answered(house: House, plain: httpx.Client) -> None:
+    for method in ("GET", "DELETE", "PUT"):
+        answer = plain.request(method, f"{house.server.url}/mcp", headers={"Authorization": f"Bearer {house.key}"})
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_a_body_over_the_limit_is_refused_and_one_below_is_read(post: Any) -> None:
+    large = tool_call("session_store", {"action": "save", "namespace": "n", "key": "k", "data": "x" * 5_000_000})
+    assert post(large).status_code == 413
+    below = tool_call("session_store", {"action": "save", "namespace": "n", "key": "k", "data": "x" * 4_500_000})
+    answer = post(below, "/mcp?project=/large")
+    assert answer.status_code == 200
+    assert answer.json()["result"]["structuredContent"]["error"]["code"] == "too_large"
+
+
+@pytest.mark.parametrize("body", ["", "{", "NaN", '{"a": 1, "a": 2}', "[" * 100 + "]" * 100, '{"jsonrpc": "2.0", "id": 1e999}'])
+def test_a_body_that_is_no_strict_json_is_a_parse_error(house: House, plain: httpx.Client, body: str) -> None:
+    headers = {**LIST["headers"], "Authorization": f"Bearer {house.key}", "Content-Type": "application/json"}
+    answer = plain.post(f"{house.server.url}/mcp", headers=headers, content=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+def test_malformed_messages_are_errors_of_the_protocol(post: Any, version: str) -> None:
+    asked = request("tools/list", version=version)
+    for message in ([], [asked["json"]], 1, {"jsonrpc": "2.0"}, {**asked["json"], "method": 1}, {**asked["json"], "params": []}):
+        answer = post({**asked, "json": message})
+        assert 400 <= answer.status_code < 500, message
+        assert answer.json()["error"]["code"] < 0
+    unknown = post(request("tools/burn", version=version)).json()
+    assert unknown["error"]["code"] == -32601
+    none = post(tool_call("none", {}, version=version)).json()
+    assert none["error"]["code"] == -32602
+
+
+def test_a_handshake_agrees_on_a_version_that_both_know(post: Any) -> None:
+    hello = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    for wanted, agreed in ((HANDSHAKE, HANDSHAKE), ("2024-11-05", "2024-11-05"), ("1999-01-01", HANDSHAKE)):
+        asked = request("initialize", {**hello, "protocolVersion": wanted}, version=HANDSHAKE)
+        answer = post(asked, MCP_Protocol_Version=None)
+        assert answer.json()["result"]["protocolVersion"] == agreed
+        assert answer.json()["result"]["serverInfo"]["name"] == "stillhere"
+        assert "mcp-session-id" not in answer.headers
+    found = post(request("server/discover")).json()["result"]
+    assert found["supportedVersions"] == [STATELESS]
+
+
+def test_answers_may_not_be_stored_or_framed(post: Any) -> None:
+    for asked in (LIST, tool_call("session_brief", {"project": "/p"})):
+        headers = post(asked).headers
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-request-id"]
+
+
+def test_the_project_of_a_connection_is_a_parameter_or_a_header(post: Any) -> None:
+    save = tool_call("session_store", {"action": "save", "namespace": "n", "key": "k", "data": 1})
+    load = tool_call("session_store", {"action": "load", "namespace": "n", "key": "k"})
+    refused = post(save).json()["result"]["structuredContent"]["error"]
+    assert refused["code"] == "no_project"
+    assert "/mcp?project=" in refused["message"]
+    assert post(save, "/mcp?project=%2Fhome%2Fana%2Fjos%C3%A9").json()["result"]["isError"] is False
+    header = "/home/ana/josé".encode().decode("latin-1")
+    assert post(load, X_Stillhere_Project=header.encode("latin-1")).json()["result"]["isError"] is False
+    assert post(load, "/mcp?project=/other").json()["result"]["isError"] is True
+
+
+def test_a_client_that_asks_for_progress_gets_a_stream(post: Any) -> None:
+    for version in (HANDSHAKE, STATELESS):
+        params = {"name": "session_search", "arguments": {"query": "none", "project": "*"}, "_meta": {"progressToken": "t"}}
+        answer = post(request("tools/call", params, version=version))
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+        assert [event.get("method") for event in events] == ["notifications/progress"] * 2 + [None]
+        assert events[-1]["result"]["isError"] is False
+
+
+def test_each_call_is_a_line_of_the_log_without_its_contents(house: House, post: Any) -> None:
+    secret = "never-logged-4711"
+    post(tool_call("session_store", {"action": "save", "namespace": "n", "key": secret, "data": secret, "project": f"/{secret}"}))
+    post(LIST)
+    lines = [json.loads(line) for line in house.server.whole_log().splitlines() if '"stillhere.requests"' in line]
+    routes = [line["route"] for line in lines]
+    assert "mcp/session_store" in routes
+    assert "mcp" in routes
+    assert secret not in house.server.whole_log()

@@ -1,0 +1,100 @@
+"""`manage.py mcp`: an agent at standard input and output, and the lease of its run."""
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.mcp.stdio_agent import PATIENCE_SECONDS, Agent, agent_process
+from tests.support.server_process import ROOT, ServerProcess
+from tests.support.stores import Store
+
+# Each test starts processes, which takes seconds on an idle machine.
+pytestmark = pytest.mark.timeout(300)
+LEASE_SECONDS = 4
+SAVE = {"action": "save", "namespace": "n", "key": "k", "data": {"a": "é\x00", "n": 2**70}}
+
+type Begin = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def installed(first_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A store and its settings; no server."""
+    with first_store.copied(tmp_path_factory.mktemp("stdio")) as store:
+        yield ServerProcess(store)
+
+
+@pytest.fixture
+def begin(installed: ServerProcess) -> Begin:
+    @contextmanager
+    def begun(path: str, **changed: str) -> Iterator[Agent]:
+        environment = installed.environment | {f"STILLHERE_{name}": value for name, value in changed.items()}
+        with agent_process(command(path), environment) as agent:
+            yield agent
+
+    return begun
+
+
+def command(path: str) -> list[str]:
+    return [sys.executable, "manage.py", "mcp", "--project", path, "--user", "ana", "--agent", "tester"]
+
+
+def test_the_official_client_and_a_second_process_beside_it(installed: ServerProcess, begin: Begin, tmp_path: Path) -> None:
+    path = str(tmp_path)
+    told = StdioServerParameters(command=sys.executable, args=command(path)[1:], env=installed.environment, cwd=ROOT)
+
+    async def at_work(second: Any) -> Agent:
+        async with Client(stdio_client(told), mode="legacy") as client:
+            assert len((await client.list_tools()).tools) == 16
+            assert not (await client.call_tool("session_store", SAVE)).is_error
+            agent: Agent = second.__enter__()
+            loaded = agent.call("session_store", action="load", namespace="n", key="k")
+            assert loaded["stored"]["value"] == {"a": "é\ufffd", "n": 2**70}
+            refused = agent.call("session_store", **SAVE)["error"]
+            assert (refused["code"], refused["details"]["holder"]["agent"]) == ("lease_held", "tester")
+        return agent
+
+    second = begin(path)
+    try:
+        agent = asyncio.run(at_work(second))
+        # The first one's input was closed, so its run has ended, long before its lease would have.
+        assert agent.call("session_store", **SAVE)["action"] == "save"
+        said, beside = agent.end()
+        assert (said, "Another run (tester) is the writer" in beside) == (b"", True)
+    finally:
+        second.__exit__(None, None, None)
+
+
+def test_the_lease_of_a_killed_process_ends_and_a_told_one_ends_by_itself(
+    installed: ServerProcess, begin: Begin, tmp_path: Path
+) -> None:
+    path, short = str(tmp_path), {"LEASE_SECONDS": str(LEASE_SECONDS)}
+    with begin(path, **short) as killed:
+        assert killed.call("session_store", **SAVE)["action"] == "save"
+        begun_at = time.monotonic()
+        with begin(path, **short) as second:
+            # For longer than the lease lasts without a heartbeat.
+            refused = second.call("session_store", **SAVE)
+            while time.monotonic() < begun_at + LEASE_SECONDS + 1:
+                refused = second.call("session_store", **SAVE)
+            assert refused["error"]["code"] == "lease_held"
+            killed.process.kill()
+            killed.process.wait()
+            deadline = time.monotonic() + LEASE_SECONDS + PATIENCE_SECONDS
+            while "error" in (answer := second.call("session_store", **SAVE)):
+                assert answer["error"]["code"] == "lease_held"
+                assert time.monotonic() < deadline
+            assert answer["action"] == "save"
+            second.process.send_signal(signal.SIGTERM)
+            assert second.process.wait(PATIENCE_SECONDS) == 0
+            assert second.process.stdout.read() == b""
+    ended = f"Run.objects.filter(project__path={path!r}).order_by('number').values_list('ended_at', flat=True)"
+    assert installed.shell(f"from memory_app.models import Run; print([at is not None for at in {ended}])") == "[False, True]"

@@ -1,0 +1,151 @@
+"""Every tool, called by the official client over HTTP."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.mcp.conftest import Connect
+
+
+@pytest.fixture
+def connect(connect: Connect) -> Connect:
+    """By the official client."""
+    return partial(connect, official=True)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_every_tool_is_listed_with_what_a_client_needs(connect: Connect, mode: str) -> None:
+    async def listed(client: Any) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in connect(mode=mode).run(listed)}
+    assert len(tools) == 16
+    for tool in tools.values():
+        assert all([tool.title, tool.description, tool.output_schema, tool.annotations])
+        assert tool.annotations.open_world_hint is False
+        assert tool.input_schema["additionalProperties"] is False
+
+
+def test_values_are_saved_loaded_listed_and_removed(connect: Connect) -> None:
+    client = connect()
+    saved = client.call("session_store", action="save", namespace="notes", key="db", data={"engine": "sqlite", "n": 2**70})
+    assert (saved["key"], saved["created"], saved["redacted"]) == ("db", True, {})
+    loaded = client.call("session_store", action="load", namespace="notes", key="db")
+    assert loaded["stored"]["value"] == {"engine": "sqlite", "n": 2**70}
+    assert [row["key"] for row in client.call("session_store", action="list", namespace="notes")["stored"]["items"]] == ["db"]
+    assert [row["namespace"] for row in client.call("session_store", action="list")["stored"]["items"]] == ["notes"]
+    assert client.call("session_store", action="stats")["stored"]["entries"] == {"notes": 1}
+    assert client.call("session_store", action="delete", namespace="notes", key="db")["restorable"] is True
+    assert client.refusal("session_store", action="load", namespace="notes", key="db")["error"]["code"] == "not_found"
+
+
+def test_a_project_that_was_never_used_has_a_fresh_context(connect: Connect, path: str) -> None:
+    fresh = connect().call("load_session_context")["stored"]
+    assert (fresh["project"]["path"], fresh["session_count"], fresh["errors"]) == (path, 1, {"unresolved": [], "resolved": []})
+    assert fresh["project"]["id"] is None
+    used = connect()
+    used.call("session_store", action="save", namespace="baselines", key="login", data={"ms": 3})
+    assert used.call("load_session_context")["stored"].keys() == fresh.keys()
+    assert used.call("load_session_context")["stored"]["baselines"] == {"count": 1, "names": ["login"]}
+
+
+def test_a_conversation_is_saved_resumed_read_and_found(connect: Connect) -> None:
+    client = connect()
+    said = [
+        {"id": f"m{number}", "role": "user" if number % 2 else "assistant", "text": f"word{number} " * 5} for number in range(9)
+    ]
+    saved = client.call("session_save", messages=said)
+    assert [one["id"] for one in saved["applied"]] == [one["id"] for one in said]
+    assert client.call("session_save", messages=said)["ignored"][0]["reason"] == "same"
+    resumed = client.call("session_resume")["stored"]
+    assert [one["id"] for one in resumed["messages"]] == [one["id"] for one in said]
+    few = client.call("session_read", budget=100)["stored"]
+    assert few["older"] is True
+    assert few["messages"][-1]["id"] == "m8"
+    around = client.call("session_read", around="m4", session_id=saved["session"])["stored"]["messages"]
+    assert [one["id"] for one in around] == [one["id"] for one in said]
+    hits = client.call("session_search", query="word4")["stored"]["items"]
+    assert [(hit["kind"], hit["message"], hit["session"]) for hit in hits] == [("message", "m4", saved["session"])]
+
+
+def test_messages_without_an_id_get_one(connect: Connect) -> None:
+    client = connect()
+    saved = client.call("session_save", messages=[{"role": "user", "text": "one"}], session_id="20251228_1847_pjcc")
+    again = client.call("session_save", messages=[{"role": "user", "text": "two"}], session_id="20251228_1847_pjcc")
+    assert saved["session"] == again["session"]
+    found = client.call("session_read", session_id="20251228_1847_pjcc")["stored"]
+    assert [one["text"] for one in found["messages"]] == ["one", "two"]
+
+
+def test_another_writer_s_message_stays(connect: Connect, house: Any) -> None:
+    client = connect()
+    session = client.call("session_save", messages=[{"id": "mine", "role": "user", "text": "mine"}])["session"]
+    house.api.save(session, "theirs", text="theirs")
+    tried = client.call("session_save", messages=[{"id": "theirs", "role": "user", "text": "overwritten"}])
+    assert [one["id"] for one in tried["conflicts"]] == ["theirs"]
+    texts = {one["id"]: one["text"] for one in client.call("session_read")["stored"]["messages"]}
+    assert texts == {"mine": "mine", "theirs": "theirs"}
+    assert client.call("session_save", messages=[{"id": "mine", "role": "user", "text": "mine, changed"}])["applied"]
+
+
+def test_the_brief_has_what_is_open(connect: Connect, house: Any) -> None:
+    client = connect()
+    session = client.call("session_save", messages=[{"role": "user", "text": "Where is Oslo?"}])["session"]
+    plan = {"plan": {"title": "t", "steps": [{"id": "s1", "title": "Look", "status": "pending"}]}}
+    house.api.call("PUT", f"/sessions/{session}/agent-state", plan)
+    todos = [{"content": "done", "status": "completed"}, {"content": "open", "status": "pending"}]
+    client.call("ai_state_save", ai_id="claude", todos=todos)
+    client.call("handoff_add", kind="decision", text="Times are in UTC.", rationale="one clock")
+    client.call("error_record", message="TimeoutError: no answer")
+    brief = client.call("session_brief")["stored"]
+    assert brief["last_question"]["text"] == "Where is Oslo?"
+    assert [step["title"] for step in brief["plan"]] == ["Look"]
+    assert [(todo["ai_id"], todo["content"]) for todo in brief["todos"]] == [("claude", "open")]
+    assert [decision["text"] for decision in brief["decisions"]] == ["Times are in UTC."]
+    assert [error["message"] for error in brief["errors"]] == ["TimeoutError: no answer"]
+
+
+def test_a_handoff_is_filled_and_frozen(connect: Connect) -> None:
+    client = connect()
+    client.call("handoff_add", kind="file", text="src/app.py", note="the entry")
+    client.call("handoff_add", kind="risk", text="no backups")
+    client.call("handoff_add", kind="summary", text="half done")
+    assert client.call("handoff_add", kind="risk", text="No  backups")["merged"] is True
+    frozen = client.call("handoff_freeze")
+    client.call("handoff_add", kind="risk", text="another")
+    assert len(client.call("handoff_get")["stored"]["risks"]) == 2
+    assert [risk["text"] for risk in client.call("handoff_get", number=frozen["number"])["stored"]["payload"]["risks"]] == [
+        "no backups"
+    ]
+    assert client.refusal("handoff_add", kind="risk", text="x", note="y")["error"]["code"] == "invalid"
+
+
+def test_an_error_that_was_seen_before_comes_with_its_fix(connect: Connect) -> None:
+    client = connect()
+    first = client.call("error_record", message="KeyError: 'a'", stack="File app.py, line 3")
+    assert (first["new"], first["stored"]["known_fix"]) == (True, "")
+    assert client.call("error_resolve", fingerprint=first["fingerprint"], known_fix="use get")["state"] == "resolved"
+    again = client.call("error_record", message="KeyError: 'a'", stack="File app.py, line 3")
+    assert (again["reopened"], again["stored"]) == (True, {"count": 2, "known_fix": "use get"})
+
+
+def test_todos_are_kept_and_carried_to_another_session(connect: Connect) -> None:
+    """The usage patterns of an agent: save, restore, transfer; without a session it is the current one."""
+    client = connect()
+    todos = [{"content": "Task description", "status": "in_progress", "activeForm": "Working on task"}]
+    client.call("session_save", messages=[{"role": "user", "text": "hi"}], session_id="s_pjcc")
+    client.call(
+        "ai_state_save", ai_id="claude", todos=todos, working_notes="Current focus areas", context_summary="What I was working on"
+    )
+    client.call("ai_state_save", ai_id="claude", working_notes="changed", todos=None)
+    state = client.call("ai_state_get", ai_id="claude")["stored"]
+    assert (state["todos"], state["working_notes"], state["context_summary"]) == (todos, "changed", "What I was working on")
+    moved = client.call("ai_state_transfer", from_session="s_pjcc", to_session="s_newid", ai_id="claude")
+    carried = client.call("ai_state_get", ai_id="claude", session_id="s_newid")["stored"]
+    assert (carried["todos"], carried["transferred_from"]) == (todos, moved["from_session"])
+    client.call("ai_state_save", ai_id="gemini", working_notes="mine", session_id="s_newid")
+    listed = client.call("ai_state_list", session_id="s_newid")["stored"]["items"]
+    assert [state["ai_id"] for state in listed] == ["claude", "gemini"]
+    again = client.call("ai_state_transfer", from_session="s_pjcc", to_session="s_newid", ai_id="claude")
+    assert again["how"] == "same"
