@@ -59,6 +59,10 @@ class Upload:
         """Bytes per second. A body that has just begun counts as fast."""
         return (self.received_bytes + SMALL_BYTES) / (now - self.began + 0.1)
 
+    def occupation(self, now: float) -> float:
+        """The seconds for which it has taken memory. A body just above SMALL_BYTES counts half."""
+        return self.held_bytes / self.speed(now)
+
 
 class RequestBodies:
     """All bodies of one process. Used on the event loop's thread only."""
@@ -124,11 +128,13 @@ class RequestBodies:
         self._held_bytes += upload.received_bytes - upload.held_bytes
         upload.held_bytes = upload.received_bytes
         while self._held_bytes > self._most_bytes:
+            # Not the slowest: a save that has just begun would be slower than large bodies that stopped a moment ago.
+            now = asyncio.get_running_loop().time()
             large = [one for uploads in self._arriving.values() for one in uploads if one.held_bytes]
-            slowest = self._slowest(large)
-            if slowest is None or slowest is upload:
+            longest = max(large, key=lambda one: one.occupation(now), default=None)
+            if longest is None or longest is upload:
                 raise Busy(retry_after=1)
-            self._displace(slowest)
+            self._displace(longest)
 
     def _begin(self, upload: Upload) -> None:
         own = self._arriving[upload.network]

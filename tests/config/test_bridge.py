@@ -63,6 +63,29 @@ def test_bodies_that_never_end_do_not_fill_the_memory() -> None:
     assert 0 < (len(senders) - len(refused)) * 4 * MEGABYTE <= request_body.LARGE_BODIES_BYTES
 
 
+def test_a_save_is_read_while_large_bodies_that_stopped_take_all_memory() -> None:
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/import", "headers": [], "query_string": b""}
+    save = [{"type": "http.request", "body": bytes(70_000), "more_body": more} for more in (True, False)]
+
+    async def arrive() -> int:
+        bodies = RequestBodies(max_body_bytes=5 * MEGABYTE)
+        senders = [Sender(4 * MEGABYTE) for _ in range(request_body.LARGE_BODIES_BYTES // (4 * MEGABYTE))]
+        reading = [asyncio.create_task(bodies.read(request_body.Upload(scope), scope, sender.receive)) for sender in senders]
+        await asyncio.sleep(0.01)
+        source = iter(save)
+
+        async def receive() -> Any:
+            return next(source)
+
+        size = len(await bodies.read(request_body.Upload(scope), scope, receive))
+        for one in reading:
+            one.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+        return size
+
+    assert asyncio.run(arrive()) == 140_000
+
+
 def _streams() -> list[str]:
     """The addresses of all operations that answer as a stream."""
     found = []
