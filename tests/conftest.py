@@ -18,6 +18,7 @@ from hypothesis import settings as hypothesis_settings
 
 from sessions_app.accounts import api_keys
 from sessions_app.accounts.users import create_user
+from sessions_app.chats.search import message_search, session_search, sources, text_matching
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import stream_slots
 from sessions_app.models import HandoffSnapshot, Purge
@@ -220,6 +221,19 @@ def reload(server: LiveServer, secret: str) -> Iterator[Callable[[], Page]]:
     yield opened
     for page in pages:
         page.api.close()
+
+
+@pytest.fixture
+def patient_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that runs out of its time finds less, which on a busy machine can happen to any."""
+    for module, names in (
+        (session_search, ("SEARCH_SECONDS", "INDEX_SECONDS")),
+        (text_matching, ("SEARCH_SECONDS", "INDEX_SECONDS")),
+        (message_search, ("HITS_SECONDS",)),
+        (sources, ("SOURCE_SECONDS",)),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, 30.0)
 
 
 @pytest.fixture

@@ -22,10 +22,10 @@ def writer_of(generation: Generation) -> str:
     return f"generation:{generation.id}"
 
 
-def save(caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, base_rev: int = 0) -> Any:
-    """The answer of the save. Raises SessionCleared, SessionNotFound, SessionDeleted."""
+def save(caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, base_rev: int = 0, epoch: int = 0) -> Any:
+    """The answer of the save. `epoch` 0: that of the question. Raises SessionCleared, SessionNotFound, SessionDeleted."""
     changes = Changes(
-        epoch=generation.epoch, writer_id=writer_of(generation), seq=_next_seq(generation), body_sha256=_BODY,
+        epoch=epoch or generation.epoch, writer_id=writer_of(generation), seq=_next_seq(generation), body_sha256=_BODY,
         base_rev=base_rev, ops=ops,
     )  # fmt: skip
     answer = save_changes(caller=caller, session_id=generation.session_id, changes=changes)

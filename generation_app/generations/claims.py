@@ -12,11 +12,12 @@ from datetime import timedelta
 from django.db.models import Q
 
 from generation_app.generations.answer_saving import SessionCleared, save
-from generation_app.generations.queries import answer_text, caller_of_generation
+from generation_app.generations.queries import answer_text, caller_of_generation, has_message
 from generation_app.generations.services import GenerationTaken, close, end_generation
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.queries import StreamNotFound, chunks_from
 from generation_app.streams.services import end_stream
+from sessions_app.chats.locking import lock_session
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
 from sessions_app.core.errors import AppError
 from sessions_app.core.public_names import Caller, now
@@ -99,7 +100,7 @@ def finish(generation: Generation, state: GenerationState, error: str = "", ops:
     try:
         end_generation(caller=caller, generation=generation, state=state, error=error, last_ops=ops)
     except (SessionCleared, SessionDeleted, SessionNotFound, StreamNotFound) as gone:
-        _keep_copy(caller, generation)
+        _save_late_text(caller, generation)
         _end_stream(caller, generation)
         close(generation, GenerationState.INTERRUPTED, gone.message)
 
@@ -112,13 +113,20 @@ def _end_stream(caller: Caller, generation: Generation) -> None:
         pass  # It went with its session.
 
 
-def _keep_copy(caller: Caller, generation: Generation) -> None:
-    """What came before a clear and was not saved yet is too late for the message: the save keeps it as a conflict copy."""
+def _save_late_text(caller: Caller, generation: Generation) -> None:
+    """What came after a clear: the message gets it if the clear was undone meanwhile. Else the save keeps it as a conflict copy,
+    which an undo takes in."""
     text = _streamed(generation)
-    if text:
+    if not text:
+        return
+    with suppress(AppError):
+        lock_session(caller=caller, session_id=generation.session_id)
+        session = get_session(caller=caller, session_id=generation.session_id)
+        if has_message(session, generation.message_id):
+            save(caller, generation, _rescue(generation), epoch=session.epoch, base_rev=session.rev)
+            return
         late = {"op": "upsert", "id": generation.message_id, "role": "assistant", "text": text, "status": "interrupted"}
-        with suppress(AppError):
-            save(caller, generation, [late])
+        save(caller, generation, [late])
 
 
 def _streamed(generation: Generation) -> str:

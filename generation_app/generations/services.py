@@ -127,8 +127,10 @@ def continue_generation(*, caller: Caller, session_id: uuid.UUID, generation_id:
                 return running
             raise GenerationRunning(details=as_json(running))
         generation = find_generation(caller=caller, session_id=session_id, generation_id=generation_id)
-        if generation.state == GenerationState.COMPLETE or generation.epoch != locked.epoch:
+        present = queries.has_message(get_session(caller=caller, session_id=session_id), generation.message_id)
+        if generation.state == GenerationState.COMPLETE or not present:
             raise NothingToContinue
+        generation.epoch = locked.epoch  # A clear that was undone.
         again = {"op": "patch", "id": generation.message_id, "status": Status.STREAMING.value}
         save(caller, generation, [again], base_rev=locked.rev)
         stream, _ = begin_stream(caller=caller, session_id=session_id, message_id=generation.message_id)

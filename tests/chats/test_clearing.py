@@ -47,6 +47,30 @@ def test_late_words_that_the_cleared_chat_holds_make_no_copy(chat: Chat) -> None
     assert chat.conflicts() == []
 
 
+def late(chat: Chat, message_id: str, role: str, text: str) -> None:
+    op = {"op": "upsert", "id": message_id, "role": role, "text": text}
+    chat.post("changes", seq=50, writer_id="late", epoch=1, ops=[op])
+
+
+def test_an_answer_that_went_on_while_the_chat_was_cleared_is_whole_after_the_undo(chat: Chat) -> None:
+    chat.say("m1", "hello", role="user")
+    chat.say("m2", "one two", role="assistant")
+    chat.clear()
+    late(chat, "m2", "assistant", "one two three")
+    assert chat.undo(of=1, epoch=2)["restored"] == 2
+    assert (chat.texts(), chat.conflicts()) == (["hello", "one two three"], [])
+    assert chat.read()["session"]["size_bytes"] == 18
+
+
+@pytest.mark.parametrize(("role", "text"), [("user", "hello world"), ("assistant", "something else")])
+def test_what_differs_from_a_restored_message_waits_for_a_person(chat: Chat, role: str, text: str) -> None:
+    chat.say("m1", "hello", role=role)
+    chat.clear()
+    late(chat, "m1", role, text)
+    chat.undo(of=1, epoch=2)
+    assert (chat.texts(), [copy["text"] for copy in chat.conflicts()]) == (["hello"], [text])
+
+
 def test_undo_puts_the_chat_back_before_what_was_written_since(chat: Chat) -> None:
     chat.say("m1", "one", opening_step="plan")
     chat.say("m2", "two")

@@ -42,6 +42,7 @@ def statements(page: Client, address: str) -> int:
     return len(seen)
 
 
+@pytest.mark.usefixtures("patient_searches")
 def test_every_page_takes_as_many_statements_however_much_there_is(
     page: Client, api: Callable[..., Any], alice: User, alices_world: World
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sessions_app.chats.lifecycle.message_restore import take_up
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
+from sessions_app.chats.lifecycle.restore_and_conflicts import take_in_late_text
 from sessions_app.chats.locking import LockedSession
 from sessions_app.chats.saving.idempotency import Step, once
 from sessions_app.chats.saving.receipts import Answer
@@ -71,8 +72,8 @@ def begin_epoch(session: LockedSession, at: datetime) -> None:
 def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:
     """Restore a cleared epoch's messages to the current one, before the messages written since; they have no writer.
 
-    A message whose id is taken by now gets a new id. The cost depends on the smaller of the two epochs.
-    Raises NothingToRestore, ClearedIsPurged.
+    A message whose id is taken by now gets a new id. An answer that went on after the clear gets its late text.
+    The cost depends on the smaller of the two epochs. Raises NothingToRestore, ClearedIsPurged.
     """
 
     def act(session: LockedSession) -> dict[str, Any]:
@@ -80,6 +81,7 @@ def undo_clear(*, caller: Caller, session_id: uuid.UUID, undo: Undo) -> Answer:
         clearing = _find(session, undo.of)
         session.rev += 1
         revived = take_up(session, clearing, at)
+        take_in_late_text(session)
         dropped = drop_oldest(session)
         session.opening_step = session.opening_step or clearing.opening_step
         session.write()

@@ -16,7 +16,11 @@ from sessions_app.core.errors import NotFound
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, ConflictCopy, Message
 from sessions_app.models.event import EventType
+from sessions_app.models.message import Role, common_role
 from sessions_app.models.times import now
+
+# In one undo. A session has no more copies of answers than clients that were answering.
+MOST_TAKEN_IN = 100
 
 
 class RemovedNotFound(NotFound):
@@ -107,18 +111,40 @@ def settle_conflict(*, caller: Caller, session_id: uuid.UUID, copy_id: uuid.UUID
     return write(work)
 
 
+def take_in_late_text(session: LockedSession) -> None:
+    """Answers that went on while their session was cleared: an open copy that continues a live message replaces it.
+
+    Changes the session's counters, but does not store them. Only prefixes: whatever differs is for a person to settle.
+    """
+    late = ConflictCopy.objects.filter(session_id=session.id, reason=ConflictCopy.Reason.STALE_EPOCH, settled_at=None)
+    for copy in late.order_by("created_at")[:MOST_TAKEN_IN]:
+        standing = _standing(session, copy.message_id)
+        if standing is None or common_role(standing.role) != Role.ASSISTANT:
+            continue
+        if content_of(copy).holds(content_of(standing)):
+            _replace(session, standing, content_of(copy))
+            copy.settled_at = now()
+            copy.save(update_fields=["settled_at"])
+
+
+def _standing(session: LockedSession, message_id: str) -> Message | None:
+    live = Message.objects.filter(session_id=session.id, epoch=session.live.epoch, removed="")
+    return live.filter(message_id=message_id).first()
+
+
+def _replace(session: LockedSession, standing: Message, content: Content) -> None:
+    session.size_bytes += content.size_bytes - standing.size_bytes
+    content.parent_id = standing.parent_id
+    _fill(standing, session, content)
+    standing.ver += 1
+    standing.save()
+
+
 def _put(session: LockedSession, copy: ConflictCopy, *, replace: bool) -> str:
     content = content_of(copy)
     content.parent_id = None
-    standing = Message.objects.filter(
-        session_id=session.id, epoch=session.live.epoch, message_id=copy.message_id, removed=""
-    ).first()
-    if replace and standing is not None:
-        session.size_bytes += content.size_bytes - standing.size_bytes
-        content.parent_id = standing.parent_id
-        _fill(standing, session, content)
-        standing.ver += 1
-        standing.save()
+    if replace and (standing := _standing(session, copy.message_id)) is not None:
+        _replace(session, standing, content)
         return standing.message_id
     message_id = free_id(session, copy.message_id, session.live.epoch, session.epoch)
     session.last_position += 1

@@ -6,11 +6,12 @@ from typing import Any
 import orjson
 import pytest
 
-from generation_app.generations.claims import claim, end_abandoned, renew
-from generation_app.generations.queries import Question, question_of
-from generation_app.models import Generation, Stream
+from generation_app.generations.claims import claim, end_abandoned, finish, renew
+from generation_app.generations.queries import Question, caller_of_generation, question_of
+from generation_app.models import Generation, GenerationState, Stream
 from generation_app.streams.services import append_chunks
 from sessions_app.core.public_names import now
+from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller
 from tests.support.chat import Chat
 from tests.support.saves import refusal
@@ -135,6 +136,34 @@ def test_after_a_clear_nothing_is_continued(chat: Chat) -> None:
     step(chat, made, "stop")
     chat.clear()
     assert refusal(step(chat, made, "continue")) == (409, "nothing_to_continue")
+
+
+def cut_off(chat: Chat, *, undone: bool) -> Any:
+    """A running answer of two chunks, of which the message has none yet, after a clear."""
+    made = started(chat)
+    generation = claimed()
+    assert generation.stream_id is not None
+    append_chunks(caller=caller_of_generation(generation), stream_id=generation.stream_id, offset=0, chunks=['"one "', '"two"'])
+    chat.clear()
+    if undone:
+        chat.undo(of=1, epoch=2)
+    write(lambda: finish(generation, GenerationState.INTERRUPTED))
+    return made
+
+
+def test_an_undo_takes_in_what_an_answer_got_after_the_clear(chat: Chat) -> None:
+    made = cut_off(chat, undone=False)
+    assert [copy["text"] for copy in chat.conflicts()] == ["one two"]
+    chat.undo(of=1, epoch=2)
+    assert (chat.texts()[-1], chat.conflicts()) == ("one two", [])
+    assert step(chat, made, "continue").json()["state"] == "queued"
+    assert question_of(claimed()).text == "one two"
+
+
+def test_an_answer_whose_clear_was_undone_before_it_noticed_is_stored(chat: Chat) -> None:
+    cut_off(chat, undone=True)
+    assert (chat.texts()[-1], chat.conflicts()) == ("one two", [])
+    assert chat.read()["messages"][-1]["status"] == "interrupted"
 
 
 def test_each_is_claimed_once_and_the_fewest_come_first(api: Any, alice: Any, bob: Any) -> None:
