@@ -52,7 +52,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "node_modules"
 
 
-def bundled(page: Path, installed: Path) -> bytes:
+def bundled(page: Path, installed: Path, *more: str) -> bytes:
     """A page with all that it imports, in one file. With React's strict mode, which only its development build has."""
     made = installed.parent / "bundled.js"
     options = (
@@ -62,7 +62,7 @@ def bundled(page: Path, installed: Path) -> bytes:
         '--define:process.env.NODE_ENV="development"',
         "--log-level=warning",
     )
-    run(MODULES / ".bin/esbuild", page, *options, f"--outfile={made}", NODE_PATH=f"{installed}:{MODULES}")
+    run(MODULES / ".bin/esbuild", page, *options, *more, f"--outfile={made}", NODE_PATH=f"{installed}:{MODULES}")
     return made.read_bytes()
 
 

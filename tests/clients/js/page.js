@@ -2,10 +2,11 @@
 import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 import { createElement, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { useStillhereChat } from "stillhere/ai-sdk";
+import { loadMessages, useStillhereChat } from "stillhere/ai-sdk";
 
 const root = createRoot(document.querySelector("main"));
 window.chats = {};
+window.loadMessages = loadMessages;
 window.errors = [];
 window.addEventListener("error", ({ message }) => window.errors.push(message));
 window.addEventListener("unhandledrejection", ({ reason }) => window.errors.push(String(reason)));

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from tests.browser.driving import wait_for
 from tests.clients.js.chat_page import ChatPage
 from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
@@ -26,13 +27,18 @@ def same(page: ChatPage, shown: list[Any]) -> None:
 def test_every_part_is_there_again_as_it_was(page: ChatPage) -> None:
     page.open()
     assert page.messages() == []
+    page.call("chat.setMessages([{ id: 's1', role: 'system', parts: [{ type: 'text', text: 'Be brief.' }] }]);")
+    page.until("return chat.messages.length === 1;")
     page.say("tool", metadata={"from": "a test"}, files=[{"type": "file", "mediaType": "text/plain", "url": "data:,x"}])
     page.settle()
     shown = page.messages()
-    kinds = [part["type"] for part in shown[1]["parts"]]
+    assert [message["role"] for message in shown] == ["system", "user", "assistant"]
+    kinds = [part["type"] for part in shown[2]["parts"]]
     assert kinds == ["step-start", "reasoning", "tool-weather", "source-url", "file", "data-chart", "text"]
-    assert shown[1]["metadata"] == {"model": "small", "tokens": 7}
+    assert shown[2]["metadata"] == {"model": "small", "tokens": 7}
     same(page, shown)
+    assert page.browser.run("return loadMessages(args[0]);", page.options) == shown
+    assert page.call("return chat.storeError;") is None
 
 
 def test_the_question_is_saved_before_the_request_leaves(
@@ -191,16 +197,14 @@ def test_without_strict_mode_and_remounted_in_the_middle(page: ChatPage) -> None
     same(page, page.messages())
 
 
-def test_the_mirror_is_painted_at_mount(page: ChatPage) -> None:
+def test_the_copy_in_this_browser_is_painted_before_the_server_answers(page: ChatPage) -> None:
     page.open()
     page.say("hello")
     page.settle()
-    page.browser.pause(0.6)
+    page.browser.until("return Object.keys(localStorage).some((name) => localStorage[name].includes('You said: hello'));")
     page.browser.open(f"{page.url}/")
     page.browser.until("return window.ready === true;")
-    painted = page.browser.run(
-        "show(args[0]); await new Promise(requestAnimationFrame);"
-        " return [...document.querySelectorAll('li')].map((item) => item.textContent);",
-        [page.options],
-    )
-    assert painted == ["hello", "[step-start] You said: hello"]
+    page.browser.block("*/api/v1/*")
+    page.browser.run("show(args[0]);", [page.options])
+    wait_for(lambda: page.shown() == ["hello", "[step-start] You said: hello"])
+    assert page.call("return chat.loaded;") is False

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.js.conftest import NODE, PACKAGE, copied, run
+from tests.clients.js.conftest import NODE, PACKAGE, bundled, copied, needs_packages, run
 from tests.formats.packages import ui_messages
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
@@ -18,6 +18,17 @@ import { Client, ApiError } from "stillhere";
 if (typeof Client !== "function" || typeof ApiError !== "function") throw new Error("incomplete");
 console.log(import.meta.resolve("stillhere/browser"), import.meta.resolve("stillhere/ai-sdk"));
 """
+RENDERED = """
+import { renderToString } from "react-dom/server";
+import { useStillhereChat } from "stillhere/ai-sdk";
+function Chat() {
+  const { status, messages, loaded } = useStillhereChat({ project: "/home/alice/shop", id: "a" });
+  return <p>{`${status} ${messages.length} ${loaded}`}</p>;
+}
+console.log(renderToString(<Chat />));
+"""
+# React's own modules for servers are CommonJS.
+REQUIRE = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);'
 USED = """
 import { Client } from "stillhere";
 const [url, key] = process.argv.slice(2);
@@ -67,6 +78,16 @@ def test_it_is_packed_and_installed_from_the_file(tmp_path: Path) -> None:
     assert {one.name for one in installed.iterdir()} == {"browser", "src", "CHANGELOG.md", "LICENSE", "README.md", "package.json"}
     assert (installed / "browser/stillhere/types.d.ts").exists()
     assert (installed / "browser/stillhere.js").read_bytes() == (ROOT / "static/js/stillhere.js").read_bytes()
+
+
+@needs_packages
+@pytest.mark.once
+def test_a_server_renders_an_empty_chat(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.jsx").write_text(RENDERED)
+    (tmp_path / "rendered.mjs").write_bytes(
+        bundled(tmp_path / "page.jsx", installed, "--platform=node", "--banner:js=" + REQUIRE)
+    )
+    assert run("node", tmp_path / "rendered.mjs") == "<p>ready 0 false</p>\n"
 
 
 @needs_node

@@ -37,26 +37,7 @@ def stored(server: ServerProcess, page: ChatPage) -> list[str]:
     return [message["text"] for message in found["messages"]] if found else []
 
 
-def test_the_server_is_killed_in_the_middle_and_comes_back(mortal: ChatPage, server_process: ServerProcess) -> None:
-    mortal.open()
-    mortal.say("hello")
-    mortal.settle()
-    mortal.say("count to 60", wait=False)
-    mortal.until("return chat.messages.at(-1).parts.some(({ text }) => text?.includes('1 2 3'));")
-    server_process.kill()
-    mortal.idle()
-    mortal.say("while it is away")
-    texts = ["hello", "You said: hello", "count to 60", COUNTED, "while it is away", "You said: while it is away"]
-    assert mortal.texts() == texts
-    mortal.open()  # From this browser's copy.
-    assert mortal.texts() == texts
-    server_process.start()
-    wait_for(lambda: stored(server_process, mortal) == texts, 30)
-    same(mortal, mortal.messages())
-    assert mortal.texts() == texts
-
-
-def test_the_first_question_of_a_chat_without_a_server(mortal: ChatPage, server_process: ServerProcess) -> None:
+def test_the_server_is_killed_and_comes_back(mortal: ChatPage, server_process: ServerProcess) -> None:
     server_process.kill()
     mortal.open()
     mortal.say("is anybody there?")
@@ -65,6 +46,19 @@ def test_the_first_question_of_a_chat_without_a_server(mortal: ChatPage, server_
     assert mortal.texts() == texts
     server_process.start()
     wait_for(lambda: stored(server_process, mortal) == texts, 30)
+    mortal.say("count to 60", wait=False)
+    mortal.until("return chat.messages.at(-1).parts.some(({ text }) => text?.includes('1 2 3'));")
+    server_process.kill()
+    mortal.idle()
+    mortal.say("while it is away")
+    texts += ["count to 60", COUNTED, "while it is away", "You said: while it is away"]
+    assert mortal.texts() == texts
+    mortal.open()  # From this browser's copy.
+    assert mortal.texts() == texts
+    server_process.start()
+    wait_for(lambda: stored(server_process, mortal) == texts, 30)
+    same(mortal, mortal.messages())
+    assert mortal.texts() == texts
 
 
 def test_offline_the_question_stays_and_can_be_asked_again(page: ChatPage) -> None:

@@ -38,9 +38,10 @@ export interface Options<Message extends UIMessage = UIMessage> extends Passed<M
 export interface StillhereChat<Message extends UIMessage = UIMessage> extends UseChatHelpers<Message> {
   /** The server's messages are shown, or this browser's copy if the server does not answer. */
   loaded: boolean;
-  /** Why they cannot be shown: access is denied, or the chat is in the trash. */
+  /** Why they cannot be shown (access is denied, the chat is in the trash), or what the server refused to store. */
   storeError: unknown;
-  connection: Connection;
+  /** Null on a server. */
+  connection: Connection | null;
   /** How many messages are not loaded: the oldest ones. */
   unread: number;
   /** Resolves with whether there are more. */

@@ -22,20 +22,27 @@ export function useStillhereChat(options) {
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the page's list or status is looked at.
   useEffect(() => live.settle(), [live, messages, status]);
-  return { ...helpers, ...callsOf(live), loaded: stored.loaded, storeError: stored.error, connection, unread: connection.unread };
+  return {
+    ...helpers,
+    ...callsOf(live),
+    loaded: stored.loaded,
+    storeError: stored.error,
+    connection,
+    unread: connection?.unread ?? 0,
+  };
 }
 
-/** @type {WeakMap<import("./live-chat.js").LiveChat, ReturnType<typeof madeCalls>>} */
+/** @type {WeakMap<ReturnType<typeof liveChat>, ReturnType<typeof madeCalls>>} */
 const calls = new WeakMap();
 
-/** The same functions in each render. @param {import("./live-chat.js").LiveChat} live */
+/** The same functions in each render. @param {ReturnType<typeof liveChat>} live */
 function callsOf(live) {
   const known = calls.get(live) ?? madeCalls(live);
   calls.set(live, known);
   return known;
 }
 
-/** @param {import("./live-chat.js").LiveChat} live */
+/** @param {ReturnType<typeof liveChat>} live */
 function madeCalls({ chat, stored }) {
   return {
     /** @param {Parameters<typeof chat.sendMessage>} given */

@@ -11,8 +11,21 @@ const UNUSED_MS = 1000;
 /** @type {Map<string, LiveChat>} */
 const chats = new Map();
 
+/**
+ * On a server, which renders a page before the browser does: nothing is known and nothing kept.
+ * @param {Options} options @returns {LiveChat}
+ */
+function emptyChat({ id, generateId }) {
+  const nothing = () => {};
+  const stored = { loaded: false, error: null, load: async () => {} };
+  const chat = new Chat({ id, generateId });
+  const empty = { chat, stored, connection: null, version: 0, use: () => nothing, settle: nothing, subscribe: () => nothing };
+  return /** @type {LiveChat} */ (/** @type {unknown} */ (empty));
+}
+
 /** @param {Options} options @returns {LiveChat} */
 export function liveChat(options) {
+  if (typeof document === "undefined") return emptyChat(options);
   const { url, key, user, project, id } = options;
   const name = JSON.stringify([url, key, user, project, id]);
   const chat = chats.get(name) ?? new LiveChat(name, options);

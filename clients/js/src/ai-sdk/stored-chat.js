@@ -3,7 +3,7 @@
  * another version, and the former one stays.
  */
 import { uuid } from "#browser";
-import { printOf, toStored, toUI } from "./ui-messages.js";
+import { isForeign, printOf, toStored, toUI } from "./ui-messages.js";
 
 /**
  * @import { UIMessage } from "ai"
@@ -27,12 +27,15 @@ export class StoredChat {
     /** @type {Set<() => void>} */
     this.listeners = new Set();
     this.loaded = false;
-    /** Why the server's messages cannot be shown. @type {unknown} */
+    /** Why the server's messages cannot be shown, or what it refused to store. @type {unknown} */
     this.error = null;
     /** @type {Promise<void> | undefined} */
     this.loading = undefined;
     const take = (/** @type {{messages: StoredMessage[]}} */ news) => this._take(news.messages);
-    this.unheard = [connection.on("restored", take), connection.on("changed", take), connection.on("cleared", take)];
+    this.unheard = [
+      ...[connection.on("restored", take), connection.on("changed", take), connection.on("cleared", take)],
+      connection.on("refused", (refused) => this._refused(refused)),
+    ];
     this.leave = () => this.flush();
     // Before the connection sends what it has.
     globalThis.addEventListener?.("pagehide", this.leave, true);
@@ -100,12 +103,18 @@ export class StoredChat {
     this.aliases.set(shown, uuid());
   }
 
-  /** Saves what is new or different in the page's list. @param {readonly UIMessage[]} messages */
+  /**
+   * Saves what is new or different in the page's list. What a page puts before stored messages is only shown: it would
+   * begin another version of the whole chat. @param {readonly UIMessage[]} messages
+   */
   keep(messages) {
+    const begun = messages.findLastIndex(({ id }) => this.stored(id));
     messages.forEach((message, at) => {
       if (this.known.has(message)) return;
       this.known.add(message);
       const stored = this.stored(message.id);
+      if (!stored && at < begun) return;
+      if (stored && isForeign(stored)) return;
       if (stored && printOf(toUI(stored)) === printOf(/** @type {UIMessage} */ (JSON.parse(JSON.stringify(message))))) return;
       this.put(message, { after: messages[at - 1]?.id ?? null, status: stored?.status ?? "complete" });
     });
@@ -169,6 +178,12 @@ export class StoredChat {
     this.loaded = true;
     this.error = error;
     this._take(messages);
+  }
+
+  /** @param {unknown} refused */
+  _refused(refused) {
+    this.error = refused;
+    this.tell();
   }
 
   /** @param {(StoredMessage | Message)[]} messages */

@@ -14,7 +14,7 @@ export function persistTransport<Message extends UIMessage = UIMessage>(
 
 /**
  * A chat's messages, read without a browser; [] if there is no such chat. `url`, `key` and `project` left out: STILLHERE_URL,
- * STILLHERE_KEY, STILLHERE_PROJECT. `repair`: calls of tools without an output get one, so that a model accepts them.
+ * STILLHERE_KEY, STILLHERE_PROJECT. `repair`: for a model: calls of tools without an output get one. Metadata and states of parts are left out then.
  */
 export function loadMessages<Message extends UIMessage = UIMessage>(options: {
   url?: string;

@@ -2,10 +2,11 @@
 import { Client } from "../client.js";
 import { PersistTransport } from "./persist-transport.js";
 import { StoredChat } from "./stored-chat.js";
+import { isForeign, toUI } from "./ui-messages.js";
 
 /**
  * @import { ChatTransport, UIMessage } from "ai"
- * @import { Connection } from "#browser"
+ * @import { Connection, StoredMessage } from "#browser"
  */
 
 /**
@@ -23,5 +24,11 @@ export function persistTransport(transport, connection) {
 export async function loadMessages({ id, repair, ...where }) {
   const client = new Client(where);
   const session = await client.findSession(id);
-  return session ? /** @type {Promise<any>} */ (client.messages(session.id, { as: "ai-sdk", repair })) : [];
+  if (!session) return [];
+  const converted = () => /** @type {Promise<UIMessage[]>} */ (client.messages(session.id, { as: "ai-sdk", repair }));
+  if (repair) return converted();
+  // As they were saved, except what other frameworks wrote.
+  const stored = /** @type {StoredMessage[]} */ (await client.messages(session.id));
+  const others = new Map((stored.some(isForeign) ? await converted() : []).map((message) => [message.id, message]));
+  return stored.flatMap((message) => (isForeign(message) ? others.get(message.id) : toUI(message)) ?? []);
 }

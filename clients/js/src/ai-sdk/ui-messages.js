@@ -15,6 +15,9 @@ const ROLES = {
   ...{ developer: "system", human: "user", request: "user", ai: "assistant", model: "assistant", response: "assistant" },
 };
 
+/** Written by another framework: it is shown, and never changed here. @param {{format?: string}} message */
+export const isForeign = ({ format }) => Boolean(format) && format !== FORMAT;
+
 /** Null: it is nothing to show. @param {StoredMessage | Message} message @returns {UIMessage | null} */
 export function toUI({ id, role, text, parts, metadata, format, raw }) {
   if (format === FORMAT && raw) return { .../** @type {UIMessage} */ (raw), id };
