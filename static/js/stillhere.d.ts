@@ -1,7 +1,7 @@
 /** Types of stillhere.js. */
 import type { AnswerCalls, AnswerEvents } from "./stillhere/answers/answer-types.js";
 import type { StoredFile, UploadOptions } from "./stillhere/file-types.js";
-import type { AsRun, Context, ErrorReport, ErrorsRecorded, Memory } from "./stillhere/memory-types.js";
+import type { AsRun, Context, ErrorReport, ErrorsRecorded, Handoff, Memory } from "./stillhere/memory-types.js";
 
 export type * from "./stillhere/answers/answer-types.js";
 export type * from "./stillhere/file-types.js";
@@ -121,19 +121,6 @@ export type AgentStateFields = {
   [Field in "context" | "pr_data" | "plan" | "pending_action" | "last_error"]?: AgentState[Field] | null;
 };
 
-export interface HandoffContent {
-  decisions: { id: string; text: string; rationale?: string; rejected?: string | string[] }[];
-  files: { id: string; path: string; note?: string }[];
-  risks: { id: string; text: string }[];
-  summary: string;
-}
-
-export interface Handoff {
-  live: HandoffContent & { rev: number; updated_at: string; frozen_at: string | null };
-  /** The newest snapshot; `derived` from live if there is none, but decisions exist. */
-  frozen: { number: number; sha256: string; payload: HandoffContent } | { derived: true; payload: HandoffContent } | null;
-}
-
 /** A frame of the server's events. */
 export interface Frame<Data = unknown> {
   type: string;
@@ -220,6 +207,8 @@ export interface Options {
   baseUrl?: string;
   /** The project's path: any name of up to 512 characters. */
   project: string;
+  /** Your own id of the chat, as its session's `external_id`. Left out: the project's current session. */
+  chat?: string;
   /** A key, or the login cookie (own origin only). `user` keeps the mirrors of several accounts in one browser apart. */
   auth?: { key: string } | { cookie: true; user?: string; csrf?: string };
   /** The frontend's name in the app state. */
@@ -264,6 +253,8 @@ export interface Connection extends AnswerCalls {
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;
   flush(): boolean;
   settled(milliseconds?: number): Promise<boolean>;
+  /** Resolves once everything is stored on this browser's disk, or cannot be. */
+  stored(): Promise<void>;
   /** Stores text that is typed and not sent on this browser's disk, one per session. "" removes it. */
   saveDraft(text: string): void;
   /** "" if there is none. */

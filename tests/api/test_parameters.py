@@ -52,7 +52,7 @@ def test_a_misspelt_parameter_that_is_needed_is_named_as_such(api: Callable[...,
     answer = api(alice).get("/resume?projekt=/home/alice/shop")
     assert answer.json()["error"]["details"] == {
         "parameters": ["projekt"],
-        "known": ["as", "client", "optional", "project", "quiet", "repair"],
+        "known": ["as", "client", "external_id", "optional", "project", "quiet", "repair"],
     }
 
 

@@ -13,20 +13,25 @@ from sessions_app.frontends.resume.queries import NothingSaved, Resume, find_res
 from sessions_app.frontends.resume.schemas import ResumeOut
 from sessions_app.frontends.resume.services import announce_restored
 from sessions_app.models import Caller
+from sessions_app.models.session import EXTERNAL_ID_LENGTH
 
 router = Router(tags=["Resume"])
 LONGEST_PATH = 512
 PROJECT: str = Query(..., min_length=1, max_length=LONGEST_PATH, description="The project's path.")  # type: ignore[type-arg]
 
 
+EXTERNAL_ID: str | None = Query(  # type: ignore[type-arg]
+    None, min_length=1, max_length=EXTERNAL_ID_LENGTH, description="Your own id of a session, in place of the current one."
+)
 OPTIONAL: bool = Query(False, description="Return 204 if nothing is saved; for pages that may be new.")  # type: ignore[type-arg]
 
 
-@router.get("/resume", response={200: ResumeOut, 204: None, 304: None, **refusals(404)}, operation_id="resume")
+@router.get("/resume", response={200: ResumeOut, 204: None, 304: None, **refusals(404, 410)}, operation_id="resume")
 def resume(
     request: HttpRequest,
     project: str = PROJECT,
     client: str = CLIENT,
+    external_id: str | None = EXTERNAL_ID,
     quiet: bool = False,
     optional: bool = OPTIONAL,
     as_: str | None = AS,
@@ -36,11 +41,12 @@ def resume(
     check_format(as_)
     caller = caller_of(request)
     try:
-        found = replace(find_resume(caller=caller, path=project, client=client), format=as_, repair=repair)
+        found = find_resume(caller=caller, path=project, client=client, external_id=external_id)
     except NothingSaved:
         if optional:
             return HttpResponse(status=204)
         raise
+    found = replace(found, format=as_, repair=repair)
     if (reply := unchanged(request, found.etag)) is not None:
         return reply
     return bundle_reply(caller, found, quiet=quiet)

@@ -10,7 +10,7 @@ from sessions_app.agents.handoff.queries import handoff_of
 from sessions_app.agents.states.queries import states_of
 from sessions_app.chats.reading.conversion import converted
 from sessions_app.chats.reading.live_windows import marked, shown_window, window_of
-from sessions_app.chats.reading.sessions import SessionRow, session_columns, session_row
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, session_columns, session_row
 from sessions_app.core.errors import NotFound
 from sessions_app.core.storage.sql import as_uuid, fetch_row, json_value, rfc3339_sql
 from sessions_app.frontends.app_state.queries import AppStateRow, get_app_state
@@ -75,28 +75,36 @@ class Resume:
         return {"messages": made.pop("items"), **made, "skipped": page.skipped, "more": page.more}, page.streaming
 
 
-def find_resume(*, caller: Caller, path: str, client: str) -> Resume:
-    """The project's current session; 404 `nothing_saved` if there is none."""
+class NoSuchChat(NothingSaved):
+    message = "This project has no session with this external id. Save to one that you create with it."
+
+
+def find_resume(*, caller: Caller, path: str, client: str, external_id: str | None = None) -> Resume:
+    """The project's current session, or the one with this external id. None → 404 `nothing_saved`; in the trash → 410."""
+    named = external_id is not None
     created, last = rfc3339_sql("p.created_at"), rfc3339_sql("p.last_session_at")
     sql = (
         f"SELECT p.event_seq, p.name, {created}, p.session_count, {last}, p.settings, {rfc3339_sql('p.updated_at')}, "  # noqa: S608
-        f"{session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON s.id = p.current_session_id "
-        "WHERE p.owner_id = %s AND p.path = %s AND p.deleted_at IS NULL AND s.deleted_at IS NULL"
+        f"p.current_session_id, {session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON "
+        f"{'s.project_id = p.id AND s.external_id = %s' if named else 's.id = p.current_session_id'} "
+        f"WHERE p.owner_id = %s AND p.path = %s AND p.deleted_at IS NULL{'' if named else ' AND s.deleted_at IS NULL'}"
     )
-    values = fetch_row(sql, [caller.user_id, path])
+    values = fetch_row(sql, [*([external_id] if named else []), caller.user_id, path])
     if values is None:
-        raise NothingSaved
-    event_seq, name, created_at, count, last_at, settings, updated_at, *session = values
+        raise NoSuchChat if named else NothingSaved
+    event_seq, name, created_at, count, last_at, settings, updated_at, current, *session = values
     row = session_row(tuple(session))
     if caller.project_id not in {None, row.project_id}:
         raise NothingSaved
+    if row.deleted_at is not None:
+        raise SessionDeleted
     project = {
         "id": str(row.project_id),
         "path": row.project_path,
         "name": name,
         "created_at": created_at,
         "updated_at": updated_at,
-        "current_session": str(as_uuid(row.id)),
+        "current_session": None if current is None else str(as_uuid(current)),
         "session_count": max(1, count),
         "last_session_at": last_at,
         "settings": json_value(settings),

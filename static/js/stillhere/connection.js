@@ -18,8 +18,9 @@ const MOST_FORMER = 8;
 /** @implements {Declared} */
 export class Connection {
   /** @param {Options} options */
-  constructor({ baseUrl = "", project, auth = { cookie: true }, client = "default", debug = false }) {
+  constructor({ baseUrl = "", project, chat, auth = { cookie: true }, client = "default", debug = false }) {
     this._http = new Http(baseUrl, auth);
+    this._chat = chat;
     this._client = client;
     this._debug = debug;
     this._events = new Emitter();
@@ -150,6 +151,11 @@ export class Connection {
     return this._sessionClient.settled(milliseconds);
   }
 
+  /** Resolves once everything is on this browser's disk. */
+  stored() {
+    return this._sessionClient.parts.queue.onDisk();
+  }
+
   /**
    * Store a file; a part of a message then names it: `{type: "file", file, …}`. The same content is stored once.
    * @param {Blob} file @param {UploadOptions} [options]
@@ -260,8 +266,8 @@ export class Connection {
     };
     /** @param {unknown[]} words */
     const log = (...words) => this._debug && console.log("[Stillhere]", ...words);
-    const { _http: http, _client: client } = this;
-    const made = new SessionClient({ http, project, client, emit, log, met: (error) => this._met(error) });
+    const { _http: http, _client: client, _chat: chat } = this;
+    const made = new SessionClient({ http, project, chat, client, emit, log, met: (error) => this._met(error) });
     return made;
   }
 

@@ -94,3 +94,16 @@ export interface Context {
   omitted: { section: string; count: number; href: string }[];
   skipped: { namespace: string; key: string }[];
 }
+
+export interface HandoffContent {
+  decisions: { id: string; text: string; rationale?: string; rejected?: string | string[] }[];
+  files: { id: string; path: string; note?: string }[];
+  risks: { id: string; text: string }[];
+  summary: string;
+}
+
+export interface Handoff {
+  live: HandoffContent & { rev: number; updated_at: string; frozen_at: string | null };
+  /** The newest snapshot; `derived` from live if there is none, but decisions exist. */
+  frozen: { number: number; sha256: string; payload: HandoffContent } | { derived: true; payload: HandoffContent } | null;
+}

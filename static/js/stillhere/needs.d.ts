@@ -229,6 +229,7 @@ export interface ReaderNeeds {
 export interface PartsNeeds {
   http: Http;
   project: string;
+  chat: string | undefined;
   client: string;
   emit: Emit;
   log: (...words: unknown[]) => void;

@@ -33,12 +33,12 @@ import { digest, uuid } from "./util.js";
 
 export class SessionParts {
   /** @param {PartsNeeds} needs */
-  constructor({ http, project, client, emit, log, met }) {
+  constructor({ http, project, chat, client, emit, log, met }) {
     this.http = http;
     this.emit = emit;
     this.log = log;
     /** @type {Identity} */
-    this.identity = { scope: scopeOf(http, project), project, client, writer: uuid() };
+    this.identity = { scope: scopeOf(http, project, chat), project, chat, client, writer: uuid() };
     this.state = new SessionState();
     this.store = new MessageStore();
     this.retry = new Retry(met);
@@ -250,8 +250,12 @@ export class SessionParts {
   }
 }
 
-/** Whose requests may be sent together: one server, account and project. @param {Http} http @param {string} project */
-function scopeOf(http, project) {
+/**
+ * Whose requests may be sent together: one server, account and project, or one chat of it.
+ * @param {Http} http @param {string} project @param {string} [chat]
+ */
+function scopeOf(http, project, chat) {
   const account = http.auth.key ?? http.auth.user ?? "";
-  return `${digest(`${http.base}\n${account}`)}:${encodeURIComponent(project)}`;
+  const place = chat === undefined ? "" : `#${encodeURIComponent(chat)}`;
+  return `${digest(`${http.base}\n${account}`)}:${encodeURIComponent(project)}${place}`;
 }

@@ -3,10 +3,14 @@ import type { AgentState, AgentStateFields, Events, Frame, Handoff, Operation, S
 import type { ApiError } from "./server/http.js";
 import type { SessionState } from "./session/session-state.js";
 
-/** Who writes where. `scope`: one server, account and project; `writer`: one page load; `client`: the frontend's name. */
+/**
+ * Who writes where. `scope`: one server, account and project, or one chat of it; `chat`: the frontend's id of the session; `writer`:
+ * one page load; `client`: the frontend's name.
+ */
 export interface Identity {
   scope: string;
   project: string;
+  chat: string | undefined;
   writer: string;
   client: string;
 }
@@ -42,6 +46,7 @@ export interface SentOperation extends Operation {
 
 export interface EntryBody {
   project?: string;
+  external_id?: string;
   opening_step?: string;
   epoch?: number;
   writer_id?: string;

@@ -222,9 +222,9 @@ export class Queue {
   /** @returns {Context} */
   _context() {
     const { identity, state, verOf } = this.needs;
-    const { scope, project, writer } = identity;
+    const { scope, project, chat, writer } = identity;
     const { id: session, baseRev } = state;
-    return { scope, project, writer, session, created: state.session !== null, epoch: this.epoch, baseRev, verOf };
+    return { scope, project, chat, writer, session, created: state.session !== null, epoch: this.epoch, baseRev, verOf };
   }
 
   _next() {

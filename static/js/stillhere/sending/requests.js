@@ -43,7 +43,12 @@ export function asking(context, seq, body) {
  * @param {Context} context @param {string | null} openingStep @returns {Entry}
  */
 export function creation(context, openingStep) {
-  const body = { project: context.project, ...(openingStep ? { opening_step: openingStep } : {}) };
+  const { project, chat } = context;
+  const body = {
+    project,
+    ...(chat === undefined ? {} : { external_id: chat }),
+    ...(openingStep ? { opening_step: openingStep } : {}),
+  };
   const headers = { "If-None-Match": "*" };
   return { kind: "create", method: "PUT", path: `/sessions/${context.session}`, body, headers, ...common(context, 0) };
 }

@@ -194,6 +194,7 @@ export class Sender {
     try {
       return await this.needs.http.request(entry.method, entry.path, entry.body, entry.headers);
     } catch (error) {
+      if (error instanceof ApiError && error.code === "external_id_taken") return this._attempt(unnamed(entry));
       if (error instanceof ApiError && (ANSWERED.has(error.code) || isUnasked(entry, error)))
         return { status: error.status, body: { error: { code: error.code, message: error.message, details: error.details } } };
       throw error;
@@ -255,6 +256,9 @@ const isUnasked = ({ kind }, { status, code }) =>
 
 /** @param {Entry} entry @returns {entry is Entry & {refused: Refusal}} */
 const isRefused = (entry) => entry.refused !== undefined;
+
+/** Another device created the chat's session meanwhile: what was said here is kept in one of its own. @param {Entry} entry @returns {Entry} */
+const unnamed = ({ body: { external_id: _, ...body }, ...entry }) => ({ ...entry, body });
 
 /** @param {Entry} entry @returns {Entry} */
 const unrefused = ({ refused: _, ...entry }) => entry;

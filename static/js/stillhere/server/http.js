@@ -70,6 +70,8 @@ export class Http {
   constructor(baseUrl, auth) {
     this.base = new URL(baseUrl || "/", globalThis.location?.href).href.replace(/\/$/, "");
     this.auth = auth;
+    /** What only pages know: some servers refuse to hear of it. @type {RequestInit} */
+    this.asPage = globalThis.location ? { credentials: auth.key ? "omit" : "same-origin", cache: "no-store" } : {};
     this.readable = this.base.startsWith(`${globalThis.location?.origin}/`) || this.base === globalThis.location?.origin;
   }
 
@@ -95,9 +97,8 @@ export class Http {
         method,
         headers: sent,
         body: body === undefined ? undefined : JSON.stringify(body),
-        credentials: this.auth.key ? "omit" : "same-origin",
-        cache: "no-store",
-        keepalive,
+        ...this.asPage,
+        ...(keepalive ? { keepalive } : {}),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       text = await response.text();
@@ -115,7 +116,7 @@ export class Http {
    */
   async _unanswered(error) {
     const away = new ApiError(0, { code: "unreachable", message: `The server does not answer (${messageOf(error)}).` });
-    if (this.readable || nameOf(error) !== "TypeError" || !(await this._isThere())) return away;
+    if (!globalThis.location || this.readable || nameOf(error) !== "TypeError" || !(await this._isThere())) return away;
     const { origin } = globalThis.location;
     const listed = `Add ${origin} to STILLHERE_CORS_ORIGINS where it runs.`;
     const todo = origin === "null" ? "Serve this page by HTTP: a page from a file has no origin that could be listed." : listed;
@@ -129,10 +130,9 @@ export class Http {
   async open(path, signal) {
     /** @type {Record<string, string>} */
     const headers = { Accept: "text/event-stream", ...(this.auth.key ? { Authorization: `Bearer ${this.auth.key}` } : {}) };
-    const credentials = this.auth.key ? "omit" : "same-origin";
     let response;
     try {
-      response = await fetch(`${this.base}/api/v1${path}`, { headers, credentials, cache: "no-store", signal });
+      response = await fetch(`${this.base}/api/v1${path}`, { headers, ...this.asPage, signal });
     } catch (error) {
       throw await this._unanswered(error);
     }

@@ -20,13 +20,14 @@ export class SessionReader {
   }
 
   /**
-   * Read the project's current session. @returns {Promise<boolean>} whether there is one
+   * Read the chat's session, or the project's current one. @returns {Promise<boolean>} whether there is one
    * @param {{quiet: boolean}} options `quiet`: nobody resumed, so nobody is notified
    */
   async open({ quiet }) {
     const { identity, http, state, mirror, adoption, agentStates, events } = this.needs;
-    const { project, client } = identity;
+    const { project, chat, client } = identity;
     const asked = new URLSearchParams({ project, client, optional: "1", ...(quiet ? { quiet: "1" } : {}) });
+    if (chat !== undefined) asked.set("external_id", chat);
     this.bundle = await http.get(`/resume?${asked}`);
     if (!this.bundle) {
       if (!state.session) mirror.forget();

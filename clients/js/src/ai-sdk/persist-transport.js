@@ -1,0 +1,87 @@
+/** A transport that saves what goes through another one. */
+import { DefaultChatTransport, generateId } from "ai";
+import { named, Recorder } from "./recorder.js";
+
+/**
+ * @import { ChatTransport, UIMessage, UIMessageChunk } from "ai"
+ * @import { Connection } from "#browser"
+ * @import { StoredChat } from "./stored-chat.js"
+ *
+ * @typedef {Parameters<ChatTransport<UIMessage>["sendMessages"]>[0]} Sent
+ * @typedef {Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0]} Reconnected
+ */
+
+/** @implements {ChatTransport<UIMessage>} */
+export class PersistTransport {
+  /** @param {() => ChatTransport<UIMessage>} inner @param {StoredChat} chat */
+  constructor(inner, chat) {
+    this.inner = inner;
+    this.chat = chat;
+    /** The stream that is resumed is one that Stillhere holds: it comes from its beginning. */
+    this.held = false;
+  }
+
+  get resumeStreamIsReplay() {
+    return this.held || this.inner().resumeStreamIsReplay;
+  }
+
+  /** @param {Sent} options @returns {Promise<ReadableStream<UIMessageChunk>>} */
+  async sendMessages(options) {
+    const { chat } = this;
+    const { messages, trigger, messageId, abortSignal: signal } = options;
+    await chat.load();
+    const again = trigger === "regenerate-message";
+    const answered = again ? undefined : (messages.find(({ id }) => id === messageId) ?? messages.at(-1));
+    const continued = answered?.role === "assistant" ? answered : undefined;
+    chat.endStalled();
+    if (!again && !continued && messageId !== undefined && chat.stored(messageId)) chat.branch(messageId);
+    chat.keep(messages);
+    await chat.safe();
+    const stream = await this.inner().sendMessages(options);
+    const after = (continued ?? messages.at(-1))?.id ?? null;
+    return this._recorded(continued ? stream : named(stream, generateId()), { after, continued, again, signal });
+  }
+
+  /** An answer that Stillhere holds, else one that the inner transport has. @param {Reconnected} options */
+  async reconnectToStream(options) {
+    const { chat } = this;
+    await chat.load();
+    const held = await this._held(options);
+    this.held = held !== null;
+    if (held) return held;
+    const stream = await this.inner().reconnectToStream(options);
+    if (!stream) return null;
+    const last = chat.messages.at(-1);
+    const unfinished = last?.role === "assistant" && chat.stored(last.id)?.status !== "complete" ? last : undefined;
+    const after = (unfinished ? chat.messages.at(-2) : last)?.id ?? null;
+    return this._recorded(named(stream, unfinished?.id ?? generateId()), { after, signal: options.abortSignal });
+  }
+
+  close() {
+    this.inner().close?.();
+  }
+
+  /** Whoever makes it saves it. @param {Reconnected} options */
+  async _held({ chatId, abortSignal }) {
+    const { session, http } = /** @type {{session: {id: string} | null, http: import("#module/server/http.js").Http}} */ (
+      partsOf(this.chat.connection)
+    );
+    if (!session) return null;
+    const api = `${http.base}/api/v1/sessions/${session.id}/stream?as=ai-sdk`;
+    /** @type {Record<string, string>} */
+    const headers = http.auth.key ? { Authorization: `Bearer ${http.auth.key}` } : {};
+    const credentials = http.auth.key ? "omit" : "same-origin";
+    const reading = new DefaultChatTransport({ prepareReconnectToStreamRequest: () => ({ api, headers, credentials }) });
+    return reading.reconnectToStream({ chatId, abortSignal }).catch(() => null);
+  }
+
+  /** @param {ReadableStream<UIMessageChunk>} stream @param {ConstructorParameters<typeof Recorder>[1]} how */
+  _recorded(stream, how) {
+    const [shown, copied] = stream.tee();
+    void new Recorder(this.chat, how).run(copied);
+    return shown;
+  }
+}
+
+/** @param {Connection} connection */
+const partsOf = (connection) => ({ session: connection.session, http: /** @type {any} */ (connection)._http });

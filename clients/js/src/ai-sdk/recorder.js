@@ -1,0 +1,122 @@
+/** Saves an answer while it streams. */
+import { readUIMessageStream } from "ai";
+
+/**
+ * @import { UIMessage, UIMessageChunk } from "ai"
+ * @import { Status } from "#browser"
+ * @import { StoredChat } from "./stored-chat.js"
+ */
+
+const SAVED_MS = 60;
+
+/**
+ * The stream with an id for its message, so that the page and the store have the same one.
+ * @param {ReadableStream<UIMessageChunk>} stream @param {string} id used if the stream names none
+ * @returns {ReadableStream<UIMessageChunk>}
+ */
+export function named(stream, id) {
+  let begun = false;
+  /** @type {TransformStream<UIMessageChunk, UIMessageChunk>} */
+  const naming = new TransformStream({
+    transform(chunk, controller) {
+      if (begun) return controller.enqueue(chunk);
+      begun = true;
+      if (chunk.type === "start") return controller.enqueue({ ...chunk, messageId: chunk.messageId ?? id });
+      controller.enqueue({ type: "start", messageId: id });
+      controller.enqueue(chunk);
+    },
+  });
+  return stream.pipeThrough(naming);
+}
+
+export class Recorder {
+  /**
+   * @param {StoredChat} chat
+   * @param {{after: string | null, continued?: UIMessage, again?: boolean, signal?: AbortSignal}} how `after`: the message that is
+   *   answered; `continued`: the answer that goes on; `again`: another version beside what follows `after`; `signal`: somebody
+   *   stopped it
+   */
+  constructor(chat, how) {
+    this.chat = chat;
+    this.how = how;
+    /** @type {UIMessage | undefined} */
+    this.latest = undefined;
+    this.unsaved = false;
+    this.savedAt = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+    /** @type {Status} */
+    this.status = "streaming";
+  }
+
+  /** Until the stream ends, however that is. @param {ReadableStream<UIMessageChunk>} stream */
+  async run(stream) {
+    this.chat.coming.add(this);
+    const { continued, signal } = this.how;
+    signal?.addEventListener("abort", () => this._over("interrupted"));
+    let aborted = false;
+    const watched = stream.pipeThrough(
+      new TransformStream({
+        transform(chunk, controller) {
+          aborted ||= chunk.type === "abort";
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    try {
+      const message = continued && structuredClone(continued);
+      for await (const read of readUIMessageStream({ stream: watched, message, terminateOnError: true })) this._take(read);
+      this._over(aborted ? "interrupted" : "complete");
+    } catch {
+      // The page shows why.
+      this._over("interrupted");
+    }
+  }
+
+  /** Saves what came so far. */
+  flush() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (!this.unsaved || !this.latest) return;
+    this.unsaved = false;
+    this.savedAt = Date.now();
+    this.chat.put(this.latest, { after: this.how.after, status: this.status });
+  }
+
+  /** @param {UIMessage} message */
+  _take(message) {
+    if (this.status !== "streaming" || message.parts.length === 0) return;
+    if (!this.latest) this._begin(message);
+    // A stream that is read again begins with what is stored.
+    if (this._isBehind(message)) return;
+    this.latest = message;
+    this.unsaved = true;
+    const wait = this.savedAt + SAVED_MS - Date.now();
+    if (wait <= 0) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), wait);
+  }
+
+  /** @param {UIMessage} message */
+  _begin({ id }) {
+    // Answered again under the id of the former answer.
+    if (this.how.again && this.chat.stored(id)) this.chat.branch(id);
+  }
+
+  /** @param {UIMessage} message */
+  _isBehind({ id, parts }) {
+    const stored = this.latest ? undefined : this.chat.stored(id);
+    return (
+      stored !== undefined && !this.how.continued && JSON.stringify(parts).length < JSON.stringify(stored.parts ?? []).length
+    );
+  }
+
+  /** @param {Status} status */
+  _over(status) {
+    if (this.status !== "streaming") return;
+    this.status = status;
+    this.unsaved = true;
+    this.flush();
+    this.chat.coming.delete(this);
+    this.chat.tell();
+  }
+}

@@ -1,0 +1,62 @@
+/** Types of client.js. */
+import type { Message, Session, State, StoredMessage } from "#browser";
+
+export { ApiError, uuid } from "#browser";
+
+export interface ClientOptions {
+  /** The address of Stillhere; left out: STILLHERE_URL. */
+  url?: string;
+  /** An API key; left out: STILLHERE_KEY. */
+  key?: string;
+  /** The project's path; left out: STILLHERE_PROJECT. */
+  project?: string;
+}
+
+export interface SessionFields {
+  title?: string;
+  metadata?: Record<string, unknown>;
+  tags?: string[];
+  /** False: the project's current session stays the one that resumes. */
+  current?: boolean;
+}
+
+/** A message to save: without an id it gets one. With `format` any role of that format. */
+export type NewMessage = Omit<Message, "id" | "role"> & { id?: string; role?: string };
+
+/** The answer to one request of a save. `rejected` and `conflicts` are not errors: look at them. */
+export interface Saved {
+  rev: number;
+  saved_at: string;
+  applied: { id: string; ver: number }[];
+  ignored: { id: string; reason: string }[];
+  conflicts: { id: string; copy_id: string | null }[];
+  rejected: { index: number; message: string }[];
+}
+
+/**
+ * Each request is sent again, unchanged, until it is answered, for up to 30 seconds; nothing is done twice. Then, and for refusals
+ * at once, it rejects with an `ApiError`.
+ */
+export class Client {
+  constructor(options?: ClientOptions);
+  readonly project: string;
+  openSession(externalId: string, fields?: SessionFields): Promise<Session>;
+  findSession(externalId: string): Promise<Session | null>;
+  /** Up to 500 messages a request. */
+  save(session: string, messages: readonly NewMessage[]): Promise<Saved[]>;
+  messages(session: string): Promise<StoredMessage[]>;
+  /** `as`: the objects of a framework, for example `ai-sdk`. `repair`: calls of tools without an output get one. */
+  messages<Item = unknown>(session: string, options: { as: string; repair?: boolean }): Promise<Item[]>;
+  resume(options?: { as?: string }): Promise<(Omit<State, "messages"> & { messages: unknown[] }) | null>;
+  openStream(session: string, message: string): Promise<StreamWriter>;
+  /** Continues where a broken connection ended. */
+  readStream(stream: string, options?: { offset?: number; signal?: AbortSignal }): AsyncGenerator<unknown>;
+}
+
+export interface StreamWriter {
+  readonly id: string;
+  /** Number of the next chunk. */
+  readonly offset: number;
+  append(chunks: readonly unknown[]): Promise<void>;
+  end(how?: { interrupted?: boolean }): Promise<void>;
+}

@@ -1,0 +1,65 @@
+"""The code of the documents runs: the page in Chromium, the rest in Node."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.driving import Browser, wait_for
+from tests.clients.js.chat_site import Site
+from tests.clients.js.conftest import MODULES, PACKAGE, bundled, needs_packages, run
+from tests.support.live_server import LiveServer
+from tests.support.server_process import ROOT
+
+pytestmark = [pytest.mark.once, needs_packages]
+PAGE = ROOT / "docs/frameworks/ai-sdk.md"
+MOUNT = """
+import { createRoot } from "react-dom/client";
+createRoot(document.querySelector("main")).render(<Chat id="thread-42" />);
+"""
+TEXTS = "return [...document.querySelectorAll('p')].map((line) => line.textContent);"
+# What the example of the page takes for granted.
+HELD = """
+import { Client } from "stillhere";
+const [url, key] = process.argv.slice(2);
+const client = new Client({ url, key, project: "/home/alice/shop" });
+const session = await client.openSession("thread-42");
+const message = { id: "a1" };
+const result = { async *toUIMessageStream() { yield { type: "start" }; yield { type: "finish" }; } };
+"""
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.browser
+def test_the_page_of_the_ai_sdk(
+    browser: Browser, site: Site, server: LiveServer, secret: str, installed: Path, tmp_path: Path
+) -> None:
+    (example,) = blocks(PAGE, "jsx")
+    store = {"url": server.url, "key": secret, "project": "/home/alice/shop"}
+    (tmp_path / "page.jsx").write_text(
+        re.sub(r"^const store = .*$", f"const store = {json.dumps(store)};", example, flags=re.M) + MOUNT
+    )
+    site.script = bundled(tmp_path / "page.jsx", installed)
+    browser.open(f"{site.url}/")
+    box = browser.textbox("")
+    box.send_keys("hello\n")
+    wait_for(lambda: browser.run(TEXTS) == ["hello", "You said: hello"])
+    browser.pause(0.5)
+    browser.open(f"{site.url}/")
+    wait_for(lambda: browser.run(TEXTS) == ["hello", "You said: hello"])
+    browser.forget()
+
+
+@pytest.mark.parametrize("document", [PAGE, PACKAGE / "README.md"], ids=["ai-sdk.md", "README.md"])
+def test_the_code_for_servers(document: Path, server: LiveServer, secret: str, installed: Path) -> None:
+    code = blocks(document, "js")[0]
+    if document == PAGE:
+        code = HELD + code
+    script = installed.parent / "example.mjs"
+    script.write_text(code.replace('"http://127.0.0.1:8000"', f'"{server.url}"').replace('"sh_…"', f'"{secret}"'))
+    said = run("node", script, server.url, secret, NODE_PATH=str(MODULES))
+    assert said == ("" if document == PAGE else "The cart\n is empty.\n")

@@ -1,0 +1,103 @@
+"""The server is killed, the network is away, the tab is closed: nothing is lost, nothing is there twice."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.driving import Browser, wait_for
+from tests.clients.js.chat_page import ChatPage
+from tests.clients.js.chat_site import Site
+from tests.clients.js.conftest import needs_packages
+from tests.clients.js.test_ai_sdk import COUNTED, same
+from tests.support.server_process import ServerProcess
+from tests.support.stores import Store
+
+pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
+
+
+@pytest.fixture
+def server_process(store: Store, site: Site) -> Iterator[ServerProcess]:
+    with ServerProcess(store, CORS_ORIGINS=site.url) as server:
+        yield server
+
+
+@pytest.fixture
+def mortal(browser: Browser, site: Site, server_process: ServerProcess) -> Iterator[ChatPage]:
+    """A chat whose server can be killed."""
+    options = {"url": server_process.url, "key": server_process.key("ana"), "project": f"/home/ana/{uuid.uuid4()}", "id": "a"}
+    yield ChatPage(browser, site.url, options)
+    browser.forget()
+
+
+def stored(server: ServerProcess, page: ChatPage) -> list[str]:
+    api = server.api(server.key("ana"))
+    found = api.call("GET", "/resume", project=page.options["project"], external_id=page.options["id"], optional="1")
+    api.close()
+    return [message["text"] for message in found["messages"]] if found else []
+
+
+def test_the_server_is_killed_and_comes_back(mortal: ChatPage, server_process: ServerProcess) -> None:
+    server_process.kill()
+    mortal.open()
+    mortal.say("is anybody there?")
+    mortal.open()
+    texts = ["is anybody there?", "You said: is anybody there?"]
+    assert mortal.texts() == texts
+    server_process.start()
+    wait_for(lambda: stored(server_process, mortal) == texts, 30)
+    mortal.say("count to 60", wait=False)
+    mortal.until("return chat.messages.at(-1).parts.some(({ text }) => text?.includes('1 2 3'));")
+    server_process.kill()
+    mortal.idle()
+    mortal.say("while it is away")
+    texts += ["count to 60", COUNTED, "while it is away", "You said: while it is away"]
+    assert mortal.texts() == texts
+    mortal.open()  # From this browser's copy.
+    assert mortal.texts() == texts
+    server_process.start()
+    wait_for(lambda: stored(server_process, mortal) == texts, 30)
+    same(mortal, mortal.messages())
+    assert mortal.texts() == texts
+
+
+def test_offline_the_question_stays_and_can_be_asked_again(page: ChatPage) -> None:
+    page.open()
+    page.say("hello")
+    page.settle()
+    page.browser.offline()
+    page.say("count to 3")
+    assert page.call("return chat.status;") == "error"
+    page.browser.online()
+    page.call("void chat.regenerate();")
+    page.until("return chat.status !== 'error';")
+    page.idle()
+    page.settle()
+    assert page.texts() == ["hello", "You said: hello", "count to 3", "1 2 3"]
+    same(page, page.messages())
+
+
+def test_a_tab_that_is_closed_leaves_what_came(page: ChatPage) -> None:
+    page.open()
+    first = page.browser.driver.current_window_handle
+    page.browser.new_tab(f"{page.url}/")
+    page.open()
+    page.say("count to 60", wait=False)
+    page.until("return chat.messages.at(-1).parts.some(({ text }) => text?.includes('1 2 3 4 5 6'));")
+    page.browser.close_tab(then=first)
+    page.open()
+    question, answer = page.texts()
+    assert question == "count to 60"
+    assert COUNTED.startswith(answer)
+    assert answer.startswith("1 2 3 4 5")
+
+
+def test_an_answer_that_breaks_off(page: ChatPage) -> None:
+    page.open()
+    page.say("break")
+    assert page.call("return chat.status;") == "error"
+    page.settle()
+    shown = page.messages()
+    assert page.texts() == ["break", "It breaks"]
+    same(page, shown)
+    assert page.call("return chat.connection.peek().messages.at(-1).status;") == "interrupted"
