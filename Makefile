@@ -37,7 +37,7 @@ check: lint ## run every check, then the tests
 format: install-dev ## format code, templates and, if Node is installed, JavaScript
 	@.venv/bin/ruff check --quiet --fix-only .
 	@.venv/bin/ruff format .
-	@find . -path ./.venv -prune -o -path '*/templates/*' -name '*.html' -print0 | xargs -0r .venv/bin/djade --target-version 6.1
+	@find . -path './.venv*' -prune -o -path '*/templates/*' -name '*.html' -print0 | xargs -0r .venv/bin/djade --target-version 6.1
 	@! scripts/install-js.sh || node_modules/.bin/biome check --write --log-level=error
 
 prove: install-dev ## test the guarantees at full size, on both databases

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Makes .venv and installs what a lock file names, unless it is installed already. `install.sh base` is enough
-# to serve, `install.sh dev` adds what checks and tests need.
+# to serve, `install.sh dev` adds what checks and tests need. `install.sh adk` makes .venv-adk: ADK refuses versions that others need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-base}
 lock=requirements/$what.txt
-stamp=.venv/.installed-$what
+venv=.venv
+[ "$what" != adk ] || venv=.venv-adk
+stamp=$venv/.installed-$what
 # When this runs outside of make, the caller's interpreter settings must not leak into the new environment.
 unset PYTHONHOME PYTHONPATH
 
@@ -28,17 +30,17 @@ find_python() {
 installed_from() { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1"; }
 
 # The usual case after the first start of `make serve`.
-if [ "$(cat "$stamp" 2>/dev/null)" = "$(installed_from "$lock")" ] && runs .venv/bin/python; then exit; fi
-if ! runs .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+if [ "$(cat "$stamp" 2>/dev/null)" = "$(installed_from "$lock")" ] && runs $venv/bin/python; then exit; fi
+if ! runs $venv/bin/python || ! $venv/bin/python -m pip --version >/dev/null 2>&1; then
   python=$(find_python)
-  say "Making .venv with $("$python" --version)"
-  "$python" -m venv --clear .venv
+  say "Making $venv with $("$python" --version)"
+  "$python" -m venv --clear "$venv"
 fi
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(installed_from "$lock")" ]; then
   say "Installing $lock"
   # The lock names everything, so nothing is resolved: some limits in it are overridden (requirements/overrides.in).
-  .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --require-hashes -r "$lock"
+  $venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --require-hashes -r "$lock"
   installed_from "$lock" >"$stamp"
   # dev.txt includes everything in base.txt.
-  [ "$what" = base ] || installed_from requirements/base.txt >.venv/.installed-base
+  [ "$what" = base ] || [ "$what" = adk ] || installed_from requirements/base.txt >.venv/.installed-base
 fi

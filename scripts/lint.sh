@@ -13,7 +13,7 @@ step() {
   "$@" || failed+=("$name")
 }
 
-each_template() { find . -path ./.venv -prune -o -path '*/templates/*' -name '*.html' -print0 | xargs -0r "$@"; }
+each_template() { find . -path './.venv*' -prune -o -path '*/templates/*' -name '*.html' -print0 | xargs -0r "$@"; }
 deploy_check() { STILLHERE_PUBLIC_URL=https://stillhere.example python manage.py check --deploy --fail-level WARNING; }
 
 step "ruff format" ruff format --check --output-format concise .

@@ -54,6 +54,8 @@ services_answer() {
 }
 
 scripts/browser.sh
+# Without them the tests of ADK are left out, unless all services are required.
+scripts/install.sh adk || [ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]
 if services_answer; then
   STILLHERE_TEST_DATABASE=sqlite suite "SQLite" "$covered" 16 "$@"
   STILLHERE_TEST_DATABASE=postgresql STILLHERE_DATABASE_URL=$($python scripts/services.py own "$STILLHERE_TEST_POSTGRES_URL") \

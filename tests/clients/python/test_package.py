@@ -16,7 +16,7 @@ PACKAGE = ROOT / "clients/python"
 IMPORTED = """
 import sys, stillhere
 assert stillhere.Client and stillhere.Spool
-assert not {"agents", "langgraph", "pydantic_ai"} & {name.split(".")[0] for name in sys.modules}
+assert not {"agents", "claude_agent_sdk", "google", "langgraph", "pydantic_ai"} & {name.split(".")[0] for name in sys.modules}
 print(stillhere.__file__)
 """
 
@@ -54,3 +54,4 @@ def test_it_is_built_and_installed_from_the_built_file(tmp_path: Path) -> None:
     assert imported.is_relative_to(clean)
     assert (imported.parent / "py.typed").exists()
     assert (imported.parent / "langgraph/saver.py").exists()
+    assert "usage: stillhere" in run(clean / "bin/stillhere", "--help")

@@ -223,13 +223,17 @@ def test_a_changed_title_is_no_conflict(new_store: Callable[[], StillhereConvers
 
 
 def test_long_texts_and_what_waits_for_a_person(new_store: Callable[[], StillhereConversationStore]) -> None:
-    waits = DeferredToolRequests(approvals=[ToolCallPart(tool_name="deploy", args='{"to": "x"}', tool_call_id="c2")])
+    waits = DeferredToolRequests(approvals=[ToolCallPart(tool_name="deploy", args={"to": "x" * 30_000}, tool_call_id="c2")])
     long = ModelResponse(parts=[TextPart("x" * 150_000)])
     conversation = Conversation(conversation_id="n" * 200, messages=[long], deferred_tool_requests=waits)
     entries = asyncio.run(new_store().save(conversation))
     loaded = asyncio.run(new_store().load("n" * 200))
     assert loaded is not None
     assert (loaded.messages, loaded.deferred_tool_requests) == ([long], waits)
+    assert [each.deferred_tool_requests for each in asyncio.run(new_store().list_conversations())] == [waits]
     assert asyncio.run(new_store().read_entry(entries[0].id)) == replace(entries[0])
     with pytest.raises(LookupError):
         asyncio.run(new_store().read_entry("unknown"))
+    again = replace(loaded, deferred_tool_requests=None)
+    asyncio.run(new_store().save(again))
+    assert (asyncio.run(new_store().load("n" * 200)) or loaded).deferred_tool_requests is None

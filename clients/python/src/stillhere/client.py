@@ -6,8 +6,8 @@ from typing import Any, Concatenate, Self
 
 from stillhere.connection import RETRY_SECONDS, TIMEOUT_SECONDS, Connection, Operation
 from stillhere.operations import checkpoints, memory, projects, saving, sessions
+from stillhere.operations.records import Cleared, Saved
 from stillhere.operations.saving import Op, Writer
-from stillhere.records import Cleared, Saved
 
 
 class _Base:

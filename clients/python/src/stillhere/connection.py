@@ -10,7 +10,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import httpx
 import orjson
 
-from stillhere.errors import StillhereError
+from stillhere.errors import NoAnswer, StillhereError
 from stillhere.retries import Attempts, retry_after
 
 TIMEOUT_SECONDS = 60.0
@@ -83,6 +83,19 @@ class Connection:
         except StopIteration as end:
             result: T = end.value
             return result
+
+    def upload(self, path: str, content: Iterable[bytes], query: Mapping[str, Any]) -> Any:
+        """Sends a file as a stream, once: it cannot be repeated. Returns the answer; raises StillhereError."""
+        headers = {**self._headers, "Content-Type": "application/x-ndjson"}
+        try:
+            url = f"{self.url}/api/v1{path}"
+            return _value_of(self._sync_client().post(url, params=query, content=content, headers=headers))
+        except httpx.TransportError as error:
+            raise NoAnswer(error) from error
+
+    def raw(self, timeout: httpx.Timeout | None = None) -> httpx.Client:
+        """A client of its own for addresses outside of the API. The caller closes it."""
+        return httpx.Client(base_url=self.url, headers=self._headers, timeout=timeout or self._timeout)
 
     def close(self) -> None:
         """Closes the connections of threads."""

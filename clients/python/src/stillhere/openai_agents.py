@@ -13,9 +13,9 @@ from agents.memory import SessionSettings
 from stillhere.client import Client
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
+from stillhere.operations.records import Saved
 from stillhere.operations.saving import change_once, clear_once
 from stillhere.operations.sessions import find_session, open_session, read_as
-from stillhere.records import Saved
 
 FORMAT = "openai.responses"
 MOST_READ, PREVIEW_CHARACTERS = 500, 1_000

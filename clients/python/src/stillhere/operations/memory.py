@@ -5,7 +5,7 @@ from typing import Any
 
 from stillhere.connection import Operation, Request, part
 from stillhere.operations.projects import without_none
-from stillhere.records import Entry, Page, Put
+from stillhere.operations.records import Entry, Page, Put
 
 BATCH = "/projects/{project}/memory/batch"
 _UNSET: Any = object()

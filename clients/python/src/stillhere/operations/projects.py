@@ -1,5 +1,5 @@
 from stillhere.connection import Operation, Request, part
-from stillhere.records import Hit, Page, Project
+from stillhere.operations.records import Hit, Page, Project
 
 
 def list_projects(*, limit: int = 50, cursor: str | None = None) -> Operation[Page[Project]]:

@@ -10,8 +10,8 @@ from typing import Any
 from stillhere.connection import Operation, Request, as_json
 from stillhere.errors import StillhereError
 from stillhere.operations.projects import get_project, session_path, without_none
+from stillhere.operations.records import Cleared, Message, Project, Resumed, Saved, Session
 from stillhere.operations.sessions import get_session
-from stillhere.records import Cleared, Message, Project, Resumed, Saved, Session
 
 # Below the server's 5 MB, with room for the rest of the body.
 MOST_OPS, MOST_BYTES = 500, 4_000_000

@@ -5,9 +5,11 @@ from urllib.parse import quote
 from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path, without_none
-from stillhere.records import Changes, Converted, Message, Messages, Page, Session
+from stillhere.operations.records import Changes, Converted, Message, Messages, Page, Session
 
 _SESSIONS = "/projects/{project}/sessions"
+# What one request reads at most.
+MOST_READ = 500
 
 
 def create_session(
@@ -59,6 +61,27 @@ def update_session(session: str, **fields: Any) -> Operation[Session]:
     return Session.of((yield Request("PATCH", session_path(session), fields)))
 
 
+def list_all_sessions(tags: Sequence[str]) -> Operation[list[Session]]:
+    """Those that have all of these tags, in any state but the trash."""
+    found: list[Session] = []
+    cursor: str | None = None
+    while True:
+        page = yield from list_sessions(tag=list(tags), limit=MOST_READ, cursor=cursor)
+        found += page.items
+        cursor = page.next
+        if cursor is None:
+            return found
+
+
+def erase_session(session: str) -> Operation[None]:
+    """For good, with all that it had. It cannot be undone."""
+    try:
+        yield Request("DELETE", session_path(session), query={"purge": "1"})
+    except StillhereError as error:
+        if error.status != 404:  # An answer was lost, or somebody else erased it.
+            raise
+
+
 def delete_session(session: str) -> Operation[None]:
     """To the trash, for 30 days. One that is there already stays there."""
     try:
@@ -81,6 +104,20 @@ def read_messages(
     answer = yield Request("GET", f"{session_path(session)}/messages", query=query)
     items = [Message.of(each) for each in answer["items"]]
     return Messages(items=items, next=answer["next"], skipped=answer["skipped"])
+
+
+def read_all_messages(session: str, *, newest: int | None = None) -> Operation[list[Message]]:
+    """All of them, or the `newest` ones, oldest first."""
+    found: list[list[Message]] = []
+    left, before = newest, None
+    while left is None or left > 0:
+        page = yield from read_messages(session, limit=min(MOST_READ, left or MOST_READ), before=before)
+        found.append(page.items)
+        before = page.next
+        if before is None:
+            break
+        left = None if left is None else left - len(page.items)
+    return [message for some in reversed(found) for message in some]
 
 
 def read_message(session: str, message: str) -> Operation[Message | None]:

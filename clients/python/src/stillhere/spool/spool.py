@@ -16,9 +16,9 @@ from typing import Any, Self
 from stillhere.connection import TIMEOUT_SECONDS, Connection, Operation, Request, as_json
 from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path
+from stillhere.operations.records import Session
 from stillhere.operations.saving import Op, pieces, upserts
 from stillhere.operations.sessions import get_session, open_session
-from stillhere.records import Session
 from stillhere.spool.storage import Item, Refused, Storage
 
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
@@ -194,7 +194,7 @@ class Spool:
     def _refusal_of(self, item: Item) -> dict[str, Any] | None:
         """Sends it. None: it is stored. Raises StillhereError for what passes by waiting."""
         try:
-            answer = self._connection.run(self._save(item))
+            answer = self._answer_to(item)
         except StillhereError as error:
             if error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}:
                 raise
@@ -205,6 +205,16 @@ class Spool:
             return None
         details = {"rejected": answer["rejected"]}
         return {"status": 200, "code": "rejected", "message": "Some messages were rejected.", "details": details}
+
+    def _answer_to(self, item: Item) -> dict[str, Any]:
+        try:
+            return self._connection.run(self._save(item))
+        except StillhereError as error:
+            if item.external_id is None or error.status != 404:
+                raise
+        # The session was erased for good since this spool knows it: there is a new one of this name.
+        self._epochs.pop(f"external {item.external_id}", None)
+        return self._connection.run(self._save(item._replace(session=None, epoch=None)))
 
     def _save(self, item: Item) -> Operation[dict[str, Any]]:
         session, epoch = item.session, item.epoch

@@ -1,32 +1,36 @@
-"""A conversation store of Pydantic AI."""
+"""Conversations as sessions of a project."""
 
 import asyncio
-import hashlib
-import json
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
-from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from stillhere.client import Client
 from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path, without_none
-from stillhere.operations.saving import once, pieces
+from stillhere.operations.records import Message, Session
+from stillhere.operations.saving import pieces
 from stillhere.operations.sessions import find_session, list_sessions, read_message
-from stillhere.records import Message, Saved, Session
+from stillhere.pydantic_ai.entries import (
+    FORMAT,
+    MEMBER,
+    TAG,
+    entry_of,
+    external_id,
+    metadata_of,
+    record_in,
+    scope_tag,
+    sent,
+    store_unread,
+    upsert_of,
+)
 
-FORMAT = TAG = MEMBER = "pydantic-ai"
-LONGEST_EXTERNAL_ID, MOST_READ, MOST_KNOWN, PREVIEW_CHARACTERS = 128, 500, 10_000, 1_000
-ATTEMPTS = 5
-_RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
+MOST_READ, MOST_KNOWN, ATTEMPTS = 500, 10_000, 5
 _NOT_THERE = {404, 410}
-# The message itself is stored all the same, with a text that the client writes.
-_UNREADABLE = {"unreadable_raw", "text_too_long"}
 
 
 class _Place(NamedTuple):
@@ -39,7 +43,7 @@ class _Place(NamedTuple):
 
 class StillhereConversationStore(ConversationStore):
     """Each conversation is a session of the project, with the conversation's id as its external id, its entries as messages and
-    its record in the metadata (so a record has at most 16 KB). A save is one request and one transaction. A fork has
+    its record in the metadata (above 12 KB in a message of its own). A save is one request and one transaction. A fork has
     copies of the messages that it shares. A delete erases the session for good. The other arguments are those of
     `stillhere.Client`; `client` is used instead of a new one."""
 
@@ -75,7 +79,7 @@ class StillhereConversationStore(ConversationStore):
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         if head_id is None or limit == 0:
             return []
-        return [_entry_of(message) for message in await self._run(self._path(head_id, limit))]
+        return [entry_of(message) for message in await self._run(self._path(head_id, limit))]
 
     async def _run[T](self, operation: Operation[T]) -> T:
         return await asyncio.to_thread(self.client.connection.run, operation)
@@ -83,15 +87,14 @@ class StillhereConversationStore(ConversationStore):
     # --- Records.
 
     def _read_record_now(self, conversation_id: str) -> Operation[ConversationRecord | None]:
-        session = yield from find_session(_external_id(conversation_id))
+        session = yield from find_session(external_id(conversation_id))
         if session is None:
             self._places.pop(conversation_id, None)
             return None
-        return self._record_of(conversation_id, session)
+        return (yield from self._record_of(conversation_id, session))
 
-    def _record_of(self, conversation_id: str | None, session: Session) -> ConversationRecord | None:
-        text = session.metadata.get(MEMBER)
-        record = _RECORD.validate_json(text) if isinstance(text, str) else None
+    def _record_of(self, conversation_id: str | None, session: Session) -> Operation[ConversationRecord | None]:
+        record = yield from record_in(session)
         if record is not None:
             conversation_id = record.conversation_id
             for tip in [record.head_id, *record.branches]:
@@ -104,10 +107,11 @@ class StillhereConversationStore(ConversationStore):
         found: list[ConversationRecord] = []
         cursor: str | None = None
         while limit is None or len(found) < limit:
-            tags = [TAG] if scope is None else [_scope_tag(scope)]
+            tags = [TAG] if scope is None else [scope_tag(scope)]
             page = yield from list_sessions(tag=tags, limit=MOST_READ, cursor=cursor, sort="-updated")
-            records = [self._record_of(None, session) for session in page.items]
-            found += [each for each in records if each is not None and scope in {None, each.scope}]
+            for session in page.items:
+                record = yield from self._record_of(None, session)
+                found += [record] if record is not None and scope in {None, record.scope} else []
             cursor = page.next
             if cursor is None:
                 break
@@ -138,22 +142,22 @@ class StillhereConversationStore(ConversationStore):
 
     def _store(self, record: ConversationRecord, entries: Sequence[ConversationEntry], place: _Place | None) -> Operation[None]:
         session, rev = (place.session, place.rev) if place is not None else (str(uuid.uuid4()), 0)
-        ops = [*(yield from self._copied(record, entries, session)), *map(_upsert, entries)]
+        ops = [*(yield from self._copied(record, entries, session)), *map(upsert_of, entries)]
         create = None
         if place is None:
-            name = _external_id(record.conversation_id)
+            name = external_id(record.conversation_id)
             create = {"project": self.client.connection.project, "external_id": name, "current": False}
-        tags = [TAG] if record.scope is None else [TAG, _scope_tag(record.scope)]
-        metadata = {MEMBER: _RECORD.dump_json(record).decode()}
+        tags = [TAG] if record.scope is None else [TAG, scope_tag(record.scope)]
+        metadata, beside = metadata_of(record)
         fields = without_none(metadata=metadata, tags=tags, head=record.head_id)
-        requests = list(pieces(ops))
+        requests = list(pieces([*ops, *beside]))
         for number, some in enumerate(requests, start=1):
             # The record comes with the last of its messages.
-            body = without_none(if_rev=rev, create=create, session=fields if number == len(requests) else None)
-            saved = yield from _sent(session, {**body, "ops": some})
+            body = without_none(if_rev=rev, base_rev=rev, create=create, session=fields if number == len(requests) else None)
+            saved = yield from sent(session, {**body, "ops": some})
             rev, create = saved.rev, None
             if saved.rejected:
-                rev = yield from _stored_unread(session, some, saved)
+                rev = yield from store_unread(session, some, saved)
         _remember(self._places, record.conversation_id, _Place(session, rev, record.revision))
         for op in ops:
             self._know_home(op["id"], session)
@@ -164,7 +168,7 @@ class StillhereConversationStore(ConversationStore):
             if place is None:
                 break
             try:
-                yield from _sent(place.session, {"if_rev": place.rev, "ops": [], "session": {"metadata": {MEMBER: None}}})
+                yield from sent(place.session, {"if_rev": place.rev, "ops": [], "session": {"metadata": {MEMBER: None}}})
             except StillhereError as error:
                 if error.code != "rev_changed" and error.status not in _NOT_THERE:
                     raise
@@ -191,7 +195,7 @@ class StillhereConversationStore(ConversationStore):
             path = yield from self._path(record.head_id, None)
         except LookupError:
             raise ConversationConflict(record.conversation_id) from None
-        return [_upsert(_entry_of(message)) for message in path]
+        return [upsert_of(entry_of(message)) for message in path]
 
     def _path(self, head: str, limit: int | None) -> Operation[list[Message]]:
         """From the first message, or the last `limit`, to `head`. Raises LookupError if it is not stored."""
@@ -226,7 +230,7 @@ class StillhereConversationStore(ConversationStore):
             raise
         if message is None:
             raise LookupError(entry_id)
-        return _entry_of(message)
+        return entry_of(message)
 
     def _home(self, entry_id: str) -> Operation[str]:
         """The session of an entry. One that this store has not met since it was made is looked for in all conversations' tips."""
@@ -246,38 +250,3 @@ def _remember[V](known: OrderedDict[str, V], name: str, value: V) -> None:
     known.move_to_end(name)
     if len(known) > MOST_KNOWN:
         known.popitem(last=False)
-
-
-def _sent(session: str, body: dict[str, Any]) -> Operation[Saved]:
-    return Saved.of((yield once(f"{session_path(session)}/changes", body)))
-
-
-def _stored_unread(session: str, ops: Sequence[Any], saved: Saved) -> Operation[int]:
-    """Stores what the server cannot read with a text of the client's, and returns the `rev`. Raises StillhereError for what it
-    cannot store."""
-    reasons = {each.get("id"): each for each in saved.rejected}
-    hopeless = [each for each in saved.rejected if each["reason"] not in _UNREADABLE]
-    if hopeless:
-        raise StillhereError(422, "rejected", hopeless[0]["message"], {"rejected": hopeless})
-    again = [{**op, "role": "assistant", "text": json.dumps(op["raw"])[:PREVIEW_CHARACTERS]} for op in ops if op["id"] in reasons]
-    return (yield from _sent(session, {"ops": again})).rev
-
-
-def _upsert(entry: ConversationEntry) -> dict[str, Any]:
-    (raw,) = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")
-    return {"op": "upsert", "id": entry.id, "parent_id": entry.parent_id, "format": FORMAT, "raw": raw}
-
-
-def _entry_of(message: Message) -> ConversationEntry:
-    (read,) = ModelMessagesTypeAdapter.validate_json(json.dumps([message.raw]))
-    return ConversationEntry(id=message.id, parent_id=message.parent_id, message=read)
-
-
-def _external_id(conversation_id: str) -> str:
-    if 0 < len(conversation_id) <= LONGEST_EXTERNAL_ID:
-        return conversation_id
-    return f"sha256:{hashlib.sha256(conversation_id.encode()).hexdigest()}"
-
-
-def _scope_tag(scope: str) -> str:
-    return f"scope:{hashlib.sha256(scope.encode()).hexdigest()[:32]}"

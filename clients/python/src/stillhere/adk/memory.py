@@ -1,0 +1,107 @@
+"""Memories of users, in the project's memory."""
+
+import asyncio
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions.session import Session
+
+from stillhere.adk.events import text_of
+from stillhere.adk.scopes import Store, digest, place_of_memories, put
+from stillhere.client import Client
+from stillhere.connection import Operation, as_json
+
+MOST_FOUND, MOST_BYTES = 10, 900_000
+_SCRIPTS = re.compile(r"[\x00-\x7f]+|[^\x00-\x7f]+")
+
+
+class StillhereMemoryService(BaseMemoryService):
+    """Events with content, found by their words: the ten that have most of those in the query. A search reads all memories of the
+    user. The arguments are those of `stillhere.Client`; `client` is used instead of a new one."""
+
+    def __init__(
+        self, url: str | None = None, key: str | None = None, project: str | None = None, *, client: Client | None = None
+    ) -> None:
+        self.client = client or Client(url, key, project)
+        self._store = Store()
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """What an earlier call stored of this session is replaced."""
+        place, prefix = place_of_memories(session.app_name, session.user_id), digest(session.id)
+        old = {"op": "purge", "namespace": place, "prefix": prefix}
+        await self._run(self._store.change([old, *_puts(place, prefix, session.events)]))
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        place = place_of_memories(app_name, user_id)
+        await self._run(self._store.change(list(_puts(place, digest(session_id or ""), events))))
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        place = place_of_memories(app_name, user_id)
+        puts = [_put(place, f"memory {entry.id or uuid.uuid4()}", entry, 0.0) for entry in memories]
+        await self._run(self._store.change(puts))
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        (found,) = await self._run(self._store.values([place_of_memories(app_name, user_id)]))
+        wanted = _words(query)
+        values = sorted((entry.value for entry in found), key=lambda value: float(value["at"]))
+        scored = [(score, value["memory"]) for value in values if (score := _score(value["text"], wanted))]
+        scored.sort(key=lambda pair: -pair[0])
+        return SearchMemoryResponse(memories=[_memory_of(memory) for _, memory in scored[:MOST_FOUND]])
+
+    async def _run[T](self, operation: Operation[T]) -> T:
+        return await asyncio.to_thread(self.client.connection.run, operation)
+
+
+def _puts(place: Sequence[str], prefix: str, events: Iterable[Event]) -> Iterable[dict[str, Any]]:
+    for event in events:
+        if event.content and event.content.parts:
+            at = datetime.fromtimestamp(event.timestamp).isoformat()  # noqa: DTZ006 - as ADK's own services write it
+            entry = MemoryEntry(content=event.content, author=event.author, timestamp=at)
+            yield _put(place, f"{prefix} {event.id}", entry, event.timestamp)
+
+
+def _put(place: Sequence[str], name: str, entry: MemoryEntry, at: float) -> dict[str, Any]:
+    memory = json.loads(entry.model_dump_json(exclude_none=True))
+    text = text_of(memory["content"])
+    if len(as_json(memory)) > MOST_BYTES:  # Of files only what was said about them.
+        memory["content"]["parts"] = [{"text": text[: MOST_BYTES // 4]}]
+    return put(place, name, {"memory": memory, "text": text[: MOST_BYTES // 100], "at": at})
+
+
+def _memory_of(value: Any) -> MemoryEntry:
+    return MemoryEntry.model_validate_json(json.dumps(value))
+
+
+def _score(text: str, wanted: set[str]) -> int:
+    """How many of these words a text has. Words of scripts without spaces may be a part of one."""
+    words = _words(text)
+    for word in [word for word in words if not word.isascii()]:
+        words.update(_SCRIPTS.findall(word))
+    lower = text.lower()
+    return sum(1 for word in wanted if word in words or (not word.isascii() and word in lower))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))

@@ -1,0 +1,115 @@
+"""State that several sessions share, and memories: in the project's memory, beneath `adk` and the app's name."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from google.adk.sessions.state import State
+from pydantic_core import to_jsonable_python
+
+from stillhere.connection import Operation
+from stillhere.operations import memory
+from stillhere.operations.records import Entry
+
+ROOT = "adk"
+MOST_OPS, LONGEST_LABEL, LONGEST_KEY = 500, 128, 512
+
+
+class Delta(NamedTuple):
+    """A change of state by its scopes, without their prefixes. What is temporary is left out."""
+
+    app: dict[str, Any]
+    user: dict[str, Any]
+    session: dict[str, Any]
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any] | None) -> "Delta":
+        made = cls({}, {}, {})
+        safe: dict[str, Any] = to_jsonable_python(dict(state or {}), fallback=str)
+        for name, value in safe.items():
+            if name.startswith(State.APP_PREFIX):
+                made.app[name.removeprefix(State.APP_PREFIX)] = value
+            elif name.startswith(State.USER_PREFIX):
+                made.user[name.removeprefix(State.USER_PREFIX)] = value
+            elif not name.startswith(State.TEMP_PREFIX):
+                made.session[name] = value
+        return made
+
+
+class Shared(NamedTuple):
+    """What the sessions of an app, and those of each of its users, share."""
+
+    app: dict[str, Any]
+    users: dict[str, dict[str, Any]]
+
+    def merged(self, user_id: str, state: Mapping[str, Any]) -> dict[str, Any]:
+        """As a session of the user shows it."""
+        apps = {State.APP_PREFIX + name: value for name, value in self.app.items()}
+        users = {State.USER_PREFIX + name: value for name, value in self.users.get(user_id, {}).items()}
+        return {**state, **apps, **users}
+
+
+class Store:
+    """`values` and `change` are one request each, however many values there are."""
+
+    def __init__(self) -> None:
+        self._set_up = False
+
+    def shared(self, app_name: str, user_id: str | None) -> Operation[Shared]:
+        """`user_id`: None for all users."""
+        users = [ROOT, _label(app_name), "user"]
+        places = [[ROOT, _label(app_name), "app"], users if user_id is None else [*users, _label(user_id)]]
+        app, of_users = yield from self.values(places)
+        made = Shared({entry.value["key"]: entry.value["value"] for entry in app}, {})
+        for entry in of_users:
+            made.users.setdefault(entry.value["user"], {})[entry.value["key"]] = entry.value["value"]
+        return made
+
+    def share(self, app_name: str, user_id: str, delta: Delta) -> Operation[None]:
+        place = [ROOT, _label(app_name)]
+        ops = [put([*place, "app"], name, {"key": name, "value": value}) for name, value in delta.app.items()]
+        for name, value in delta.user.items():
+            ops.append(put([*place, "user", _label(user_id)], name, {"user": user_id, "key": name, "value": value}))
+        yield from self.change(ops)
+
+    def values(self, places: Sequence[Sequence[str]]) -> Operation[list[list[Entry]]]:
+        """All entries of these namespaces and beneath them."""
+        found: list[list[Entry]] = [[] for _ in places]
+        cursors: dict[int, str | None] = dict.fromkeys(range(len(places)))
+        while cursors:
+            ops = [_list(places[number], cursor) for number, cursor in cursors.items()]
+            answers = dict(zip(cursors, (yield from memory.batch(ops)), strict=True))
+            for number, answer in answers.items():
+                found[number] += [Entry.of(each) for each in answer["items"]]
+            cursors = {number: answer["next"] for number, answer in answers.items() if answer["next"] is not None}
+        return found
+
+    def change(self, ops: Sequence[dict[str, Any]]) -> Operation[None]:
+        if ops and not self._set_up:
+            yield from memory.set_memory_settings(ROOT, exact=True, leased=False, versions=0)
+            self._set_up = True
+        for start in range(0, len(ops), MOST_OPS):
+            yield from memory.batch(ops[start : start + MOST_OPS])
+
+
+def put(namespace: Sequence[str], name: str, value: Any) -> dict[str, Any]:
+    """`name`: any text."""
+    key = name if 0 < len(name) <= LONGEST_KEY and "\0" not in name else digest(name)
+    return {"op": "put", "namespace": list(namespace), "key": key, "value": value}
+
+
+def place_of_memories(app_name: str, user_id: str) -> list[str]:
+    return [ROOT, _label(app_name), "memory", _label(user_id)]
+
+
+def digest(*names: str) -> str:
+    return f"sha256:{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:40]}"
+
+
+def _list(place: Sequence[str], cursor: str | None) -> dict[str, Any]:
+    return {"op": "list", "namespace": list(place), "deep": True, "values": True, "limit": MOST_OPS, "cursor": cursor}
+
+
+def _label(name: str) -> str:
+    return name if 0 < len(name) <= LONGEST_LABEL and "\0" not in name else digest(name)

@@ -1,0 +1,224 @@
+"""Transcripts as sessions of a project."""
+
+import asyncio
+import hashlib
+import json
+import os
+import uuid
+import weakref
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from claude_agent_sdk import (
+    SessionKey,
+    SessionListSubkeysKey,
+    SessionStore,
+    SessionStoreEntry,
+    SessionStoreListEntry,
+    SessionSummaryEntry,
+    fold_session_summary,
+)
+
+from stillhere.claude_agent.entries import FORMAT, as_message
+from stillhere.client import Client
+from stillhere.connection import Operation
+from stillhere.operations import memory, sessions
+from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
+from stillhere.operations.records import Entry, Session
+from stillhere.spool import Spool, SpoolError
+
+NAMESPACE = TAG = "claude-agent"
+SUBAGENT_TAG = "claude-subagent"
+LONGEST_EXTERNAL_ID, MOST_OPS = 128, 500
+FLUSH_SECONDS = 30.0
+
+
+class StillhereSessionStore(SessionStore):
+    """Each transcript is a session of the project, with its key as external id and its entries as messages; those of subagents
+    are sessions of their own. `append` returns when the entries are on the disk, in the file `spool` (by default one for the
+    user). A thread sends them, or the next process with this file. Reads wait up to 30 seconds for what was appended here
+    before; they raise SpoolError or StillhereError. A delete erases for good."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        project: str | None = None,
+        *,
+        spool: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.client = Client(url, key, project)
+        self.spool = Spool(spool or _own_file(), url, key, project)
+        self._set_up = False
+        # Ids of entries that neither the disk nor the server took: the SDK sends them again, and some may be stored.
+        self._ids_of_failed: dict[str, list[str]] = {}
+        self._close = weakref.finalize(self, _close, self.spool, self.client)
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        if entries:
+            await asyncio.to_thread(self._append, key, entries)
+
+    async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
+        return await self._read(_load(_external_id(key)))
+
+    async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
+        found = await self._read(_main_sessions(project_key))
+        return [{"session_id": name, "mtime": _milliseconds(session)} for name, session in found.items()]
+
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        """Sessions that changed since the last call are read; the results are kept in the project's memory."""
+        return await self._read(self._summaries(project_key))
+
+    async def delete(self, key: SessionKey) -> None:
+        await self._read(_delete(key))
+
+    async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
+        found = await self._read(sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)]))
+        return [name for session in found if (name := _named(session, "subpath"))]
+
+    def close(self) -> None:
+        """Tries for some seconds to send what waits; the rest stays in the file. The end of the program does it too."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _append(self, key: SessionKey, entries: Sequence[Any]) -> None:
+        name = _external_id(key)
+        batch = _digest(name, json.dumps(entries)) if self._ids_of_failed else ""
+        ids = self._ids_of_failed.pop(batch, None) or [_id_of(entry) for entry in entries]
+        ops = [op for own_id, entry in zip(ids, entries, strict=True) for op in upserts_of(as_message(own_id, entry))]
+        try:
+            self.spool.change(ops, external_id=name, opening=_opening(key))
+        except Exception:
+            self._ids_of_failed[_digest(name, json.dumps(entries))] = ids
+            raise
+
+    async def _read[T](self, operation: Operation[T]) -> T:
+        return await asyncio.to_thread(self._read_now, operation)
+
+    def _read_now[T](self, operation: Operation[T]) -> T:
+        if not self.spool.flush(FLUSH_SECONDS):
+            raise SpoolError("The server has not taken everything that was appended.")
+        return self.client.connection.run(operation)
+
+    def _summaries(self, project_key: str) -> Operation[list[SessionSummaryEntry]]:
+        found = yield from _main_sessions(project_key)
+        place = [NAMESPACE, _digest(project_key)]
+        known = yield from _all_values(place)
+        made: list[SessionSummaryEntry] = []
+        new: list[dict[str, Any]] = []
+        for name, session in found.items():
+            stored = known.get(name)
+            if stored is None or stored["as_of"] != _as_of(session):
+                stored = yield from _folded({"project_key": project_key, "session_id": name}, session)
+                new.append({"op": "put", "namespace": place, "key": name, "value": stored})
+            made.append({"session_id": name, "mtime": _milliseconds(session), "data": stored["data"]})
+        gone = [{"op": "purge", "namespace": place, "key": name} for name in known.keys() - found.keys()]
+        yield from self._keep([*new, *gone])
+        return made
+
+    def _keep(self, ops: Sequence[dict[str, Any]]) -> Operation[None]:
+        if ops and not self._set_up:
+            yield from memory.set_memory_settings(NAMESPACE, exact=True, leased=False, versions=0)
+            self._set_up = True
+        for start in range(0, len(ops), MOST_OPS):
+            yield from memory.batch(ops[start : start + MOST_OPS])
+
+
+def _load(external_id: str) -> Operation[list[SessionStoreEntry] | None]:
+    session = yield from sessions.find_session(external_id)
+    if session is None:
+        return None
+    messages = yield from sessions.read_all_messages(session.id)
+    return [whole.raw for whole in objects_in(messages, FORMAT)]
+
+
+def _main_sessions(project_key: str) -> Operation[dict[str, Session]]:
+    """By their ids in the SDK."""
+    found = yield from sessions.list_all_sessions([TAG, _of_project(project_key)])
+    return {name: session for session in found if (name := _named(session, "session_id"))}
+
+
+def _delete(key: SessionKey) -> Operation[None]:
+    found = yield from sessions.find_session(_external_id(key))
+    subagents = [] if key.get("subpath") else (yield from sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)]))
+    for session in [*subagents, *([] if found is None else [found])]:
+        yield from sessions.erase_session(session.id)
+
+
+def _folded(key: SessionKey, session: Session) -> Operation[dict[str, Any]]:
+    messages = yield from sessions.read_all_messages(session.id)
+    summary = fold_session_summary(None, key, [whole.raw for whole in objects_in(messages, FORMAT)])
+    return {"data": summary["data"], "as_of": _as_of(session)}
+
+
+def _all_values(namespace: list[str]) -> Operation[dict[str, Any]]:
+    found: list[Entry] = []
+    cursor: str | None = None
+    while True:
+        page = yield from memory.list_values(namespace, limit=MOST_OPS, cursor=cursor)
+        found += page.items
+        cursor = page.next
+        if cursor is None:
+            return {entry.key: entry.value for entry in found}
+
+
+def _named(session: Session, part: str) -> str:
+    """A part of its key. Empty in a session that somebody else gave our tags."""
+    key = session.metadata.get(TAG)
+    return str(key.get(part) or "") if isinstance(key, dict) else ""
+
+
+def _as_of(session: Session) -> list[int]:
+    """Changes with the messages of the session, not with its title."""
+    return [session.epoch, session.message_count, session.size_bytes]
+
+
+def _milliseconds(session: Session) -> int:
+    return int(datetime.fromisoformat(session.updated_at).timestamp() * 1000)
+
+
+def _opening(key: SessionKey) -> dict[str, Any]:
+    if key.get("subpath"):
+        return {"metadata": {TAG: dict(key)}, "tags": [SUBAGENT_TAG, _of_session(key)], "current": False}
+    return {"metadata": {TAG: dict(key)}, "tags": [TAG, _of_project(key["project_key"])], "current": False}
+
+
+def _external_id(key: SessionKey) -> str:
+    names = [key["project_key"], key["session_id"], *([key["subpath"]] if key.get("subpath") else [])]
+    readable = f"{TAG}:{json.dumps(names, ensure_ascii=False)}"
+    return readable if len(readable) <= LONGEST_EXTERNAL_ID else f"{TAG}:sha256:{_digest(*names)}"
+
+
+def _of_project(project_key: str) -> str:
+    return f"project:{_digest(project_key)}"
+
+
+def _of_session(key: SessionKey | SessionListSubkeysKey) -> str:
+    return f"of:{_digest(key['project_key'], key['session_id'])}"
+
+
+def _digest(*names: str) -> str:
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:40]
+
+
+def _id_of(entry: Any) -> str:
+    own = entry.get("uuid")
+    if not isinstance(own, str) or not own:
+        return str(uuid.uuid4())
+    return own if len(own) <= LONGEST_ID else str(uuid.uuid5(uuid.NAMESPACE_OID, own))
+
+
+def _own_file() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state") / "stillhere" / "claude-agent.db"
+
+
+def _close(spool: Spool, client: Client) -> None:
+    spool.close()
+    client.close()

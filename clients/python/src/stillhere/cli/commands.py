@@ -1,0 +1,107 @@
+"""`save`, `resume` and `search`. Results go to standard output, everything else to standard error."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from stillhere.client import Client
+from stillhere.operations.records import Hit, Message, Session
+
+
+def save(given: Namespace) -> int:
+    with _client(given) as client:
+        messages = list(_sent(given, sys.stdin))
+        if not messages:
+            raise ValueError("standard input is empty: nothing is saved.")
+        session = _session_to_save(client, given)
+        saved = client.save(session.id, messages)
+    unsaved = [*saved.rejected, *saved.conflicts]
+    if given.json:
+        _print_json(asdict(saved))
+    else:
+        print(f"{len(messages) - len(unsaved)} saved in session {session.id}", file=sys.stderr)
+    for each in unsaved:
+        print(f"stillhere: {each.get('message') or 'conflict'} (message {each.get('id')})", file=sys.stderr)
+    return 1 if unsaved else 0
+
+
+def resume(given: Namespace) -> int:
+    with _client(given) as client:
+        session = _session(client, given.session)
+        if session is None:
+            raise ValueError("there is no such session." if given.session else "nothing is saved in this project.")
+        if given.format:
+            for item in client.read_as(session.id, given.format, limit=given.limit, repair=True).items:
+                _print_json(item)
+            return 0
+        messages = client.read_messages(session.id, limit=given.limit).items
+    if given.json:
+        _print_json({"session": asdict(session), "messages": [asdict(message) for message in messages]})
+    else:
+        print("\n\n".join([session.title or session.id, *map(_shown, messages)]))
+    return 0
+
+
+def search(given: Namespace) -> int:
+    """The exit code is 0 without a hit too."""
+    left, cursor = given.limit, None
+    with _client(given) as client:
+        while left > 0:
+            page = client.search(given.text, within=given.within, everywhere=given.everywhere, limit=left, cursor=cursor)
+            for hit in page.items:
+                _print_json(asdict(hit)) if given.json else _print_hit(given.url, hit)
+            left, cursor = left - len(page.items), page.next
+            if cursor is None:
+                break
+    return 0
+
+
+def _client(given: Namespace) -> Client:
+    return Client(given.url, None, given.project)
+
+
+def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    if not given.lines and not given.format:
+        text = "".join(lines).rstrip("\n")
+        if text:
+            yield {"role": given.role, "text": text}
+        return
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                message = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"line {number} is no JSON: {error}") from None
+            if not isinstance(message, dict):
+                raise ValueError(f"line {number} is no JSON object.")
+            yield {"format": given.format, "raw": message} if given.format else message
+
+
+def _session_to_save(client: Client, given: Namespace) -> Session:
+    if given.session:
+        return client.open_session(given.session, title=given.title)
+    return _session(client, None) or client.create_session(title=given.title)
+
+
+def _session(client: Client, external_id: str | None) -> Session | None:
+    if external_id:
+        return client.find_session(external_id)
+    current = client.get_project().current_session
+    return None if current is None else client.get_session(current)
+
+
+def _shown(message: Message) -> str:
+    tools = [f"[{part['type']} {part.get('name') or ''}]" for part in message.parts if part.get("type") == "tool_call"]
+    return f"{message.role}: {' '.join(filter(None, [message.text, *tools]))}"
+
+
+def _print_hit(url: str, hit: Hit) -> None:
+    text = " ".join(f"{hit.before}{hit.hit}{hit.after}".split())
+    print(f"{hit.at}  {hit.title or hit.project}\n  {text}\n  {url.rstrip('/')}{hit.link}")
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value))

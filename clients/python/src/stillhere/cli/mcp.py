@@ -1,0 +1,143 @@
+"""`mcp`: messages of one agent at standard input, forwarded to `/mcp` of the server; its answers at standard output.
+
+Each message is a line of JSON. While the server is away, calls are answered with an error that says so.
+"""
+
+import base64
+import json
+import re
+import signal
+import sys
+import threading
+from argparse import Namespace
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, BinaryIO
+
+import httpx
+
+from stillhere.cli.run import Run
+from stillhere.client import Client
+from stillhere.connection import is_id
+
+AT_ONCE = 16
+TIMEOUTS = httpx.Timeout(300, connect=5)
+PARSE_ERROR, SERVER_AWAY = -32700, -32000
+AWAY = "The Stillhere server does not answer ({reason}). Continue without it and repeat this call in a minute."
+VERSION = "io.modelcontextprotocol/protocolVersion"
+# In which parameter a method names what it is about.
+_NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+
+
+def serve(given: Namespace) -> int:
+    """Until the input ends, or SIGTERM."""
+    signal.signal(signal.SIGTERM, _end)
+    with (
+        Client(given.url, None, given.project, retry_seconds=5) as client,
+        Run(client, given.agent) as run,
+        client.connection.raw(TIMEOUTS) as http,
+    ):
+        path = client.get_project().path if is_id(given.project) else given.project
+        Bridge(http, run, path, sys.stdout.buffer).serve(sys.stdin.buffer)
+    return 0
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+class Bridge:
+    """`http`: has the server's address and the key."""
+
+    def __init__(self, http: httpx.Client, run: Run, project: str, output: BinaryIO) -> None:
+        self._http, self._run, self._project, self._output = http, run, project, output
+        self._protocol = ""
+        self._lock = threading.Lock()
+
+    def serve(self, lines: Iterable[bytes]) -> None:
+        """Returns after the last answer."""
+        with ThreadPoolExecutor(AT_ONCE, "stillhere-mcp") as threads:
+            for line in lines:
+                if not line.strip():
+                    continue
+                if b'"initialize"' in line:  # It says which version all others use.
+                    self._answer(line)
+                else:
+                    threads.submit(self._answer, line)
+
+    def _answer(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            self._say({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "This line is no JSON."}})
+            return
+        message = message if isinstance(message, dict) else {}
+        try:
+            self._forward(line, message)
+        except httpx.HTTPError as error:
+            self._refuse(message, AWAY.format(reason=type(error).__name__))
+
+    def _forward(self, line: bytes, message: dict[str, Any]) -> None:
+        query = {"project": self._project}
+        with self._http.stream("POST", "/mcp", params=query, content=line, headers=self._headers(message)) as answer:
+            answered = False
+            if answer.headers.get("content-type", "").startswith("text/event-stream"):
+                for row in answer.iter_lines():
+                    if row.startswith("data:"):
+                        answered = self._pass_on(row.removeprefix("data:"), message) or answered
+            else:
+                answered = self._pass_on(answer.read().decode(errors="replace"), message)
+            if not answered and (answer.is_error or "id" in message):
+                self._refuse(message, AWAY.format(reason=f"HTTP {answer.status_code}"))
+
+    def _pass_on(self, text: str, message: dict[str, Any]) -> bool:
+        """False: it was no message."""
+        try:
+            said = json.loads(text)
+        except ValueError:
+            return False
+        if not isinstance(said, dict) or "jsonrpc" not in said:
+            return False
+        if message.get("method") == "initialize" and isinstance(said.get("result"), dict):
+            self._protocol = str(said["result"].get("protocolVersion", ""))
+        self._write(text.encode())  # As it is: numbers keep their notation.
+        return True
+
+    def _headers(self, message: dict[str, Any]) -> dict[str, str]:
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        meta = params.get("_meta")
+        stateless = meta.get(VERSION) if isinstance(meta, dict) else None
+        headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        if version := stateless or self._protocol:
+            headers["mcp-protocol-version"] = str(version)
+        if self._run.id is not None:
+            headers["stillhere-run"] = self._run.id
+        method = message.get("method")
+        if stateless and isinstance(method, str):
+            headers["mcp-method"] = _header(method)
+            if isinstance(name := params.get(_NAMES.get(method, "")), str):
+                headers["mcp-name"] = _header(name)
+        return headers
+
+    def _refuse(self, message: dict[str, Any], text: str) -> None:
+        """A notification is not answered."""
+        if "id" in message:
+            error = {"code": SERVER_AWAY, "message": text}
+            self._say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._write(json.dumps(message).encode())
+
+    def _write(self, content: bytes) -> None:
+        with self._lock:  # Answers of several calls must not mix.
+            self._output.write(content.replace(b"\n", b" ") + b"\n")
+            self._output.flush()
+
+
+def _header(value: str) -> str:
+    """What is no plain ASCII is written in base64, as the protocol wants it."""
+    if _PLAIN.fullmatch(value) and not value.startswith("=?base64?"):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="

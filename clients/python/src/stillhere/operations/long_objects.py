@@ -1,0 +1,68 @@
+"""Objects of a framework. One that a message cannot hold is stored as JSON in pieces, and whole again when it is read."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from stillhere.connection import as_json
+from stillhere.operations.records import Message
+
+# The server takes 1,000,000 bytes of `raw` and `parts` in a message, 100,000 characters of text and 64 of an id.
+MOST_BYTES, MOST_CHARACTERS, LONGEST_ID = 900_000, 100_000, 56
+# Written as ASCII in another JSON text, a character may take two bytes.
+PIECE_CHARACTERS = 440_000
+
+
+class Whole(NamedTuple):
+    """`message`: the first one of this object."""
+
+    message: Message
+    raw: Any
+
+
+def upserts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The operations that store `{id, role, text, format, raw, parts?}`. `parts` are left out if there is no room for them."""
+    message = {**message, "text": message["text"][:MOST_CHARACTERS]}
+    size = len(as_json(message["raw"]))
+    if size <= MOST_BYTES and not _has_lone_surrogates(message["raw"]):
+        fits = size + len(as_json(message.get("parts"))) <= MOST_BYTES
+        return [{"op": "upsert", **(message if fits else _without_parts(message))}]
+    text = json.dumps(message["raw"])
+    pieces = [text[start : start + PIECE_CHARACTERS] for start in range(0, len(text), PIECE_CHARACTERS)]
+    return [_piece(message, number, len(pieces), piece) for number, piece in enumerate(pieces)]
+
+
+def objects_in(messages: Iterable[Message], format: str) -> Iterator[Whole]:
+    """Those of this format, in their order. Messages of others are passed over, and so is an object that lacks a piece."""
+    begun: dict[str, tuple[Message, list[str]]] = {}
+    for message in messages:
+        if message.format == format:
+            yield Whole(message, message.raw)
+        elif message.format == _of_pieces(format):
+            first, found = begun.setdefault(message.raw["id"], (message, []))
+            found.append(message.raw["json"])
+            if len(found) == message.raw["of"]:
+                yield Whole(first, json.loads("".join(found)))
+
+
+def _has_lone_surrogates(value: Any) -> bool:
+    """Halves of characters, as texts have that were cut. No JSON in UTF-8 can have them."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _piece(message: dict[str, Any], number: int, count: int, text: str) -> dict[str, Any]:
+    own = {} if number == 0 else {"id": f"{message['id']}.{number}", "text": ""}
+    raw = {"id": message["id"], "piece": number, "of": count, "json": text}
+    return {"op": "upsert", **_without_parts(message), "format": _of_pieces(message["format"]), "raw": raw, **own}
+
+
+def _of_pieces(format: str) -> str:
+    return f"{format}.piece"
+
+
+def _without_parts(message: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in message.items() if name != "parts"}

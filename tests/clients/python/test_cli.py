@@ -1,0 +1,132 @@
+"""The command `stillhere` against a real server."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stillhere import Client
+from stillhere.cli import main
+from tests.clients.python.conftest import PROJECT, SOURCE
+from tests.clients.python.gate import Gate
+from tests.support.live_server import LiveServer
+
+RUN = "import sys; from stillhere.cli import main; sys.exit(main())"
+type Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def environment(server: LiveServer, secret: str) -> dict[str, str]:
+    return {"STILLHERE_URL": server.url, "STILLHERE_KEY": secret, "STILLHERE_PROJECT": PROJECT}
+
+
+@pytest.fixture
+def command(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:  # fmt: skip
+    """Runs it; returns the exit code, standard output and standard error."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str, input: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode())))
+        code = main(arguments)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_what_is_saved_is_resumed_and_found(command: Command, client: Client) -> None:
+    assert command("resume") == (1, "", "stillhere: nothing is saved in this project.\n")
+    assert command("save", input="Why does the checkout fail?\n")[0] == 0
+    lines = [{"role": "assistant", "text": "The cart is empty."}, {"id": "m3", "role": "user", "text": "Thanks"}]
+    code, out, _ = command("save", "--lines", "--json", input="\n".join(map(json.dumps, lines)))
+    assert (code, [each["id"] for each in json.loads(out)["applied"]][1]) == (0, "m3")
+    code, out, _ = command("resume")
+    assert out.split("\n\n")[1:] == ["user: Why does the checkout fail?", "assistant: The cart is empty.", "user: Thanks\n"]
+    shown = json.loads(command("resume", "--json", "--limit", "1")[1])
+    assert [each["text"] for each in shown["messages"]] == ["Thanks"]
+    assert json.loads(command("resume", "--format", "openai.chat")[1].splitlines()[0])["role"] == "user"
+    hits = [json.loads(line) for line in command("search", "checkout", "--json")[1].splitlines()]
+    assert [each["hit"] for each in hits] == ["checkout"]
+    assert "/sessions/" in command("search", "checkout")[1]
+
+
+def test_messages_of_frameworks_in_a_session_by_its_own_id(command: Command, client: Client) -> None:
+    raw = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    saved = command("save", "--session", "t / 1", "--title", "Hello", "--format", "openai.chat", input=json.dumps(raw))
+    assert saved[0] == 0
+    assert json.loads(command("resume", "--session", "t / 1", "--format", "openai.chat")[1]) == raw
+    found = client.find_session("t / 1")
+    assert found is not None
+    assert found.title == "Hello"
+
+
+def test_what_goes_wrong_is_said(command: Command, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command("save")[0] == 1
+    assert "line 2 is no JSON" in command("save", "--lines", input='{"role": "user", "text": "a"}\n{')[2]
+    code, _, said = command("save", "--lines", input='{"role": "nobody", "text": "a"}')
+    assert (code, "`role` is user or assistant" in said) == (1, True)
+    monkeypatch.setenv("STILLHERE_KEY", "sh_wrong")
+    assert "401" in command("resume")[2]
+    monkeypatch.delenv("STILLHERE_KEY")
+    with pytest.raises(SystemExit, match="2"):
+        command("resume")
+
+
+def test_an_export_is_imported(command: Command, client: Client, tmp_path: Path) -> None:
+    client.save(client.create_session(title="Kept").id, [{"role": "user", "text": "Hello"}])
+    with client.connection.raw() as http:
+        exported = http.get("/api/v1/export").content
+    client.connection.run(_erased(client.get_project().id))
+    file = tmp_path / "export.jsonl"
+    file.write_bytes(exported)
+    assert command("import", str(file), "--dry-run")[1].startswith("Would add: ")
+    assert json.loads(command("import", str(file), "--json")[1])["found"]["messages"] == 1
+    assert "Hello" in command("resume")[1]
+    file.write_text("no export")
+    code, out, _ = command("import", str(file))
+    assert (code, out.startswith("Nothing is imported: ")) == (1, True)
+
+
+def _erased(project: str) -> Any:
+    from stillhere.connection import Request
+
+    yield Request("DELETE", f"/projects/{project}", query={"purge": "1"})
+
+
+def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Client) -> None:
+    """Through the command itself, with the server away for a moment."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "session_save", "arguments": {"messages": [{"role": "user", "text": "From an agent"}]}}
+    settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-c", RUN, "mcp", "--agent", "tester"]
+    with subprocess.Popen(command, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def ask(number: int, method: str, params: Any) -> Any:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(
+                json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}), file=process.stdin, flush=True
+            )
+            return json.loads(process.stdout.readline())
+
+        assert ask(1, "initialize", hello)["result"]["serverInfo"]["name"]
+        assert "session_save" in {each["name"] for each in ask(2, "tools/list", {})["result"]["tools"]}
+        gate.away = True
+        assert "does not answer" in ask(3, "tools/call", call)["error"]["message"]
+        gate.away = False
+        assert not ask(4, "tools/call", call)["result"].get("isError")
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 0
+    resumed = client.resume()
+    assert resumed is not None
+    assert [each.text for each in resumed.messages] == ["From an agent"]
