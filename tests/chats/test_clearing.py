@@ -48,18 +48,18 @@ def test_late_words_that_the_cleared_chat_holds_make_no_copy(chat: Chat) -> None
 
 
 def late(chat: Chat, message_id: str, role: str, text: str) -> None:
-    op = {"op": "upsert", "id": message_id, "role": role, "text": text}
+    op = {"op": "upsert", "id": message_id, "role": role, "text": text, "status": "streaming"}
     chat.post("changes", seq=50, writer_id="late", epoch=1, ops=[op])
 
 
 def test_an_answer_that_went_on_while_the_chat_was_cleared_is_whole_after_the_undo(chat: Chat) -> None:
     chat.say("m1", "hello", role="user")
-    chat.say("m2", "one two", role="assistant")
+    chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "text": "one two", "status": "streaming"})
     chat.clear()
     late(chat, "m2", "assistant", "one two three")
     assert chat.undo(of=1, epoch=2)["restored"] == 2
     assert (chat.texts(), chat.conflicts()) == (["hello", "one two three"], [])
-    assert chat.read()["session"]["size_bytes"] == 18
+    assert (chat.read()["session"]["size_bytes"], chat.read()["messages"][1]["status"]) == (18, "interrupted")
 
 
 @pytest.mark.parametrize(("role", "text"), [("user", "hello world"), ("assistant", "something else")])

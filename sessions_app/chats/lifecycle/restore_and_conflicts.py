@@ -16,7 +16,7 @@ from sessions_app.core.errors import NotFound
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, ConflictCopy, Message
 from sessions_app.models.event import EventType
-from sessions_app.models.message import Role, common_role
+from sessions_app.models.message import Role, Status, common_role
 from sessions_app.models.times import now
 
 # In one undo. A session has no more copies of answers than clients that were answering.
@@ -121,8 +121,11 @@ def take_in_late_text(session: LockedSession) -> None:
         standing = _standing(session, copy.message_id)
         if standing is None or common_role(standing.role) != Role.ASSISTANT:
             continue
-        if content_of(copy).holds(content_of(standing)):
-            _replace(session, standing, content_of(copy))
+        content = content_of(copy)
+        if content.holds(content_of(standing)):
+            if content.status == Status.STREAMING:  # Whoever wrote it was refused, and writes no more.
+                content.status = Status.INTERRUPTED.value
+            _replace(session, standing, content)
             copy.settled_at = now()
             copy.save(update_fields=["settled_at"])
 

@@ -20,7 +20,7 @@ from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import ChatSession
 
 # Seconds: of all steps, and of the index.
-SEARCH_SECONDS, INDEX_SECONDS, READ_SECONDS = 0.08, 0.05, 2.0
+SEARCH_SECONDS, INDEX_SECONDS, READ_SECONDS = 0.06, 0.05, 2.0
 FIRST_SESSIONS, SESSIONS, MESSAGES = 100, 500, 2_000
 # Text in more sessions than this is found faster by reading the newest ones.
 MOST_INDEXED = 2_000

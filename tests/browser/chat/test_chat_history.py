@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from sessions_app.models import ChatSession, Message
+from tests.browser import driving
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
 from tests.support.chat import Chat
@@ -58,7 +59,11 @@ def fill(agent: Chat, messages: int) -> None:
 
 
 @pytest.mark.parametrize("messages", [310, pytest.param(5000, marks=[pytest.mark.prove, pytest.mark.timeout(600)])])
-def test_older_messages_load_upwards_without_a_jump(page: ChatPage, agent: Chat, messages: int) -> None:
+def test_older_messages_load_upwards_without_a_jump(
+    page: ChatPage, agent: Chat, messages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The driver takes its time to name a button beside thousands of messages.
+    monkeypatch.setattr(driving, "PATIENCE_SECONDS", 120.0)
     fill(agent, messages)
     page.open()
     assert page.browser.run(QUIET).startswith(f"Restored: 200 of {messages:,} messages")

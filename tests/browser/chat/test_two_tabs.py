@@ -26,11 +26,11 @@ HOLD = (
     " return get(url, asked); };"
 )
 RELEASE = "for (const go of window.held) go(); window.held = { push: (go) => go() };"
-# The most that was ever shown of the last message.
+# The most that was ever shown of the second answer.
 WATCH = """
     window.longest = "";
     const look = () => {
-      const text = [...document.querySelectorAll("[role=log] article .words")].at(-1)?.textContent.trim() ?? "";
+      const text = [...document.querySelectorAll("[role=log] article .words")].at(3)?.textContent.trim() ?? "";
       if (text.length > longest.length) window.longest = text;
     };
     const all = { subtree: true, childList: true, characterData: true };
