@@ -45,6 +45,8 @@ class Activity:
     hours: Counter[tuple[str, int, int]] = field(default_factory=Counter)
     low: int = 0
     high: int = 0
+    # When the counting began, in seconds since 1970.
+    began: float = field(default_factory=time.time)
 
     @property
     def complete(self) -> bool:
@@ -70,8 +72,15 @@ def count_activity(*, user_id: int) -> Activity:
     # The newest messages were erased, or an import brought so many that counting them at once would take long.
     if found is None or not found.high <= newest <= found.high + PIECE:
         found = Activity(low=newest, high=newest)
+    if _count_on(found, user_id, newest):
+        caches["process"].set(key, found, max(1.0, found.began + KEPT_SECONDS - time.time()))
+    return found
+
+
+def _count_on(found: Activity, user_id: int, newest: int) -> bool:
+    """Whether anything was counted: new messages, then older ones as long as the time lasts."""
     began = datetime.combine(first_day(now().date()), datetime.min.time(), now().tzinfo)
-    until = time.monotonic() + SECONDS
+    until, before = time.monotonic() + SECONDS, (found.low, found.high)
     if newest > found.high:
         found.add(_counted(user_id, found.high, newest, began))
         found.high = newest
@@ -79,8 +88,7 @@ def count_activity(*, user_id: int) -> Activity:
         low = max(0, found.low - PIECE)
         found.add(_counted(user_id, low, found.low, began))
         found.low = low
-    caches["process"].set(key, found, KEPT_SECONDS)
-    return found
+    return before != (found.low, found.high)
 
 
 def _counted(user_id: int, low: int, high: int, began: datetime) -> list[Any]:

@@ -9,7 +9,7 @@ import { commandsOf, nameOf, press } from "./acts.js";
  */
 
 const WAIT_MS = 120;
-const MOST_COMMANDS = 8;
+const MOST_COMMANDS = 5;
 const dialog = byId("palette", HTMLDialogElement);
 const field = byId("palette-field", HTMLInputElement);
 const list = byId("palette-options", HTMLElement);
@@ -30,11 +30,18 @@ const commands = (label, elements) => ({
   items: elements.map((element) => ({ label: nameOf(element), act: () => press(element) })),
 });
 
-/** Those that have every word that was typed. @param {Group} group @param {number} most @returns {Group} */
+/**
+ * Those that have every word that was typed; first those that begin with it.
+ * @param {Group} group @param {number} most @returns {Group}
+ */
 function filtered(group, most) {
-  const words = field.value.toLowerCase().split(/\s+/);
-  const matches = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
-  return { ...group, items: group.items.filter(({ label, hint }) => matches(`${label} ${hint ?? ""}`)).slice(0, most) };
+  const typed = field.value.trim().toLowerCase();
+  const words = typed.split(/\s+/);
+  const matches = (/** @type {Option} */ { label, hint }) =>
+    words.every((word) => `${label} ${hint ?? ""}`.toLowerCase().includes(word));
+  const begins = (/** @type {Option} */ { label }) => Number(label.toLowerCase().startsWith(typed));
+  const items = group.items.filter(matches).sort((one, other) => begins(other) - begins(one));
+  return { ...group, items: items.slice(0, most) };
 }
 
 /** @returns {Group[]} */
