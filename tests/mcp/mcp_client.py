@@ -10,6 +10,8 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from mcp_app.tools.catalog import TOOLS
+
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
 META = {
     "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -77,3 +79,43 @@ def request(method: str, params: dict[str, Any] | None = None, *, version: str =
 
 def tool_call(tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
     return request("tools/call", {"name": tool, "arguments": arguments}, **more)
+
+
+# A call of each tool that succeeds, in an order in which each finds what it needs.
+FINGERPRINT = "{fingerprint}"
+_SAID = [{"id": "m1", "role": "user", "text": "What was decided?"}]
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("load_session_context", {}),
+    ("session_save", {"messages": _SAID, "session_id": "first"}),
+    ("session_resume", {}),
+    ("session_read", {"session_id": "first", "around": "m1", "budget": 500}),
+    ("session_search", {"query": "decided"}),
+    ("session_brief", {"budget": 500}),
+    ("session_store", {"action": "save", "namespace": "notes", "key": "db", "data": {"engine": "sqlite"}}),
+    ("session_store", {"action": "load", "namespace": "notes", "key": "db"}),
+    ("session_store", {"action": "list"}),
+    ("session_store", {"action": "stats"}),
+    ("session_store", {"action": "delete", "namespace": "notes", "key": "db"}),
+    ("ai_state_save", {"ai_id": "claude", "working_notes": "half done", "session_id": "first"}),
+    ("ai_state_get", {"ai_id": "claude", "session_id": "first"}),
+    ("ai_state_list", {"session_id": "first"}),
+    ("ai_state_transfer", {"ai_id": "claude", "from_session": "first", "to_session": "second"}),
+    ("handoff_add", {"kind": "decision", "text": "SQLite first"}),
+    ("handoff_get", {}),
+    ("handoff_freeze", {}),
+    ("error_record", {"message": "KeyError: 'name'"}),
+    ("error_resolve", {"fingerprint": FINGERPRINT, "known_fix": "use get"}),
+]
+
+
+def call_every_tool(call: Callable[[str, dict[str, Any]], Any]) -> None:
+    """`call(name, arguments)`: the result, as the protocol has it."""
+    fingerprint, answered = "", set()
+    for name, arguments in CALLS:
+        given = {key: fingerprint if value == FINGERPRINT else value for key, value in arguments.items()}
+        result = call(name, given)
+        assert not result.get("isError"), (name, result)
+        assert result["content"][0]["text"], name
+        fingerprint = result["structuredContent"].get("fingerprint", fingerprint)
+        answered.add(name)
+    assert answered == TOOLS.keys()

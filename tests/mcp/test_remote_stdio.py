@@ -23,6 +23,8 @@ pytestmark = pytest.mark.timeout(300)
 SAVE = {"action": "save", "namespace": "n", "key": "k", "data": {"a": "é", "n": 2**70}}
 LOAD = {"action": "load", "namespace": "n", "key": "k"}
 LEASE_SECONDS = 3
+# Unless its operator sets another.
+SERVERS_LEASE_SECONDS = 30
 
 type Begin = Callable[..., AbstractContextManager[Agent]]
 
@@ -74,6 +76,21 @@ def test_the_official_client_and_a_second_process_that_takes_over(house: House, 
         assert second.call("session_store", **SAVE)["action"] == "save"
         said, _ = second.end()
         assert said == b""
+
+
+@pytest.mark.prove
+def test_the_lease_of_a_killed_process_is_free_within_30_seconds(begin: Begin) -> None:
+    with begin() as killed, begin() as second:
+        assert killed.call("session_store", **SAVE)["action"] == "save"
+        assert second.call("session_store", **SAVE)["error"]["code"] == "lease_held"
+        killed.process.kill()
+        killed.process.wait()
+        began = time.monotonic()
+        while "error" in (answer := second.call("session_store", **SAVE)):
+            assert answer["error"]["code"] == "lease_held"
+            assert time.monotonic() - began < SERVERS_LEASE_SECONDS + 2
+            time.sleep(0.5)
+        assert answer["action"] == "save"
 
 
 def test_the_key_is_not_an_argument_and_a_missing_or_wrong_one_is_said(begin: Begin, house: House) -> None:

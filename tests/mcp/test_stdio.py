@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.mcp.mcp_client import call_every_tool
 from tests.mcp.stdio_agent import PATIENCE_SECONDS, Agent, agent_process
 from tests.support.server_process import ROOT, ServerProcess
 from tests.support.stores import Store
@@ -45,6 +46,25 @@ def begin(installed: ServerProcess) -> Begin:
 
 def command(path: str) -> list[str]:
     return [sys.executable, "manage.py", "mcp", "--project", path, "--user", "ana", "--agent", "tester"]
+
+
+def test_every_tool_is_called_by_the_official_client(installed: ServerProcess, tmp_path: Path) -> None:
+    told = StdioServerParameters(command=sys.executable, args=command(str(tmp_path))[1:], env=installed.environment, cwd=ROOT)
+    results: dict[str, Any] = {}
+
+    async def at_work() -> None:
+        async with Client(stdio_client(told), mode="legacy") as client:
+            loop = asyncio.get_running_loop()
+
+            def call(name: str, arguments: dict[str, Any]) -> Any:
+                answer = asyncio.run_coroutine_threadsafe(client.call_tool(name, arguments), loop).result(PATIENCE_SECONDS)
+                results[name] = answer.model_dump(mode="json", by_alias=True)
+                return results[name]
+
+            await asyncio.to_thread(call_every_tool, call)
+
+    asyncio.run(at_work())
+    assert results["session_brief"]["structuredContent"]["stored"]
 
 
 def test_the_official_client_and_a_second_process_beside_it(installed: ServerProcess, begin: Begin, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import Connect
+from tests.mcp.mcp_client import call_every_tool
 
 
 @pytest.fixture
@@ -25,6 +26,15 @@ def test_every_tool_is_listed_with_what_a_client_needs(connect: Connect, mode: s
         assert all([tool.title, tool.description, tool.output_schema, tool.annotations])
         assert tool.annotations.open_world_hint is False
         assert tool.input_schema["additionalProperties"] is False
+
+
+def test_every_tool_answers(connect: Connect) -> None:
+    client = connect()
+
+    def call(name: str, arguments: dict[str, Any]) -> Any:
+        return {"structuredContent": client.call(name, **arguments), "content": [{"text": name}]}
+
+    call_every_tool(call)
 
 
 def test_values_are_saved_loaded_listed_and_removed(connect: Connect) -> None:
