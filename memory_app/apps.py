@@ -12,7 +12,7 @@ class MemoryConfig(AppConfig):
         from memory_app.core import pruning
         from memory_app.core.search_sources import search_entries, search_errors
         from memory_app.core.usage import memory_bytes
-        from memory_app.errors.queries import count_open_errors, error_history, errors_recorded_at
+        from memory_app.errors.queries import count_fixed, count_open_errors, count_opened, error_history, errors_recorded_at
         from memory_app.key_value.entries.generated import GENERATED, Source
         from memory_app.performance.queries import performance_of, performance_recorded_at
         from memory_app.portability import account_export
@@ -23,6 +23,7 @@ class MemoryConfig(AppConfig):
             Extension(
                 name="memory",
                 project_counts={"open_errors": count_open_errors},
+                overview_counts={"open_errors": count_open_errors, "errors_opened": count_opened, "errors_fixed": count_fixed},
                 account_bytes=memory_bytes,
                 export_kinds=account_export.KINDS,
                 settle_import=account_export.settle,

@@ -9,6 +9,7 @@ from django.db.models import Count, Q
 
 from memory_app.core.stored_json import as_json
 from memory_app.models import ErrorReport, MemoryStore
+from memory_app.models.error import KEPT_FOR
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import Caller, now, rfc3339
 from sessions_app.projects.queries import get_project
@@ -41,6 +42,18 @@ def list_errors(
 def count_open_errors(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
     """The count per project, for projects that have any. The caller must have checked access."""
     rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=project_ids, resolved_at=None).order_by()
+    return dict(rows.values("project_id").annotate(count=Count("*")).values_list("project_id", "count"))
+
+
+def count_opened(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Errors first seen in the last 30 days, as `count_open_errors`."""
+    rows = ErrorReport.objects.filter(project_id__in=project_ids, first_seen__gt=now() - KEPT_FOR).order_by()
+    return dict(rows.values("project_id").annotate(count=Count("*")).values_list("project_id", "count"))
+
+
+def count_fixed(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Errors resolved in the last 30 days, as `count_open_errors`."""
+    rows = ErrorReport.objects.filter(project_id__in=project_ids, resolved_at__gt=now() - KEPT_FOR).order_by()
     return dict(rows.values("project_id").annotate(count=Count("*")).values_list("project_id", "count"))
 
 

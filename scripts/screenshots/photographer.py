@@ -31,8 +31,7 @@ class Photographer:
         self._chrome.quit()
 
     def pages(self) -> dict[str, str]:
-        project, session = f"/projects/{self.places['project']}/", f"/sessions/{self.places['session']}/"
-        others = {name: f"/sessions/{self.places[name]}/" for name in ("content", "versions", "empty")}
+        project = f"/projects/{self.places['project']}/"
         return {
             "projects": "/",
             "projects-none": "/?q=nothing-like-it",
@@ -50,10 +49,10 @@ class Photographer:
             "agents": f"{project}agents/",
             "activity": f"{project}activity/",
             "settings": f"{project}settings/",
-            "session": session,
-            **{f"session-{name}": address for name, address in others.items()},
-            "session-hit": f"{session}?at=m1&q=cart#message-1",
-            **{name: f"{session}{name}/" for name in ("transfer", "move")},
+            **self._session_pages(),
+            "overview": "/overview/",
+            "overview-project": f"{project}overview/",
+            "all-sessions": "/sessions/",
             "import": "/import/",
             "search": "/search/?q=cart",
             "search-none": "/search/?q=nothing-like-it",
@@ -64,6 +63,19 @@ class Photographer:
             "missing": "/nowhere/",
             "login": "/login/",
             "welcome": "/welcome/token/",
+        }
+
+    def _session_pages(self) -> dict[str, str]:
+        session = f"/sessions/{self.places['session']}/"
+        others = {name: f"/sessions/{self.places[name]}/" for name in ("content", "versions", "empty")}
+        return {
+            "session": session,
+            **{f"session-{name}": address for name, address in others.items()},
+            "session-hit": f"{session}?at=m1&q=cart#message-1",
+            **{name: f"{session}{name}/" for name in ("transfer", "move")},
+            "session-around": f"/sessions/{self.places['content']}/?at=m2#message-2",
+            "contents": f"{session}contents/",
+            "find": f"{session}find/?q=cart",
         }
 
     def chat(self) -> None:

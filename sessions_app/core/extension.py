@@ -35,6 +35,7 @@ class Extension:
     """Every part is optional.
 
     `project_counts`: numbers for the list of projects, by name; each takes project ids and returns their counts.
+    `overview_counts`: as `project_counts`, for the overview.
     `account_bytes`: takes an account's id and returns the bytes stored for it.
     `export_kinds`: rows that are exported and imported with an account, parents first.
     `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
@@ -46,6 +47,7 @@ class Extension:
 
     name: str
     project_counts: Mapping[str, Callable[[list[uuid.UUID]], dict[uuid.UUID, int]]] = field(default_factory=dict)
+    overview_counts: Mapping[str, Callable[[list[uuid.UUID]], dict[uuid.UUID, int]]] = field(default_factory=dict)
     account_bytes: Callable[[int], int] = lambda user_id: 0
     export_kinds: Sequence["Kind"] = ()
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None

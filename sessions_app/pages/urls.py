@@ -6,10 +6,11 @@ from sessions_app.agents.handoff import pages as handoff_pages
 from sessions_app.agents.transfer import pages as transfer_pages
 from sessions_app.chats.search import pages as search_pages
 from sessions_app.events import pages as event_pages
-from sessions_app.pages import health_pages
+from sessions_app.pages import health_pages, palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.dashboard import home_page, project_pages
-from sessions_app.pages.session import move_page, session_page
+from sessions_app.pages.overview import overview_page, sessions_page
+from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
 from sessions_app.portability.imports import pages as import_pages
 
@@ -33,17 +34,24 @@ urlpatterns = [
     path("projects/<uuid:project_id>/handoff/<int:number>/", handoff_pages.snapshot, name="handoff_snapshot"),
     path("projects/<uuid:project_id>/handoff/<slug:name>/", page_actions.act, name="handoff_act"),
     path("projects/<uuid:project_id>/activity/", event_pages.project_activity, name="project_activity"),
+    path("projects/<uuid:project_id>/overview/", overview_page.project_overview, name="project_overview"),
     path("projects/<uuid:project_id>/settings/", project_pages.project_settings, name="project_settings"),
     path("projects/<uuid:project_id>/delete/", project_pages.remove_project, name="remove_project"),
     path("projects/<uuid:project_id>/restore/", project_pages.restore_project, name="restore_project"),
     path("projects/<uuid:project_id>/erase/", project_pages.erase_project, name="erase_project"),
+    path("sessions/", sessions_page.all_sessions, name="sessions"),
     path("sessions/<uuid:session_id>/", session_page.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", session_page.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/source/", session_page.message_source, name="message_source"),
     path("sessions/<uuid:session_id>/rail/", session_page.session_rail, name="session_rail"),
+    path("sessions/<uuid:session_id>/contents/", outline_page.outline_page, name="outline"),
+    path("sessions/<uuid:session_id>/find/", outline_page.find_page, name="find_in_session"),
+    path("sessions/<uuid:session_id>/go/", outline_page.go_to, name="go_to_message"),
     path("sessions/<uuid:session_id>/transfer/", transfer_pages.transfer_page, name="transfer"),
     path("sessions/<uuid:session_id>/move/", move_page.move_page, name="move_session"),
     path("sessions/<uuid:session_id>/<slug:name>/", session_page_actions.act, name="session_act"),
+    path("overview/", overview_page.overview, name="overview"),
+    path("palette/", palette.options, name="palette"),
     path("search/", search_pages.search_page, name="search"),
     path("chat/", chat_page.chat, name="chat"),
     path("chat/words", script_endpoints.words, name="chat_words"),

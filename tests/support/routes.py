@@ -179,11 +179,7 @@ API: dict[str, Row] = {
 
 # Pages by the name of their address. `open_to_all` ones are listed with None.
 PAGES: dict[str, Row | None] = {
-    "healthz": None,
-    "readyz": None,
-    "login": None,
-    "logout": None,
-    "welcome": None,
+    **dict.fromkeys(("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state")),
     "home": Row("GET", "/", named=False),
     "account": Row("GET", "/account/", named=False),
     "end_login": Row("POST", "/account/logins/{login}/end/"),
@@ -228,15 +224,20 @@ PAGES: dict[str, Row | None] = {
     "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
     "session_rail": Row("GET", "/sessions/{session}/rail/"),
     "message_source": Row("GET", "/sessions/{session}/source/?id={message}"),
+    "outline": Row("GET", "/sessions/{session}/contents/"),
+    "find_in_session": Row("GET", "/sessions/{session}/find/?q=words"),
+    "go_to_message": Row("GET", "/sessions/{session}/go/?to=1"),
     "transfer": Row("GET", "/sessions/{session}/transfer/"),
     "move_session": Row("GET", "/sessions/{session}/move/"),
     "session_act": Row("POST", "/sessions/{session}/archive/"),
+    "overview": Row("GET", "/overview/", named=False),
+    "project_overview": Row("GET", "/projects/{project}/overview/"),
+    "sessions": Row("GET", "/sessions/?agent=claude", named=False),
+    "palette": Row("GET", "/palette/?q=shop", named=False),
     "chat": Row("GET", "/chat/?project={path}", named=False),
-    "chat_words": None,
-    "chat_sign_in_state": None,
 }
 # Parts of a page, for scripts.
-FRAGMENTS = {"session_changes", "session_rail", "message_source"}
+FRAGMENTS = {"go_to_message", "palette", "session_changes", "session_rail", "message_source"}
 # What takes a form: address and fields. Each is refused without its token.
 FORMS: dict[str, str] = {
     "login": "/login/",

@@ -110,6 +110,16 @@ def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
     return [(part["type"], text) for part in prose if isinstance(text := part.get("text"), str) and text]
 
 
+def tool_of(part: dict[str, Any]) -> Fold | None:
+    """A tool call, or a result without its call; None if the part is something else."""
+    kind = str(part.get("type", ""))
+    if kind.startswith("tool-") or kind == "dynamic-tool":
+        return _tool(kind, part)
+    if kind in {"tool_call", "tool_result"}:
+        return _call(part) if kind == "tool_call" else _result(part)
+    return None
+
+
 def _block(part: dict[str, Any], renderer: PageRenderer, files: Files) -> Block | None:
     kind, text = str(part.get("type", "")), part.get("text")
     if kind == "step-start":
@@ -119,14 +129,12 @@ def _block(part: dict[str, Any], renderer: PageRenderer, files: Files) -> Block 
     if kind == "reasoning" and isinstance(text, str):
         # Without text it only holds a signature.
         return Fold("Reasoning", html=renderer.render(text)) if text else None
-    if kind.startswith("tool-") or kind == "dynamic-tool":
-        return _tool(kind, part)
+    if (tool := tool_of(part)) is not None:
+        return tool
     if kind in FILES:
         return _file(kind, part) if (digest := _digest(part)) is None else _stored(kind, part, digest, files.get(digest))
     if kind in {"source-url", "source"}:
         return _source(part)
-    if kind in {"tool_call", "tool_result"}:
-        return _call(part) if kind == "tool_call" else _result(part)
     if kind == "data":
         return None if part.get("name") == STEP_START else Fold(str(part.get("name")), "data", content=_pretty(part.get("value")))
     if kind.startswith("data-"):

@@ -13,7 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.chats.lifecycle.removed_queries import list_conflicts
 from sessions_app.chats.reading.branches import with_siblings
-from sessions_app.chats.reading.messages import Page, changed_since, page_before, position_of
+from sessions_app.chats.reading.messages import Page, changed_since, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.rendering.page_renderer import PageRenderer
@@ -35,18 +35,16 @@ AFTER_ALL = 2**62
 @vary_on_headers("HX-Request")
 @require_safe
 def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
-    """The newest messages, or with `?before=` the ones before a message, or with `?at=` the ones around it."""
+    """The newest messages, or with `?before=` or `?after=` those before or after a message, or with `?at=` those around it."""
     caller = signed_in_caller(request)
     session = get_session(caller=caller, session_id=session_id)
-    before, at = request.GET.get("before"), request.GET.get("at")
-    position = AFTER_ALL if before is None else _position(session, before)
-    page = page_before(session_id=session.id, live=session.live, position=position, limit=A_PAGE)
-    if at is not None and (older := _page_around(session, at, page)) is not None:
-        page, before = older, at
+    page, older, newer = _asked_page(request, session)
     renderer = PageRenderer(caller.user_id)
     messages = shown(_beside(session, page), renderer)
-    context: dict[str, Any] = {"session": session, "messages_shown": messages, "more": page.more, "before": before}
+    context: dict[str, Any] = {"session": session, "messages_shown": messages, "more": older, "newer": newer}
     if request.htmx:  # type: ignore[attr-defined]
+        # What is on the other side is on the page already.
+        context |= {"more": older and "after" not in request.GET, "newer": newer and "after" in request.GET}
         return render(request, "pages/session/session.html#messages", context)
     context |= _rail(caller, session, renderer) | {"here": session.project_id, "skipped": page.skipped}
     return render(request, "pages/session/session.html", context)
@@ -106,6 +104,19 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
         "more_conflicts": len(copies) > CONFLICTS_SHOWN,
         "held": agent_panel(caller=caller, session_id=session.id, renderer=renderer),
     }
+
+
+def _asked_page(request: HttpRequest, session: SessionRow) -> tuple[Page, bool, bool]:
+    """The page of messages, and whether there are older and newer ones."""
+    before, after, at = (request.GET.get(name) for name in ("before", "after", "at"))
+    if after is not None:
+        page = page_after(session_id=session.id, live=session.live, position=_position(session, after), limit=A_PAGE)
+        return page, True, page.more
+    position = AFTER_ALL if before is None else _position(session, before)
+    page = page_before(session_id=session.id, live=session.live, position=position, limit=A_PAGE)
+    if at is not None and (around := _page_around(session, at, page)) is not None:
+        return around, around.more, True
+    return page, page.more, before is not None
 
 
 def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | None:

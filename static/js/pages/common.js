@@ -5,7 +5,7 @@ import { all, around, byId, offerCopies, one } from "./elements.js";
 import { store } from "./stored.js";
 import { toast } from "./toasts.js";
 import "./dialog.js";
-import "./keyboard.js";
+import "./keyboard/shortcuts.js";
 import "./relative-times.js";
 
 const THEMES = ["system", "light", "dark"];

@@ -127,45 +127,52 @@ function heard(event) {
   else if (ours) sidebar.refreshSoon();
 }
 
-/** @param {HTMLAnchorElement} link */
-async function older(link) {
+/** Loads older messages above those that are read, or newer ones below them. @param {HTMLAnchorElement} link */
+async function load(link) {
   if (link.ariaBusy) return;
   link.ariaBusy = "true";
+  const newer = link.matches("[data-newer]");
   try {
     const reply = await fetch(link.href, { headers: { "HX-Request": "true" } });
     if (!reply.ok) throw new Error(String(reply.status));
-    const first = one(log, "article", HTMLElement);
+    const kept = one(log, newer ? "article:last-of-type" : "article", HTMLElement);
     const content = parse(await reply.text());
-    const before = first.getBoundingClientRect().top;
+    const before = kept.getBoundingClientRect().top;
     link.closest(".older")?.replaceWith(content);
-    scrollBy(0, first.getBoundingClientRect().top - before);
+    scrollBy(0, kept.getBoundingClientRect().top - before);
     watch();
+    if (newer && !log.querySelector("[data-newer]")) follow();
   } catch {
     link.ariaBusy = null;
-    toast("Older messages could not be loaded. Try again.", { error: true });
+    toast(`${newer ? "Newer" : "Older"} messages could not be loaded. Try again.`, { error: true });
   }
 }
 
 const near = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries) if (isIntersecting && target instanceof HTMLAnchorElement) older(target);
+  for (const { isIntersecting, target } of entries) if (isIntersecting && target instanceof HTMLAnchorElement) load(target);
 });
 
 function watch() {
-  const link = log.querySelector("[data-older]");
-  if (link) near.observe(link);
+  for (const link of log.querySelectorAll("[data-older], [data-newer]")) near.observe(link);
 }
 
 log.addEventListener("click", (event) => {
-  const link = around(event, "[data-older]");
+  const link = around(event, "[data-older], [data-newer]");
   if (!(link instanceof HTMLAnchorElement)) return;
   event.preventDefault();
-  older(link);
+  load(link);
 });
+
+/** From now on, when the newest messages are on the page. */
+function follow() {
+  document.getElementById("newest")?.remove();
+  const opened = () => [refresh(), sidebar.refresh()];
+  followEvents({ project: log.dataset.project ?? "", since: Number(log.dataset.events), say, heard, opened });
+}
 
 addCopyButtons(log);
 if (log.dataset.follow) {
   if (!log.querySelector(":target")) toTheEnd();
-  const opened = () => [refresh(), sidebar.refresh()];
-  followEvents({ project: log.dataset.project ?? "", since: Number(log.dataset.events), say, heard, opened });
+  follow();
 }
 requestAnimationFrame(() => requestAnimationFrame(watch));

@@ -9,14 +9,14 @@
 export class MessageButtons {
   /** @param {PageMessage} message @param {() => MessageActs} acts */
   constructor({ id, role }, acts) {
-    this.copy = button("Copy", "Copy message");
+    this.copy = button("Copy", "Copy message", "c");
     this.acts = document.createElement("span");
     this.acts.className = "message-acts";
     this.versions = document.createElement("span");
     this.versions.className = "versions";
     this.versions.role = "group";
     this.versions.ariaLabel = "Versions";
-    const again = role === "user" ? button("Edit", "Edit message") : button("Regenerate", "Regenerate answer");
+    const again = role === "user" ? button("Edit", "Edit message", "e") : button("Regenerate", "Regenerate answer", "r");
     again.addEventListener("click", () => (role === "user" ? acts().edit(id) : acts().regenerate(id)));
     this.acts.append(this.copy, again);
     const [previous, count, next] = [
@@ -51,9 +51,10 @@ export class MessageButtons {
   }
 }
 
-/** @param {string} words @param {string} label */
-function button(words, label) {
+/** @param {string} words @param {string} label @param {string} [key] presses it while the message has the focus */
+function button(words, label, key) {
   const made = document.createElement("button");
   Object.assign(made, { type: "button", className: "button small quiet", textContent: words, ariaLabel: label });
+  if (key) made.dataset.key = key;
   return made;
 }

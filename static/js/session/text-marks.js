@@ -1,8 +1,6 @@
-/** Highlights the search text in the message that the address names, and scrolls to it. */
+/** Marks a text in messages, also across the borders of elements. */
 
 const MOST = 200;
-const words = new URLSearchParams(location.search).get("q")?.trim();
-const message = document.getElementById(decodeURIComponent(location.hash.slice(1)));
 
 /** @typedef {{node: Text, from: number}} Piece */
 
@@ -37,7 +35,7 @@ function mark(pieces, start, end) {
 }
 
 /** @param {Node} root @param {string} words */
-function markAll(root, words) {
+export function markAll(root, words) {
   const pieces = piecesOf(root);
   const text = pieces.map(({ node }) => node.data).join("");
   const wanted = words.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
@@ -45,13 +43,11 @@ function markAll(root, words) {
   for (const { index, 0: hit } of found.reverse()) mark(pieces, index, index + hit.length);
 }
 
-const body = message?.querySelector(".words");
-if (message && body && words) {
-  markAll(body, words);
-  const first = message.querySelector("mark");
-  for (let fold = first?.closest("details"); fold; fold = fold.parentElement?.closest("details")) fold.open = true;
-  const show = () => (first ?? message).scrollIntoView({ block: "center" });
-  // After the browser's own scrolling to the message, which it does until the page is loaded.
-  if (document.readyState === "complete") show();
-  else addEventListener("load", () => requestAnimationFrame(show));
+/** @param {Element} root */
+export function unmark(root) {
+  for (const hit of root.querySelectorAll("mark")) {
+    const parent = hit.parentNode;
+    hit.replaceWith(...hit.childNodes);
+    parent?.normalize();
+  }
 }

@@ -1,0 +1,78 @@
+"""`/sessions/`: the sessions of all projects, by filters that are kept in the address. The figures of the overview lead here."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from sessions_app.chats.reading.session_filters import Has, Place, SessionFilter
+from sessions_app.chats.reading.session_lists import list_sessions
+from sessions_app.chats.reading.session_previews import Last, last_words
+from sessions_app.chats.search.services import catch_up
+from sessions_app.core.id_parsing import uuid_or_none
+from sessions_app.core.storage.sql import rfc3339
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.schemas import make_cursor, read_cursor
+from sessions_app.models.session import SessionState
+from sessions_app.projects.queries import get_project
+
+A_PAGE = 30
+MOST_CHARACTERS = 200
+STATES = {state.value: state for state in SessionState if state != SessionState.TRASH}
+HAS: dict[str, Has] = {"errors": "errors", "question": "question"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The filters of an address. What makes no sense is left out."""
+
+    project_id: uuid.UUID | None
+    wanted: SessionFilter
+
+
+@login_required
+@require_safe
+def all_sessions(request: HttpRequest) -> HttpResponse:
+    caller, asked = signed_in_caller(request), _asked(request.GET)
+    project = None if asked.project_id is None else get_project(caller=caller, project_id=asked.project_id)
+    if project is not None and asked.wanted.text:
+        catch_up()
+    place = read_cursor(request.GET.get("cursor"))
+    after = None if place is None else Place(rfc3339(place[0]), place[1])
+    found = list_sessions(caller=caller, project_id=asked.project_id, wanted=asked.wanted, after=after, limit=A_PAGE)
+    last = last_words(session_ids=[row.id for row in found.rows])
+    context = {
+        "rows": [{"session": row, "last": last.get(row.id, Last()), "with_project": project is None} for row in found.rows],
+        "next": None if found.next is None else make_cursor(found.next.value, found.next.id),
+        "only": project,
+        "states": STATES,
+        "chosen": {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "since", "until")},
+        "filtered": asked.wanted != SessionFilter(),
+    }
+    return render(request, "pages/overview/sessions.html", context)
+
+
+def _asked(given: QueryDict) -> Asked:
+    until = _day(given.get("until", ""))
+    wanted = SessionFilter(
+        text=given.get("q", "").strip()[:MOST_CHARACTERS],
+        agent=given.get("agent", "").strip() or None,
+        state=STATES.get(given.get("state", "")),
+        has=HAS.get(given.get("has", "")),
+        since=_day(given.get("since", "")),
+        until=None if until is None else until + timedelta(days=1, milliseconds=-1),
+    )
+    return Asked(uuid_or_none(given.get("project", "")), wanted)
+
+
+def _day(text: str) -> datetime | None:
+    """The beginning of a day, in UTC."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) if 1970 <= day.year < 9999 else None

@@ -1,0 +1,98 @@
+"""What a long session consists of: its questions, tool calls, failures and compactions, each in one line."""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from sessions_app.chats.reading.messages import page_after
+from sessions_app.core.web.template_tags.formatting import plain
+from sessions_app.models.live import Live
+from sessions_app.models.message import Role, Status, common_role
+from sessions_app.pages.session.message_parts import FAILED, Fold, tool_of, with_results
+
+SECONDS = 0.12
+MESSAGES_A_READ = 100
+LONGEST = 160
+TURNS, TOOLS, ERRORS, COMPACTIONS = "turns", "tools", "errors", "compactions"
+KINDS = {"": "All", TURNS: "Questions", TOOLS: "Tools", ERRORS: "Failures", COMPACTIONS: "Compactions"}
+# Arguments that say most about a call, the most telling first.
+TELLING = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "title", "description", "prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`name`: of a tool, else empty. A failed call is a line of kind ERRORS, shown among the tools as well."""
+
+    kind: str
+    message_id: str
+    position: int
+    created_at: str
+    text: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Outline:
+    """Oldest first. `next`: the position after which it goes on; None: it is complete."""
+
+    lines: list[Line] = field(default_factory=list)
+    next: int | None = None
+
+
+def outline_of(*, session_id: uuid.UUID, live: Live, after: int, kind: str, limit: int) -> Outline:
+    """Lines of one kind, or of all (""), after a position. A time limit may end it early: then it goes on at `next`."""
+    made, until = Outline(next=after), time.monotonic() + SECONDS
+    while made.next is not None and len(made.lines) < limit and time.monotonic() < until:
+        page = page_after(session_id=session_id, live=live, position=made.next, limit=MESSAGES_A_READ)
+        made.next = page.items[-1]["position"] if page.more and page.items else None
+        made.lines += [line for line in _lines(page.items) if _wanted(line, kind)]
+    return made
+
+
+def _wanted(line: Line, kind: str) -> bool:
+    return not kind or line.kind == kind or (kind == TOOLS and bool(line.name))
+
+
+def _lines(items: list[dict[str, Any]]) -> Iterator[Line]:
+    """Of messages in sequence: a call's line says whether its result, in a later message, was a failure."""
+    parts = with_results([json.loads(orjson.dumps(item["parts"])) for item in items])
+    for item, own in zip(items, parts, strict=True):
+        place = (item["id"], item["position"], item["created_at"])
+        tools = [(part, fold) for part in own if isinstance(part, dict) and (fold := tool_of(part)) is not None]
+        if _is_compaction(item, own):
+            yield Line(COMPACTIONS, *place, _short(item["text"]) or "The context was compacted")
+        elif common_role(item["role"]) == Role.USER and item["text"]:
+            yield Line(TURNS, *place, _short(item["text"]))
+        for part, fold in tools:
+            yield Line(ERRORS if _failed(fold) else TOOLS, *place, _short(argument_of(part)), fold.label)
+        if item["status"] == Status.INTERRUPTED:
+            yield Line(ERRORS, *place, "The answer was interrupted")
+
+
+def _failed(fold: Fold) -> bool:
+    return (fold.state, fold.colour) == FAILED
+
+
+def _is_compaction(item: dict[str, Any], parts: list[Any]) -> bool:
+    names = [str(part.get(name, "")) for part in parts if isinstance(part, dict) for name in ("type", "name")]
+    metadata = json.loads(orjson.dumps(item.get("metadata", {})))
+    return any("compact" in name.lower() for name in (*names, *(metadata if isinstance(metadata, dict) else ())))
+
+
+def argument_of(part: dict[str, Any]) -> str:
+    """The argument of a tool call that says most about it."""
+    given = part.get("input")
+    if not isinstance(given, dict):
+        return given if isinstance(given, str) else ""
+    texts = {name: value for name, value in given.items() if isinstance(value, str) and value}
+    return next((texts[name] for name in TELLING if name in texts), next(iter(texts.values()), ""))
+
+
+def _short(text: str) -> str:
+    line = plain(text[: 4 * LONGEST]).strip()
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,83 @@
+"""Ways through a long session in a real browser: find, contents, and the messages around one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.accessibility import LIVE, assert_accessible
+from tests.browser.driving import Browser
+from tests.browser.keyboard import Keyboard
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+PRESENT = "return document.querySelector('mark.present')?.closest('article').dataset.id;"
+COUNT = "return document.getElementById('find-count').textContent;"
+LAST = "return [...document.querySelectorAll('[role=log] article')].at(-1).dataset.id;"
+IN_SIGHT = (
+    "const box = document.querySelector('mark.present').getBoundingClientRect();return box.top >= 0 && box.bottom <= innerHeight;"
+)
+
+
+@pytest.fixture
+def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
+    """180 messages; 20 and 90 have a needle."""
+    chat = Chat(api(alice))
+    texts = [f"a needle {number}" if number in {20, 90} else f"hay {number}\n\nmore" for number in range(180)]
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": text} for number, text in enumerate(texts)))
+    return chat
+
+
+def until(browser: Browser, script: str, value: str) -> None:
+    browser.until(f"return (() => {{ {script} }})() === args[0];", value)
+
+
+def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    keys = Keyboard(signed_in)
+    keys.press("/", "needle 9", Keys.ENTER)
+    # A page of its own, on which it is marked.
+    until(signed_in, PRESENT, "m90")
+    until(signed_in, COUNT, "1 of 1")
+    signed_in.until(IN_SIGHT)
+    assert_accessible(signed_in)
+    keys.press("/", "needle", Keys.ENTER)
+    until(signed_in, COUNT, "2 of 2")
+    keys.press(Keys.ENTER)
+    until(signed_in, PRESENT, "m20")
+    until(signed_in, COUNT, "1 of 2")
+    signed_in.run("document.getElementById('find').focus();")
+    keys.press(Keys.ESCAPE)
+    signed_in.until("return document.querySelector('mark') === null;")
+    assert signed_in.complaints() == []
+
+
+def test_contents_lead_to_a_message_from_which_one_reads_on_to_what_comes_now(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    keys = Keyboard(signed_in)
+    keys.press("o")
+    signed_in.until("return document.querySelector('dialog[open] #outline-lines') !== null;")
+    assert_accessible(signed_in)
+    signed_in.run("document.getElementById('go-to').focus();")
+    keys.press("101", Keys.ENTER)
+    signed_in.until("return document.querySelector('article:target')?.dataset.id === 'm100';")
+    top = signed_in.run("return document.querySelector('article:target').getBoundingClientRect().top;")
+    bar = signed_in.run("return document.querySelector('.session-bar').getBoundingClientRect().bottom;")
+    assert top >= min(bar, 0)
+    assert signed_in.run("return document.getElementById('live-state').textContent;") == ""
+    for _ in range(10):
+        signed_in.run("scrollTo(0, document.documentElement.scrollHeight);")
+        if signed_in.run(LAST) == "m179":
+            break
+        signed_in.pause(0.1)
+    signed_in.until(LIVE)
+    chat.say("m180", "New here")
+    until(signed_in, LAST, "m180")
+    assert signed_in.complaints() == []
