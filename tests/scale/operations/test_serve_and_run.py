@@ -17,7 +17,7 @@ from tests.support.databases import own_database
 from tests.support.server_process import ROOT, free_port
 
 pytestmark = pytest.mark.scale
-START_SECONDS = 60
+START_SECONDS = 120
 
 
 @contextmanager
