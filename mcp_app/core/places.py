@@ -53,9 +53,9 @@ def find_place(call: Call, named: str | None) -> Place:
             raise NoProject
         own = get_project(caller=call.caller, project_id=call.caller.project_id)
         return Place(own.path, own.id, own.current_session_id)
-    head = find_project_head(caller=call.caller, path=name)
+    head = find_project_head(caller=call.caller, name=name)
     if head is not None:
-        return Place(name, *head)
+        return Place(head.path, head.id, head.current_session_id)
     project_id = uuid_or_none(name)
     if project_id is None:
         return Place(name, None)

@@ -112,7 +112,7 @@ def _load(call: Call, given: StoreArguments) -> Outcome:
     if (namespace, key) in GENERATED:
         made, _ = get_generated(caller=call.caller, project_id=place.project_id, namespace=namespace, key=key)
         return stored(f"{namespace}/{key}, made from what was recorded.", made)
-    row = reading.read_entry(caller=call.caller, project_id=place.project_id, namespace=pack([namespace]), key=key)
+    row = reading.read_entry_of(project_id=place.project_id, namespace=pack([namespace]), key=key)
     return stored(f"{key}: rev {row.rev}.", queries.entry_json(row))
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,8 @@ from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, rfc3339
 from sessions_app.models import Caller, Project
 
 _ALIVE = "SELECT deleted_at IS NULL FROM sessions_app_project WHERE id = %s AND owner_id = %s"
-_HEAD = "SELECT id, current_session_id FROM sessions_app_project WHERE owner_id = %s AND path = %s AND deleted_at IS NULL"
+_HEAD = "SELECT id, current_session_id, path FROM sessions_app_project WHERE owner_id = %s AND deleted_at IS NULL AND "
+_BY_PATH, _BY_ID = f"{_HEAD}path = %s", f"{_HEAD}id = %s"
 
 
 class ProjectNotFound(NotFound):
@@ -59,13 +61,24 @@ def find_project(*, caller: Caller, path: str) -> Project | None:
     return Project.objects.visible_to(caller).alive().filter(path=path).first()
 
 
-def find_project_head(*, caller: Caller, path: str) -> tuple[uuid.UUID, uuid.UUID | None] | None:
-    """As `find_project`: its id and its current session's, by plain SQL, for requests whose own work costs little more."""
-    found = fetch_row(_HEAD, [caller.user_id, path])
+@dataclass(frozen=True, slots=True)
+class ProjectHead:
+    id: uuid.UUID
+    current_session_id: uuid.UUID | None
+    path: str
+
+
+def find_project_head(*, caller: Caller, name: str) -> ProjectHead | None:
+    """As `find_project`, by path or else by id, with plain SQL: for requests whose own work costs little more."""
+    project_id = uuid_or_none(name)
+    found = fetch_row(_BY_PATH, [caller.user_id, name]) if project_id is None else None
+    if project_id is not None:
+        # A path may look like an id, but it is not that of another project.
+        found = fetch_row(_BY_ID, [caller.user_id, db_uuid(project_id)]) or fetch_row(_BY_PATH, [caller.user_id, name])
     if found is None:
         return None
-    project_id, current = map(as_uuid, found)
-    return (project_id, current) if caller.project_id in {None, project_id} else None
+    head = ProjectHead(as_uuid(found[0]), as_uuid(found[1]), found[2])
+    return head if caller.project_id in {None, head.id} else None
 
 
 def find_project_ids(named: Collection[tuple[int, str]]) -> dict[tuple[int, str], uuid.UUID]:

@@ -1,5 +1,6 @@
 """Every tool, called by the official client over HTTP."""
 
+import uuid
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,14 @@ def test_values_are_saved_loaded_listed_and_removed(connect: Connect) -> None:
     assert client.call("session_store", action="stats")["stored"]["entries"] == {"notes": 1}
     assert client.call("session_store", action="delete", namespace="notes", key="db")["restorable"] is True
     assert client.refusal("session_store", action="load", namespace="notes", key="db")["error"]["code"] == "not_found"
+
+
+def test_a_project_is_named_by_its_path_or_its_id(connect: Connect, house: Any) -> None:
+    path = str(uuid.uuid4())  # Which looks like an id.
+    made = house.api.call("POST", "/projects", {"path": path})
+    saved = {"action": "save", "namespace": "notes", "key": "k", "data": 1}
+    assert connect(project=path).call("session_store", **saved)["created"] is True
+    assert connect(project=made["id"]).call("session_store", **saved)["created"] is False
 
 
 def test_a_project_that_was_never_used_has_a_fresh_context(connect: Connect, path: str) -> None:
