@@ -103,7 +103,8 @@ def longest(people: People, address: str, going_on: Callable[[], bool]) -> list[
 
 
 def others_notice_nothing(people: People, rounds: int) -> None:
-    """A hundredth of Ben's requests may take 0.3 s longer than on this machine without the views."""
+    """A hundredth of Ben's requests may take 0.3 s longer than on this machine without the views; of one round, which has too few
+    for that, a twentieth."""
     own = people.page(people.ben, "own", ["Some *words* and `code`"] * 20)
     longest(people, own, iter([True, True, False]).__next__)
     alone = longest(people, own, iter([True] * 15 + [False]).__next__)
@@ -120,7 +121,7 @@ def others_notice_nothing(people: People, rounds: int) -> None:
             took += others.result()
     took.sort(reverse=True)
     assert len(took) >= 10
-    assert took[len(took) // 100] <= OTHERS_SECONDS + alone[0], took[:10]
+    assert took[len(took) // (20 if rounds == 1 else 100)] <= OTHERS_SECONDS + alone[0], took[:10]
 
 
 def test_views_that_are_dropped_hold_up_nobody_else(people: People) -> None:
