@@ -123,7 +123,7 @@ def take_in_late_text(session: LockedSession) -> None:
             continue
         content = content_of(copy)
         if content.holds(content_of(standing)):
-            if content.status == Status.STREAMING:  # Whoever wrote it was refused, and writes no more.
+            if content.status == Status.STREAMING:  # Its writer was refused and will not write again.
                 content.status = Status.INTERRUPTED.value
             _replace(session, standing, content)
             copy.settled_at = now()

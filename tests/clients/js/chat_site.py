@@ -82,7 +82,7 @@ class Site:
         self._stream(request, chunks)
 
     def _make(self, kept: list[Chunk | None], chunks: Iterator[Chunk]) -> None:
-        """Whoever reads it: it is made to its end."""
+        """Continues to the end also if nobody reads it."""
         kept.extend(chunks)
         kept.append(None)
 

@@ -207,5 +207,5 @@ def test_the_copy_in_this_browser_is_painted_before_the_server_answers(page: Cha
     page.browser.block("*/api/v1/*")
     page.browser.run("show(args[0]);", [page.options])
     wait_for(lambda: page.shown() == ["hello", "[step-start] You said: hello"])
-    # On a busy machine the refusals may have come by now.
+    # On a busy machine the browser may have received the refusals already.
     assert page.call("return !chat.loaded || chat.storeError !== null;")

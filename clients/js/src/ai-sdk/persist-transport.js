@@ -61,7 +61,7 @@ export class PersistTransport {
     this.inner().close?.();
   }
 
-  /** Whoever makes it saves it. @param {Reconnected} options */
+  /** Its producer saves it: this page only shows it. @param {Reconnected} options */
   async _held({ chatId, abortSignal }) {
     const { session, http } = /** @type {{session: {id: string} | null, http: import("#module/server/http.js").Http}} */ (
       partsOf(this.chat.connection)
