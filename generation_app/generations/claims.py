@@ -116,17 +116,14 @@ def _end_stream(caller: Caller, generation: Generation) -> None:
 def _save_late_text(caller: Caller, generation: Generation) -> None:
     """What came after a clear: the message gets it if the clear was undone meanwhile. Else the save keeps it as a conflict copy,
     which an undo takes in."""
-    text = _streamed(generation)
-    if not text:
-        return
     with suppress(AppError):
         lock_session(caller=caller, session_id=generation.session_id)
         session = get_session(caller=caller, session_id=generation.session_id)
         if has_message(session, generation.message_id):
             save(caller, generation, _rescue(generation), epoch=session.epoch, base_rev=session.rev)
-            return
-        late = {"op": "upsert", "id": generation.message_id, "role": "assistant", "text": text, "status": "interrupted"}
-        save(caller, generation, [late])
+        elif text := _streamed(generation):
+            late = {"op": "upsert", "id": generation.message_id, "role": "assistant", "text": text, "status": "interrupted"}
+            save(caller, generation, [late])
 
 
 def _streamed(generation: Generation) -> str:

@@ -138,12 +138,13 @@ def test_after_a_clear_nothing_is_continued(chat: Chat) -> None:
     assert refusal(step(chat, made, "continue")) == (409, "nothing_to_continue")
 
 
-def cut_off(chat: Chat, *, undone: bool) -> Any:
-    """A running answer of two chunks, of which the message has none yet, after a clear."""
+def cut_off(chat: Chat, *, undone: bool, chunks: tuple[str, ...] = ('"one "', '"two"')) -> Any:
+    """A running answer of these chunks, of which the message has none yet, after a clear."""
     made = started(chat)
     generation = claimed()
     assert generation.stream_id is not None
-    append_chunks(caller=caller_of_generation(generation), stream_id=generation.stream_id, offset=0, chunks=['"one "', '"two"'])
+    if chunks:
+        append_chunks(caller=caller_of_generation(generation), stream_id=generation.stream_id, offset=0, chunks=[*chunks])
     chat.clear()
     if undone:
         chat.undo(of=1, epoch=2)
@@ -160,9 +161,10 @@ def test_an_undo_takes_in_what_an_answer_got_after_the_clear(chat: Chat) -> None
     assert question_of(claimed()).text == "one two"
 
 
-def test_an_answer_whose_clear_was_undone_before_it_noticed_is_stored(chat: Chat) -> None:
-    cut_off(chat, undone=True)
-    assert (chat.texts()[-1], chat.conflicts()) == ("one two", [])
+@pytest.mark.parametrize("chunks", [(), ('"one "', '"two"')])
+def test_an_answer_whose_clear_was_undone_before_it_noticed_is_stored(chat: Chat, chunks: tuple[str, ...]) -> None:
+    cut_off(chat, undone=True, chunks=chunks)
+    assert (chat.texts()[-1], chat.conflicts()) == ("one two" if chunks else "", [])
     assert chat.read()["messages"][-1]["status"] == "interrupted"
 
 
