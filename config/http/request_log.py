@@ -119,4 +119,4 @@ def _id_of(scope: Message) -> str:
             if name == HEADER and _GIVEN.fullmatch(value):
                 return str(value.decode())
     # Not `os.urandom`: under load the event loop would wait for the interpreter after this call of the system, up to 5 ms.
-    return f"{getrandbits(64):016x}"  # noqa: S311 - it names a line of the log and opens nothing
+    return f"{getrandbits(64):016x}"
