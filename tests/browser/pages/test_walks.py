@@ -38,7 +38,7 @@ def next_week(api: Callable[..., Any], alice: User) -> Chat:
             chat.say(f"m{at}", DECISION if (number, at) == (2, 2) else f"words {number} {at}")
         if number == 2:
             month_ago = now() - timedelta(days=30)
-            Message.objects.filter(session_id=chat.id).update(created_at=month_ago, updated_at=month_ago)
+            Message.objects.filter(session__pk=chat.id).update(created_at=month_ago, updated_at=month_ago)
             ChatSession.objects.filter(pk=chat.id).update(updated_at=month_ago)
     made = Chat(client, project="/home/alice/next")
     client.patch(f"/sessions/{made.id}", {"title": "Next week"})
