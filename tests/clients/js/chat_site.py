@@ -1,7 +1,8 @@
 """A site of somebody else's: a page with React, and a backend that answers with the AI SDK's UI message streams.
 
 The question says what comes: `count to 30`, `tool` (reasoning, a source, a file, data, and a tool that ran at the backend),
-`half a tool` (its input stops until the test says more), `ask the page` (a tool of the page), `break` (the connection breaks).
+`half a tool` (its input stops until the test says more), `wait` (nothing comes until then), `ask the page` (a tool of the
+page), `break` (the connection breaks).
 """
 
 import json
@@ -152,6 +153,9 @@ def answer(body: Any, go_on: threading.Event) -> Iterator[Chunk]:
         yield from whole_tool()
     elif asked == "half a tool":
         yield from half_a_tool(go_on)
+    elif asked == "wait":
+        go_on.wait(60)
+        yield from words("It is done.")
     elif asked == "ask the page":
         yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "colour", "input": {"of": "sky"}}
     elif asked == "break":

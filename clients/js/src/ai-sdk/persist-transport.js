@@ -11,6 +11,10 @@ import { named, Recorder } from "./recorder.js";
  * @typedef {Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0]} Reconnected
  */
 
+// Ids of messages have at most 64 characters.
+const ANSWER = "-answer";
+const LONGEST_ASKED = 64 - ANSWER.length;
+
 /** @implements {ChatTransport<UIMessage>} */
 export class PersistTransport {
   /** @param {() => ChatTransport<UIMessage>} inner @param {StoredChat} chat */
@@ -39,7 +43,8 @@ export class PersistTransport {
     await chat.safe();
     const stream = await this.inner().sendMessages(options);
     const after = (continued ?? messages.at(-1))?.id ?? null;
-    return this._recorded(continued ? stream : named(stream, generateId()), { after, continued, again, signal });
+    const id = again ? generateId() : this._answerId(after);
+    return this._recorded(continued ? stream : named(stream, id), { after, continued, again, signal });
   }
 
   /** An answer that Stillhere holds, else one that the inner transport has. @param {Reconnected} options */
@@ -51,10 +56,20 @@ export class PersistTransport {
     if (held) return held;
     const stream = await this.inner().reconnectToStream(options);
     if (!stream) return null;
-    const last = chat.messages.at(-1);
-    const unfinished = last?.role === "assistant" && chat.stored(last.id)?.status !== "complete" ? last : undefined;
-    const after = (unfinished ? chat.messages.at(-2) : last)?.id ?? null;
-    return this._recorded(named(stream, unfinished?.id ?? generateId()), { after, signal: options.abortSignal });
+    const [before, last] = [undefined, ...chat.messages].slice(-2);
+    const asked = (last?.role === "assistant" ? before : last)?.id ?? null;
+    const unfinished = last?.role === "assistant" && chat.stored(last.id)?.status !== "complete";
+    // A page that asked, or another one that resumes, may be storing the same answer, or have done so.
+    const same = last && (unfinished || last.id === answerIdOf(chat, asked));
+    const after = same ? asked : (last?.id ?? null);
+    const id = same ? last.id : this._answerId(after);
+    return this._recorded(named(stream, id), { after, signal: options.abortSignal });
+  }
+
+  /** For an answer that the stream does not name. @param {string | null} after shown id of the message that is answered */
+  _answerId(after) {
+    const id = answerIdOf(this.chat, after);
+    return this.chat.stored(id) ? generateId() : id;
   }
 
   close() {
@@ -81,6 +96,15 @@ export class PersistTransport {
     void new Recorder(this.chat, how).run(copied);
     return shown;
   }
+}
+
+/**
+ * The same in all pages that show an answer to this message, so that it is stored once.
+ * @param {StoredChat} chat @param {string | null} after
+ */
+function answerIdOf(chat, after) {
+  const asked = chat.stored(after ?? "")?.id ?? after;
+  return asked !== null && asked.length <= LONGEST_ASKED ? `${asked}${ANSWER}` : generateId();
 }
 
 /** @param {Connection} connection */
