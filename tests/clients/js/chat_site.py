@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -29,13 +30,15 @@ class Broken(Exception):
 
 
 class Site:
-    """`asked`: the bodies of the questions. `go_on`: what an answer waits for in its middle. `keeps`: answers can be resumed."""
+    """`asked`: the bodies of the questions. `go_on`: what an answer waits for in its middle. `keeps`: answers can be resumed.
+    `status`: of the response to a question."""
 
     def __init__(self, script: bytes) -> None:
         site = self
         self.asked: list[Any] = []
         self.go_on = threading.Event()
         self.keeps = False
+        self.status: int = HTTPStatus.OK
         self._kept: dict[str, list[Chunk | None]] = {}
         self.script = script
 
@@ -74,6 +77,11 @@ class Site:
     def post(self, request: BaseHTTPRequestHandler) -> None:
         body = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
         self.asked.append(body)
+        if self.status != HTTPStatus.OK:
+            request.send_response(self.status)
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
         chunks = answer(body, self.go_on)
         if self.keeps:
             kept: list[Chunk | None] = []

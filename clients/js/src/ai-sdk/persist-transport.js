@@ -1,10 +1,10 @@
 /** A transport that saves what goes through another one. */
-import { DefaultChatTransport, generateId } from "ai";
+import { generateId } from "ai";
+import { heldStream, partsOf } from "./answers-transport.js";
 import { named, Recorder } from "./recorder.js";
 
 /**
  * @import { ChatTransport, UIMessage, UIMessageChunk } from "ai"
- * @import { Connection } from "#browser"
  * @import { StoredChat } from "./stored-chat.js"
  *
  * @typedef {Parameters<ChatTransport<UIMessage>["sendMessages"]>[0]} Sent
@@ -41,7 +41,9 @@ export class PersistTransport {
     if (!again && !continued && messageId !== undefined && chat.stored(messageId)) chat.branch(messageId);
     chat.keep(messages);
     await chat.safe();
-    const stream = await this.inner().sendMessages(options);
+    const inner = this.inner();
+    const stream = await inner.sendMessages(options);
+    if ("saves" in inner) return stream;
     const after = (continued ?? messages.at(-1))?.id ?? null;
     const id = again ? generateId() : this._answerId(after);
     return this._recorded(continued ? stream : named(stream, id), { after, continued, again, signal });
@@ -77,17 +79,10 @@ export class PersistTransport {
   }
 
   /** Its producer saves it: this page only shows it. @param {Reconnected} options */
-  async _held({ chatId, abortSignal }) {
-    const { session, http } = /** @type {{session: {id: string} | null, http: import("#module/server/http.js").Http}} */ (
-      partsOf(this.chat.connection)
-    );
+  async _held({ abortSignal }) {
+    const { session, http } = partsOf(this.chat.connection);
     if (!session) return null;
-    const api = `${http.base}/api/v1/sessions/${session.id}/stream?as=ai-sdk`;
-    /** @type {Record<string, string>} */
-    const headers = http.auth.key ? { Authorization: `Bearer ${http.auth.key}` } : {};
-    const credentials = http.auth.key ? "omit" : "same-origin";
-    const reading = new DefaultChatTransport({ prepareReconnectToStreamRequest: () => ({ api, headers, credentials }) });
-    return reading.reconnectToStream({ chatId, abortSignal }).catch(() => null);
+    return heldStream(http, `/sessions/${session.id}/stream`, abortSignal).catch(() => null);
   }
 
   /** @param {ReadableStream<UIMessageChunk>} stream @param {ConstructorParameters<typeof Recorder>[1]} how */
@@ -106,6 +101,3 @@ function answerIdOf(chat, after) {
   const asked = chat.stored(after ?? "")?.id ?? after;
   return asked !== null && asked.length <= LONGEST_ASKED ? `${asked}${ANSWER}` : generateId();
 }
-
-/** @param {Connection} connection */
-const partsOf = (connection) => ({ session: connection.session, http: /** @type {any} */ (connection)._http });
