@@ -162,6 +162,7 @@ AGENT_STATE = {
     },
     "pending_action": {"id": "a1", "kind": "run_migration", "payload": {"name": "0042_cart_lock", "database": "staging"}},
 }
+QUESTIONS = ["And in August?", "Never mind.", "What does it cost?"]
 AI_STATE = {
     "todos": [
         {"content": "Read the stock worker", "status": "completed", "activeForm": "Reading the stock worker"},

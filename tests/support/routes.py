@@ -227,6 +227,8 @@ PAGES: dict[str, Row | None] = {
     "outline": Row("GET", "/sessions/{session}/contents/"),
     "find_in_session": Row("GET", "/sessions/{session}/find/?q=words"),
     "go_to_message": Row("GET", "/sessions/{session}/go/?to=1"),
+    "compare_session": Row("GET", "/sessions/{session}/compare/?a=1&b=2"),
+    "session_history": Row("GET", "/sessions/{session}/history/?at=1"),
     "transfer": Row("GET", "/sessions/{session}/transfer/"),
     "move_session": Row("GET", "/sessions/{session}/move/"),
     "session_act": Row("POST", "/sessions/{session}/archive/"),
