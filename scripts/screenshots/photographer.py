@@ -77,6 +77,7 @@ class Photographer:
             "contents": f"{session}contents/",
             "find": f"{session}find/?q=cart",
             "history": f"/sessions/{self.places['history']}/history/?at=5",
+            "trace": f"/sessions/{self.places['trace']}/trace/",
             "compare": f"/sessions/{self.places['history']}/compare/?a=4&b=8",
         }
 

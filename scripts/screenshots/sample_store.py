@@ -82,7 +82,7 @@ def fill() -> dict[str, str]:
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
     _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
-    history = _changed_often(store)
+    history, trace = _changed_often(store), _traced(store)
     project = Project.objects.get(path=PROJECTS[0][0])
     return {
         "user": str(store.user.pk),
@@ -93,6 +93,7 @@ def fill() -> dict[str, str]:
         "versions": versions,
         "empty": empty,
         "history": history,
+        "trace": trace,
     }
 
 
@@ -116,6 +117,25 @@ def _changed_often(store: Store) -> str:
     store.call("POST", f"/sessions/{session}/changes", other)
     store.call("POST", f"/sessions/{session}/clear", {**step, "seq": 90})
     store.call("POST", f"/sessions/{session}/undo-clear", {**step, "epoch": 2, "seq": 91, "of": 1})
+    return session
+
+
+def _traced(store: Store) -> str:
+    """A session of an agent that names its model, its tokens and the times of its tools."""
+    session = store.session(PROJECTS[0][0], "The cart's race, by an agent", [])
+    ops, seconds = list[dict[str, Any]](), list[int]()
+    for number, (role, content, second) in enumerate(words.TRACED):
+        said: dict[str, Any] = {"role": role, "content": content}
+        if role == "assistant":
+            said |= {"model": "model-large", "usage": {"input_tokens": 900 + 400 * number, "output_tokens": 30 + 7 * number}}
+        ops.append({"op": "upsert", "id": f"t{number}", "format": "anthropic", "raw": said})
+        seconds.append(second)
+    store.call("POST", f"/sessions/{session}/changes", {"epoch": 1, "writer_id": str(uuid.uuid4()), "seq": 1, "ops": ops})
+    for position, second in enumerate(seconds, 1):
+        at = now() - timedelta(seconds=600 - second)
+        Message.objects.filter(session__id=uuid.UUID(session), position=position).update(
+            created_at=at, updated_at=at + timedelta(seconds=3)
+        )
     return session
 
 
