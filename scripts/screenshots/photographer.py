@@ -45,6 +45,7 @@ class Photographer:
             "memory": f"{project}memory/",
             "memory-entry": f"{project}memory/notes/conventions/",
             "errors": f"{project}errors/",
+            "error": f"{project}errors/{self.places['error']}/",
             "performance": f"{project}performance/",
             "agents": f"{project}agents/",
             "activity": f"{project}activity/",

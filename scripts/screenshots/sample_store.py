@@ -80,6 +80,7 @@ def fill() -> dict[str, str]:
     versions = _versions(store)
     empty = store.session(PROJECTS[-1][0], "", [])
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
+    error = _fail(store, Project.objects.get(path=PROJECTS[0][0]), checkout)
     _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
     project = Project.objects.get(path=PROJECTS[0][0])
@@ -91,6 +92,7 @@ def fill() -> dict[str, str]:
         "content": content,
         "versions": versions,
         "empty": empty,
+        "error": error,
     }
 
 
@@ -140,6 +142,23 @@ def _remember(store: Store, project: Project) -> None:
         ]
         store.call("POST", f"{base}/performance", {"samples": samples}, **{"Stillhere-Run": run})
         store.call("POST", f"{base}/runs/{run}/end")
+
+
+def _fail(store: Store, project: Project, session: str) -> str:
+    """An error of two runs that arose in a session, and a similar one with a known fix. Returns the first one's fingerprint."""
+    base = f"/projects/{project.id}"
+    told = {"kind": "EmptyCart", "stack": words.STACK, "session": session, "message_id": "m2"}
+    fixed = {**told, "message": "the cart was released"}
+    [known] = store.call("POST", f"{base}/errors", {"errors": [fixed]})["fingerprints"]
+    store.call("POST", f"{base}/errors/{known}/resolve", {"known_fix": "Take the lock before the cart is read."})
+    error = {**told, "message": "no lines after the payment"}
+    for days, agent in ((0, "claude-code"), (2, "reviewer"), (3, "claude-code")):
+        run = store.call("POST", f"{base}/runs", {"agent": agent})["run_id"]
+        at = (now() - timedelta(days=days)).isoformat()
+        errors = [{**error, "at": at}] * (days + 1)
+        [found, *_] = store.call("POST", f"{base}/errors", {"errors": errors}, **{"Stillhere-Run": run})["fingerprints"]
+        store.call("POST", f"{base}/runs/{run}/end")
+    return str(found)
 
 
 def _work_by_mcp(store: Store, project: Project) -> None:
