@@ -215,6 +215,7 @@ EXAMPLES: dict[str, Any] = {
     "append_chunks": {"offset": 0, "chunks": ["The cache", " is stale."]},
     "start_generation": {"message": {"id": "m43", "text": "Why does the build fail?"}, "instructions": "Be brief."},
     "end_stream": {"interrupted": False},
+    "change_sessions": {"act": "tag", "sessions": ["9f6f2d1c-43a5-4a1e-9f1e-6a2b8c0d4e5f"], "tags": ["release"]},
     "change_errors": {"act": "resolve", "fingerprints": ["0f2c5d…"], "known_fix": "Create the cart first."},
     "mute_error": {"times": 10},
     "resolve_error": {"known_fix": "Create the cart first."},

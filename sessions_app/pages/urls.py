@@ -9,7 +9,7 @@ from sessions_app.events import pages as event_pages
 from sessions_app.pages import health_pages, palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.dashboard import home_page, project_pages
-from sessions_app.pages.overview import overview_page, sessions_page
+from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
 from sessions_app.portability.imports import pages as import_pages
@@ -40,6 +40,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/restore/", project_pages.restore_project, name="restore_project"),
     path("projects/<uuid:project_id>/erase/", project_pages.erase_project, name="erase_project"),
     path("sessions/", sessions_page.all_sessions, name="sessions"),
+    path("sessions/bulk/", bulk_page.bulk, name="bulk_sessions"),
     path("sessions/<uuid:session_id>/", session_page.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", session_page.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/source/", session_page.message_source, name="message_source"),

@@ -61,6 +61,7 @@ FORMS: dict[str, str] = {
     "restore_memory_version": "/projects/{project}/memory/notes/{entry}/versions/1/restore/",
     "transfer": "/sessions/{session}/transfer/",
     "move_session": "/sessions/{session}/move/",
+    "bulk_sessions": "/sessions/bulk/",
     "session_act": "/sessions/{session}/delete/",
 }
 

@@ -95,6 +95,7 @@ API: dict[str, Row] = {
     "restore_ai_state": Row("POST", "/sessions/{session}/ai-states/claude/history/1/restore", {}),
     "transfer_session": Row("POST", "/sessions/{session}/transfer", {"to_project": "{path}"}),
     "move_session": Row("POST", "/sessions/{session}/move", {"to_project": "{path}"}),
+    "change_sessions": Row("POST", "/sessions-bulk", {"act": "delete", "sessions": ["{session}"]}, named=False),
     "get_handoff": Row("GET", "/projects/{project}/handoff"),
     "update_handoff": Row("PATCH", "/projects/{project}/handoff", {"summary": "taken over"}),
     "add_decision": Row("POST", "/projects/{project}/handoff/decisions", {"text": "taken over"}),
@@ -239,6 +240,7 @@ PAGES: dict[str, Row | None] = {
     "overview": Row("GET", "/overview/", named=False),
     "project_overview": Row("GET", "/projects/{project}/overview/"),
     "sessions": Row("GET", "/sessions/?agent=claude", named=False),
+    "bulk_sessions": Row("POST", "/sessions/bulk/", named=False),
     "palette": Row("GET", "/palette/?q=shop", named=False),
     "chat": Row("GET", "/chat/?project={path}", named=False),
 }

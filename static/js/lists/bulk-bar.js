@@ -12,45 +12,60 @@ function say(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
-/** @param {HTMLFormElement} form */
-function setUp(form) {
-  /** @type {Set<string>} */
-  const ticked = new Set();
-  const noun = form.dataset.bulk ?? "row";
-  const count = one(form, "[data-bulk-count]", HTMLElement);
-  const every = one(form, "[data-bulk-all]", HTMLButtonElement);
-  const boxes = () => /** @type {HTMLInputElement[]} */ (all(document, `input[type=checkbox][form="${form.id}"]`));
-
-  function show() {
-    const here = boxes();
-    for (const box of here) box.checked = ticked.has(box.value);
-    const left = [...ticked].filter((value) => !here.some((box) => box.value === value));
-    for (const value of left) ticked.delete(value);
-    form.hidden = ticked.size === 0;
-    say(count, `${ticked.size} ${noun}${ticked.size === 1 ? "" : "s"} selected`);
-    say(every, ticked.size === Math.min(here.length, MOST) ? "Select none" : "Select all shown");
+class BulkBar {
+  /** @param {HTMLFormElement} form */
+  constructor(form) {
+    this.form = form;
+    this.noun = form.dataset.bulk ?? "row";
+    this.count = one(form, "[data-bulk-count]", HTMLElement);
+    this.every = one(form, "[data-bulk-all]", HTMLButtonElement);
+    // A browser restores ticks when somebody comes back to the page.
+    const restored = this._boxes().filter(({ checked }) => checked);
+    /** @type {Set<string>} */
+    this.ticked = new Set(restored.map(({ value }) => value));
+    document.addEventListener("change", (event) => this._changed(event));
+    this.every.addEventListener("click", () => this._tickAll());
+    // The address may have changed since the page was loaded.
+    form.addEventListener("submit", () => {
+      one(form, "[name=back]", HTMLInputElement).value = location.pathname + location.search;
+    });
+    this.show();
+    new MutationObserver(() => this.show()).observe(one(document, "main", HTMLElement), { childList: true, subtree: true });
+    this.every.hidden = false;
   }
 
-  document.addEventListener("change", ({ target }) => {
-    if (!(target instanceof HTMLInputElement) || target.form !== form || target.type !== "checkbox") return;
-    if (target.checked && ticked.size < MOST) ticked.add(target.value);
-    else ticked.delete(target.value);
-    show();
-  });
-  every.addEventListener("click", () => {
-    const here = boxes().slice(0, MOST);
-    const whole = ticked.size === here.length;
-    ticked.clear();
-    if (!whole) for (const box of here) ticked.add(box.value);
-    show();
-  });
-  // A browser restores ticks when somebody comes back to the page.
-  for (const box of boxes()) if (box.checked) ticked.add(box.value);
-  every.hidden = false;
-  show();
-  new MutationObserver(() => {
-    if (boxes().some((box) => box.checked !== ticked.has(box.value)) || ticked.size) show();
-  }).observe(one(document, "main", HTMLElement), { childList: true, subtree: true });
+  /** @returns {HTMLInputElement[]} */
+  _boxes() {
+    const boxes = all(document, `input[type=checkbox][form="${this.form.id}"]`);
+    return boxes.filter((box) => box instanceof HTMLInputElement);
+  }
+
+  /** @param {Event} event */
+  _changed({ target }) {
+    if (!(target instanceof HTMLInputElement) || target.form !== this.form || target.type !== "checkbox") return;
+    if (target.checked && this.ticked.size < MOST) this.ticked.add(target.value);
+    else this.ticked.delete(target.value);
+    this.show();
+  }
+
+  _tickAll() {
+    const here = this._boxes().slice(0, MOST);
+    const whole = this.ticked.size === here.length;
+    this.ticked = new Set(whole ? [] : here.map(({ value }) => value));
+    this.show();
+  }
+
+  /** Rows may have been replaced, which keep their ticks, or be gone. */
+  show() {
+    const here = this._boxes();
+    for (const box of here) if (box.checked !== this.ticked.has(box.value)) box.checked = !box.checked;
+    const left = new Set(here.map(({ value }) => value));
+    for (const value of this.ticked) if (!left.has(value)) this.ticked.delete(value);
+    const number = this.ticked.size;
+    this.form.hidden = number === 0;
+    say(this.count, `${number} ${this.noun}${number === 1 ? "" : "s"} selected`);
+    say(this.every, number === Math.min(here.length, MOST) ? "Select none" : "Select all shown");
+  }
 }
 
-for (const form of all(document, "form[data-bulk]")) if (form instanceof HTMLFormElement) setUp(form);
+for (const form of all(document, "form[data-bulk]")) if (form instanceof HTMLFormElement) new BulkBar(form);
