@@ -9,6 +9,7 @@ from sessions_app.events import pages as event_pages
 from sessions_app.pages import health_pages, palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.dashboard import home_page, project_pages
+from sessions_app.pages.offline import worker_pages
 from sessions_app.pages.overview import overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
@@ -56,6 +57,8 @@ urlpatterns = [
     path("chat/", chat_page.chat, name="chat"),
     path("chat/words", script_endpoints.words, name="chat_words"),
     path("chat/sign-in-state", script_endpoints.sign_in_state, name="chat_sign_in_state"),
+    path("service-worker.js", worker_pages.service_worker, name="service_worker"),
+    path("offline/", worker_pages.offline, name="offline"),
     path("healthz", health_pages.healthz, name="healthz"),
     path("readyz", health_pages.readyz, name="readyz"),
 ]

@@ -18,6 +18,7 @@ import { SessionList } from "./chat/sessions/session-list.js";
 import { SessionTitle } from "./chat/sessions/session-title.js";
 import { TrashNotice } from "./chat/sessions/trash-notice.js";
 import { View } from "./chat/view.js";
+import { keepThisPage } from "./offline/registration.js";
 import { byId, messageOf } from "./pages/elements.js";
 import { stored } from "./pages/stored.js";
 import { connect } from "./stillhere.js";
@@ -28,8 +29,6 @@ import { connect } from "./stillhere.js";
  * @import { PageMessage } from "./chat/messages/message-parts.js"
  */
 
-// How long a session that is left may take to send its rest; afterwards it is sent beside the next one.
-const LEFT_MS = 3000;
 const root = byId("chat", HTMLElement);
 const { project = "", user = "" } = root.dataset;
 const auth = { cookie: /** @type {const} */ (true), user, csrf: root.dataset.csrf ?? "" };
@@ -178,6 +177,7 @@ async function open(path) {
   forgetSession();
   composerDraft.leave();
   restored(await chat.switchProject(path));
+  keepThisPage();
   remember(path);
 }
 
@@ -186,7 +186,7 @@ async function openSession(id) {
   view.focus();
   if (id === chat.session?.id) return;
   try {
-    await chat.settled(LEFT_MS);
+    await chat.settled(3000);
     await api.call("PATCH", `/sessions/${id}`, { current: true });
     view.leave();
     composerDraft.leave();

@@ -1,4 +1,5 @@
 /** The page's notices about its server: unreachable, signed out, back. Each disappears when it is no longer true. */
+import { forgetPages } from "../offline/registration.js";
 import { SignInCheck } from "./sign-in-check.js";
 
 /**
@@ -67,6 +68,7 @@ export class ServerConnection {
   /** @param {Standing} standing @param {string} [csrf] */
   async _stands(standing, csrf = "") {
     if (standing !== "here") {
+      if (standing !== "away") forgetPages();
       this._tell(standing);
       return this.changed();
     }
