@@ -40,6 +40,7 @@ export class ServerConnection {
       if (error?.denied) this.failed(error);
       else if (error) this.signIn.unanswered();
     });
+    document.addEventListener("stillhere:retry", (event) => this._asked(/** @type {CustomEvent<string>} */ (event)));
     chat.on("warning", ({ where }) => this._full(where));
     chat.on("saved", () => this._saved());
   }
@@ -63,6 +64,13 @@ export class ServerConnection {
     }
     if (status === 0) this.signIn.unanswered();
     return status === 0;
+  }
+
+  /** Somebody wants what waits to be sent now. @param {CustomEvent<string>} event `detail`: the project */
+  _asked(event) {
+    if (event.detail !== this.chat.project) return;
+    event.preventDefault();
+    this.chat.retry();
   }
 
   /** @param {Standing} standing @param {string} [csrf] */

@@ -60,8 +60,8 @@ function closeMenus({ target }) {
 }
 
 /* After the page: what it needs without the server, and what waits for the server. */
-if (document.querySelector(".frame[data-offline]")) {
-  addEventListener("load", async () => (await import("../offline/registration.js")).register());
+if (document.querySelector(".frame")) {
+  addEventListener("load", async () => (await import("../offline/offline.js")).begin());
 }
 document.addEventListener("click", closeMenus);
 document.addEventListener("keydown", (event) => {
