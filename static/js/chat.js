@@ -237,7 +237,7 @@ const remember = (/** @type {string} */ path) => api.try("PUT", "/app-state?clie
 view.on({
   say,
   stop: () => chat.stop(),
-  upload: (file, options) => chat.upload(file, options),
+  upload: (file, options) => connection.watched(chat.upload(file, options)),
   older: async () => show((await chat.older()).messages, page.step),
   open: (path) => {
     history.pushState({}, "", `?project=${encodeURIComponent(path)}`);

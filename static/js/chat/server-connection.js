@@ -66,6 +66,12 @@ export class ServerConnection {
     return status === 0;
   }
 
+  /** The same, and the page waits for the server if it gave no answer. @template T @param {Promise<T>} call */
+  watched(call) {
+    call.catch((error) => this.failed(error));
+    return call;
+  }
+
   /** Somebody wants what waits to be sent now. @param {CustomEvent<string>} event `detail`: the project */
   _asked(event) {
     if (event.detail !== this.chat.project) return;
@@ -83,6 +89,7 @@ export class ServerConnection {
     this.auth.csrf = csrf;
     this.view.notices.clear(CAUSE);
     this.view.transcript.readAgain();
+    this.view.attachments.again();
     this.changed();
     await this.chat.retry();
     if (this.state) this.chat.saveState(this.state);
