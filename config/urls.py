@@ -5,6 +5,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from config.api.ninja_api import api, refuse
 from sessions_app.core.errors import NotFound
+from sessions_app.core.extension import extensions
 
 
 class AddressNotFound(NotFound):
@@ -23,8 +24,7 @@ urlpatterns = [
     re_path(r"^api/", unknown_address),
     path("admin/", admin.site.urls),
     path("", include("sessions_app.pages.urls")),
-    path("", include("memory_app.urls")),
-    path("", include("mcp_app.urls")),
+    *(path("", include(extension.urls)) for extension in extensions() if extension.urls),
 ]
 handler404 = "sessions_app.pages.error_pages.not_found"
 handler500 = "sessions_app.pages.error_pages.server_error"

@@ -8,6 +8,7 @@ import hashlib
 import json
 from typing import Any
 
+from sessions_app.core.extension import extensions
 from sessions_app.core.web.schemas import Error
 from sessions_app.portability.exports.export_file import FORMAT, VERSION
 
@@ -209,14 +210,11 @@ EXAMPLES: dict[str, Any] = {
             }
         ]
     },
-    "start_stream": {"message": "m42"},
-    "append_chunks": {"offset": 0, "chunks": ["The cache", " is stale."]},
-    "start_generation": {"message": {"id": "m43", "text": "Why does the build fail?"}, "instructions": "Be brief."},
-    "end_stream": {"interrupted": False},
     "resolve_error": {"known_fix": "Create the cart first."},
     "import_file": _FIRST + _LAST,
     "start_import": _FIRST + _LAST,
     "upload_file": "name,price\ncup,4.50\n",
+    **{name: example for extension in extensions() for name, example in extension.examples.items()},
 }
 
 

@@ -12,8 +12,6 @@ from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
 from config.api.query_parameters import StrictApi
-from generation_app.generations import api as generation_api
-from generation_app.streams import api as stream_api
 from memory_app.checkpoints import api as checkpoint_api
 from memory_app.checkpoints import thread_api
 from memory_app.context import api as context_api
@@ -41,6 +39,7 @@ from sessions_app.chats.sessions import api as session_api
 from sessions_app.chats.sessions import list_api as _list_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.chats.sessions import message_api
 from sessions_app.core.errors import AppError, BadRequest, NotFound, TooLarge, Unauthorized, WrongFields
+from sessions_app.core.extension import extensions
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
 from sessions_app.core.web.schemas import reason_of
@@ -107,12 +106,12 @@ api.add_router("/projects", run_api.router)
 api.add_router("/projects", performance_api.router)
 api.add_router("/projects", context_api.router)
 api.add_router("/projects", error_api.router)
-api.add_router("", stream_api.router)
-api.add_router("/sessions", generation_api.router)
-api.add_router("", generation_api.model_router)
 api.add_router("", search_api.router)
 api.add_router("", export_api.router)
 api.add_router("", import_api.router)
+for _extension in extensions():
+    for _prefix, _router in _extension.routers:
+        api.add_router(_prefix, _router)
 
 
 def refuse(error: AppError) -> HttpResponse:

@@ -1,6 +1,6 @@
 """A login cookie alone changes nothing: every mutation wants its token, from this very origin.
 
-A route that writes and has no row in tests/support/routes.py fails in test_scoping.py.
+A route that writes and has no row in tests/support/routes/ fails in test_scoping.py.
 """
 
 import json
