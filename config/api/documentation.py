@@ -207,9 +207,14 @@ EXAMPLES: dict[str, Any] = {
                 "message": "KeyError: 'cart'",
                 "kind": "KeyError",
                 "stack": [{"file": "shop/cart.py", "function": "add", "line": 12}],
+                "session": "9f6f2d1c-43a5-4a1e-9f1e-6a2b8c0d4e5f",
+                "message_id": "m42",
             }
         ]
     },
+    "change_sessions": {"act": "tag", "sessions": ["9f6f2d1c-43a5-4a1e-9f1e-6a2b8c0d4e5f"], "tags": ["release"]},
+    "change_errors": {"act": "resolve", "fingerprints": ["0f2c5d…"], "known_fix": "Create the cart first."},
+    "mute_error": {"times": 10},
     "resolve_error": {"known_fix": "Create the cart first."},
     "import_file": _FIRST + _LAST,
     "start_import": _FIRST + _LAST,

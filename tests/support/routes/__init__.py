@@ -14,17 +14,16 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api.ninja_api import api as the_api
 from tests.support.routes.api_rows import API
-from tests.support.routes.page_rows import FORMS, FRAGMENTS, PAGES
+from tests.support.routes.page_rows import FRAGMENTS, PAGES
 from tests.support.routes.row import WRITES, Noun, Row
 
-__all__ = ["API", "FORMS", "FRAGMENTS", "NOUNS", "PAGES", "WRITES", "Noun", "Row", "operations", "page_names"]
+__all__ = ["API", "FRAGMENTS", "NOUNS", "PAGES", "WRITES", "Noun", "Row", "operations", "page_names"]
 _FOLDER = Path(__file__).resolve().parents[2] / "nouns"
 _MODULES = [import_module(f"tests.nouns.{file.parent.name}.routes") for file in sorted(_FOLDER.glob("*/routes.py"))]
 NOUNS: list[Noun] = [module.NOUN for module in _MODULES]
 for _noun in NOUNS:
     API.update(_noun.api)
     PAGES.update(_noun.pages)
-    FORMS.update(_noun.forms)
 
 
 def operations() -> dict[str, tuple[str, str]]:

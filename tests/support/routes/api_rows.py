@@ -4,6 +4,7 @@ from tests.support.routes.row import Row
 
 NOTED = {"op": "get", "namespace": "notes", "key": "n"}
 TAKEN_OVER = {"op": "put", "namespace": "notes", "key": "n", "value": "taken over"}
+CHECKPOINT = "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"
 GRAPH = {"checkpoint": {"type": "json", "base64": "e30="}, "metadata": {"run_id": "r"}}
 STEP = {"epoch": 1, "writer_id": "w", "seq": 1}
 API: dict[str, Row] = {
@@ -62,6 +63,7 @@ API: dict[str, Row] = {
     "restore_ai_state": Row("POST", "/sessions/{session}/ai-states/claude/history/1/restore", {}),
     "transfer_session": Row("POST", "/sessions/{session}/transfer", {"to_project": "{path}"}),
     "move_session": Row("POST", "/sessions/{session}/move", {"to_project": "{path}"}),
+    "change_sessions": Row("POST", "/sessions-bulk", {"act": "delete", "sessions": ["{session}"]}, named=False),
     "get_handoff": Row("GET", "/projects/{project}/handoff"),
     "update_handoff": Row("PATCH", "/projects/{project}/handoff", {"summary": "taken over"}),
     "add_decision": Row("POST", "/projects/{project}/handoff/decisions", {"text": "taken over"}),
@@ -111,9 +113,7 @@ API: dict[str, Row] = {
     "get_checkpoint": Row("GET", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"),
     "put_checkpoint": Row("PUT", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}", GRAPH),
     "delete_checkpoint": Row("DELETE", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"),
-    "put_checkpoint_writes": Row(
-        "PUT", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}/writes/t", {"writes": []}
-    ),
+    "put_checkpoint_writes": Row("PUT", f"{CHECKPOINT}/writes/t", {"writes": []}),
     "delete_checkpoints_of_runs": Row("POST", "/projects/{project}/checkpoints/delete-runs", {"run_ids": ["r"]}),
     "start_run": Row("POST", "/projects/{project}/runs", {}),
     "heartbeat_run": Row("POST", "/projects/{project}/runs/{run}/heartbeat", {}),
@@ -126,6 +126,9 @@ API: dict[str, Row] = {
     "get_error": Row("GET", "/projects/{project}/errors/{error}"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
     "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen", {}),
+    "mute_error": Row("POST", "/projects/{project}/errors/{error}/mute", {"times": 1}),
+    "unmute_error": Row("POST", "/projects/{project}/errors/{error}/unmute", {}),
+    "change_errors": Row("POST", "/projects/{project}/errors-bulk", {"act": "resolve", "fingerprints": ["{error}"]}),
     "start_generation": Row("POST", "/sessions/{session}/generations", {"message": {"text": "taken over"}}),
     "list_generations": Row("GET", "/sessions/{session}/generations"),
     "list_models": Row("GET", "/models", named=False),

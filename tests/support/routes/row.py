@@ -32,7 +32,8 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Noun:
-    """`NOUN` in `tests/nouns/NAME/routes.py`. `api`, `pages`, `forms`: as the tables of `tests/support/routes/`.
+    """`NOUN` in `tests/nouns/NAME/routes.py`. `api`, `pages`: as the tables of `tests/support/routes/`.
+    `forms`: as in `tests/api/test_csrf.py`.
 
     `add`: makes an example that holds the text, in the chat's project, and returns what fills its rows.
     `ids`: which of these are UUIDs. `elsewhere`: the status of examples that need what the tests' account does not have.
