@@ -7,6 +7,7 @@ from config.api.assistant_cloud_api import api as assistant_cloud_api
 from config.api.ninja_api import api
 from config.api.requests_and_refusals import refuse
 from sessions_app.core.errors import NotFound
+from sessions_app.core.extension import extensions
 
 
 class AddressNotFound(NotFound):
@@ -26,8 +27,7 @@ urlpatterns = [
     re_path(r"^(?:api|v1)/", unknown_address),
     path("admin/", admin.site.urls),
     path("", include("sessions_app.pages.urls")),
-    path("", include("memory_app.urls")),
-    path("", include("mcp_app.urls")),
+    *(path("", include(extension.urls)) for extension in extensions() if extension.urls),
 ]
 handler404 = "sessions_app.pages.error_pages.not_found"
 handler500 = "sessions_app.pages.error_pages.server_error"

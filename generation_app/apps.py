@@ -16,4 +16,25 @@ class GenerationConfig(AppConfig):
         def due_rows() -> dict[str, Due]:
             return streams.due_rows() | generations.due_rows()
 
-        register(Extension(name="generations", account_bytes=stream_bytes, due_rows=due_rows))
+        register(
+            Extension(
+                name="generations",
+                account_bytes=stream_bytes,
+                due_rows=due_rows,
+                routers=(
+                    ("", "generation_app.streams.api.router"),
+                    ("/sessions", "generation_app.generations.api.router"),
+                    ("", "generation_app.generations.api.model_router"),
+                ),
+                examples={
+                    "start_stream": {"message": "m42"},
+                    "append_chunks": {"offset": 0, "chunks": ["The cache", " is stale."]},
+                    "end_stream": {"interrupted": False},
+                    "start_generation": {
+                        "message": {"id": "m43", "text": "Why does the build fail?"},
+                        "instructions": "Be brief.",
+                    },
+                },
+                event_phrases={"GENERATION_STARTED": "Answer started", "GENERATION_ENDED": "Answer ended"},
+            )
+        )

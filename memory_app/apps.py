@@ -17,7 +17,7 @@ class MemoryConfig(AppConfig):
         from memory_app.performance.queries import performance_of, performance_recorded_at
         from memory_app.portability import account_export
         from memory_app.runs.pages import settings_part
-        from sessions_app.core.extension import Extension, register
+        from sessions_app.core.extension import Extension, Tab, register
 
         register(
             Extension(
@@ -30,6 +30,8 @@ class MemoryConfig(AppConfig):
                 due_rows=pruning.due_rows,
                 search_sources={"memory": search_entries, "errors": search_errors},
                 settings_part=settings_part,
+                urls="memory_app.urls",
+                tabs=(Tab("memory", "Memory"), Tab("errors", "Errors"), Tab("performance", "Performance")),
             )
         )
         GENERATED["errors", "history"] = Source(errors_recorded_at, error_history)

@@ -18,6 +18,7 @@ FOLDERS = (
     "generation_app",
     "mcp_app",
     "memory_app",
+    "nouns",
     "scripts",
     "sessions_app",
     "static",

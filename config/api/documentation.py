@@ -8,6 +8,7 @@ import hashlib
 import json
 from typing import Any
 
+from sessions_app.core.extension import extensions
 from sessions_app.core.web.schemas import Error
 from sessions_app.portability.exports.export_file import FORMAT, VERSION
 
@@ -211,10 +212,6 @@ EXAMPLES: dict[str, Any] = {
             }
         ]
     },
-    "start_stream": {"message": "m42"},
-    "append_chunks": {"offset": 0, "chunks": ["The cache", " is stale."]},
-    "start_generation": {"message": {"id": "m43", "text": "Why does the build fail?"}, "instructions": "Be brief."},
-    "end_stream": {"interrupted": False},
     "change_sessions": {"act": "tag", "sessions": ["9f6f2d1c-43a5-4a1e-9f1e-6a2b8c0d4e5f"], "tags": ["release"]},
     "change_errors": {"act": "resolve", "fingerprints": ["0f2c5d…"], "known_fix": "Create the cart first."},
     "mute_error": {"times": 10},
@@ -222,6 +219,7 @@ EXAMPLES: dict[str, Any] = {
     "import_file": _FIRST + _LAST,
     "start_import": _FIRST + _LAST,
     "upload_file": "name,price\ncup,4.50\n",
+    **{name: example for extension in extensions() for name, example in extension.examples.items()},
 }
 
 

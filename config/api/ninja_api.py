@@ -2,8 +2,6 @@
 
 from config.api.query_parameters import StrictApi
 from config.api.requests_and_refusals import JsonRenderer, StrictParser, add_refusals
-from generation_app.generations import api as generation_api
-from generation_app.streams import api as stream_api
 from memory_app.checkpoints import api as checkpoint_api
 from memory_app.checkpoints import thread_api
 from memory_app.context import api as context_api
@@ -31,6 +29,7 @@ from sessions_app.chats.search import api as search_api
 from sessions_app.chats.sessions import api as session_api
 from sessions_app.chats.sessions import list_api as _list_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.chats.sessions import message_api
+from sessions_app.core.extension import extensions
 from sessions_app.events import api as event_api
 from sessions_app.frontends.app_state import api as app_state_api
 from sessions_app.frontends.resume import api as resume_api
@@ -74,10 +73,10 @@ api.add_router("/projects", run_api.router)
 api.add_router("/projects", performance_api.router)
 api.add_router("/projects", context_api.router)
 api.add_router("/projects", error_api.router)
-api.add_router("", stream_api.router)
-api.add_router("/sessions", generation_api.router)
-api.add_router("", generation_api.model_router)
 api.add_router("", search_api.router)
 api.add_router("", export_api.router)
 api.add_router("", import_api.router)
+for _extension in extensions():
+    for _prefix, _router in _extension.routers:
+        api.add_router(_prefix, _router)
 add_refusals(api)

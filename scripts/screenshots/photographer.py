@@ -6,8 +6,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 from scripts.screenshots.sample_words import CHAT, PROJECTS
+from sessions_app.core.extension import extensions
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, start_chromium
 
@@ -51,13 +53,10 @@ class Photographer:
             "handoff": f"{project}handoff/",
             "handoff-snapshot": f"{project}handoff/1/",
             "handoff-compare": f"{project}handoff/compare/",
-            "memory": f"{project}memory/",
             "memory-entry": f"{project}memory/notes/conventions/",
-            "errors": f"{project}errors/",
             "error": f"{project}errors/{self.places['error']}/",
-            "performance": f"{project}performance/",
-            "agents": f"{project}agents/",
             "activity": f"{project}activity/",
+            **self._tabs_of_other_apps(),
             "settings": f"{project}settings/",
             **self._session_pages(),
             "overview": "/overview/",
@@ -73,6 +72,10 @@ class Photographer:
             "login": "/login/",
             "welcome": "/welcome/token/",
         }
+
+    def _tabs_of_other_apps(self) -> dict[str, str]:
+        names = [tab.address for extension in extensions() for tab in extension.tabs]
+        return {name: reverse(name, args=[self.places["project"]]) for name in names}
 
     def _session_pages(self) -> dict[str, str]:
         session = f"/sessions/{self.places['session']}/"

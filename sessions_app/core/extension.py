@@ -26,6 +26,14 @@ class KeyClient:
     connected: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A tab of a project. `address`: the name of its page, and what its view gives `project_page` as `tab`."""
+
+    address: str
+    label: str
+
+
 def _nothing_due() -> Mapping[str, "Due"]:
     return {}
 
@@ -43,6 +51,11 @@ class Extension:
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
     `key_clients`: takes ids of keys and returns the client of each that was used by one.
     `settings_part`: the context of a part of a project's settings page; `template` in it is the part's template.
+    `routers`: operations of the API, as the prefix of their addresses and the router's name for an import.
+    `examples`: of each of its operations with a body, an example by the `operation_id`.
+    `urls`: the name of the module with the addresses of pages.
+    `tabs`: tabs of a project.
+    `event_phrases`: what the Activity tab says of the app's types of events.
     """
 
     name: str
@@ -55,6 +68,11 @@ class Extension:
     search_sources: Mapping[str, "Source"] = field(default_factory=dict)
     key_clients: Callable[[Collection[uuid.UUID]], Mapping[uuid.UUID, KeyClient]] | None = None
     settings_part: Callable[[HttpRequest, uuid.UUID], dict[str, Any]] | None = None
+    routers: Sequence[tuple[str, str]] = ()
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    urls: str = ""
+    tabs: Sequence[Tab] = ()
+    event_phrases: Mapping[str, str] = field(default_factory=dict)
 
 
 _registered: dict[str, Extension] = {}

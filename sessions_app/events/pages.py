@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from sessions_app.core.extension import extensions
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.events.activity_queries import Happened, list_newest_events
 from sessions_app.models.event import EventType
@@ -31,8 +32,6 @@ PHRASES = {
     EventType.ERROR_RECORDED: "Errors recorded",
     EventType.LEASE_CHANGED: "Lease changed hands",
 }
-# Of other apps.
-OTHER_PHRASES = {"GENERATION_STARTED": "Answer started", "GENERATION_ENDED": "Answer ended"}
 
 
 @dataclass(slots=True)
@@ -48,7 +47,8 @@ class Line:
         words = self.newest.type.replace("_", " ").capitalize()
         if self.newest.type in EventType:
             return PHRASES.get(EventType(self.newest.type), words)
-        return OTHER_PHRASES.get(self.newest.type, words)
+        others = {kind: phrase for extension in extensions() for kind, phrase in extension.event_phrases.items()}
+        return others.get(self.newest.type, words)
 
 
 @login_required

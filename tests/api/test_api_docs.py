@@ -13,11 +13,12 @@ from config.api.ninja_api import api as the_api
 from tests.api.test_scoping import signed_in
 from tests.conftest import Alone
 from tests.support.example_objects import World
-from tests.support.routes import API, operations
+from tests.support.routes import API, NOUNS, operations
 
 pytestmark = [pytest.mark.once, pytest.mark.timeout(120)]  # Whole tables.
 # Their example needs what this account does not have: a project, a free id, a cleared chat.
 ELSEWHERE = {"transfer_session": 404, "move_session": 404, "put_session": 412, "undo_clear": 409}
+ELSEWHERE |= {name: status for noun in NOUNS for name, status in noun.elsewhere.items()}
 
 
 def shapes() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A login cookie alone changes nothing: every mutation wants its token, from this very origin.
 
-A route that writes and has no row in tests/support/routes.py fails in test_scoping.py.
+A route that writes and has no row in tests/support/routes/ fails in test_scoping.py.
 """
 
 import json
@@ -12,7 +12,7 @@ from django.test import Client
 
 from tests.conftest import Alone
 from tests.support.example_objects import World
-from tests.support.routes import API, Row
+from tests.support.routes import API, NOUNS, Row
 
 MUTATIONS = {name: row for name, row in API.items() if row.writes and not row.credentials_inside}
 OWN = "http://127.0.0.1:8000"
@@ -64,6 +64,7 @@ FORMS: dict[str, str] = {
     "bulk_sessions": "/sessions/bulk/",
     "session_act": "/sessions/{session}/delete/",
 }
+FORMS |= {name: address for noun in NOUNS for name, address in noun.forms.items()}
 
 
 @pytest.fixture

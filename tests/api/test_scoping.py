@@ -1,6 +1,6 @@
 """Nobody reaches what is not theirs: over every operation and page, and for every kind of caller.
 
-A route without a row in tests/support/routes.py fails here.
+A route without a row in tests/support/routes/ fails here.
 """
 
 import json

@@ -12,7 +12,7 @@ from django.test import Client
 from sessions_app.chats.lifecycle.pruning import Due, prune_some
 from sessions_app.core import extension
 from sessions_app.core.callers import caller_of_user
-from sessions_app.core.extension import Extension
+from sessions_app.core.extension import Extension, Tab
 from sessions_app.core.limits import quotas
 from sessions_app.events import event_log
 from sessions_app.models import Login, Project
@@ -58,3 +58,16 @@ def test_an_event_of_its_own_type(chat: Chat, alice: User) -> None:
         event_log.publish(project_id=project.id, type="NOTE_ADDED", caller=caller_of_user(alice), data={"note": 1})
     newest: Any = chat.api.get(f"/projects/{project.id}/events").json()["items"][-1]
     assert (newest["type"], newest["data"]) == ("NOTE_ADDED", {"note": 1})
+
+
+def test_a_tab_of_projects_and_words_for_its_events(
+    chat: Chat, alice: User, client: Client, register: Callable[[Extension], None]
+) -> None:
+    register(Extension(name="notes", tabs=(Tab("project_handoff", "Notes"),), event_phrases={"NOTE_ADDED": "Note taken"}))
+    project = Project.objects.get()
+    with transaction.atomic():
+        event_log.publish(project_id=project.id, type="NOTE_ADDED", caller=caller_of_user(alice), data={"note": 1})
+    client.force_login(alice)
+    shown = client.get(f"/projects/{project.id}/activity/").content.decode()
+    assert "Note taken" in shown
+    assert f'href="/projects/{project.id}/handoff/" >Notes</a>' in shown

@@ -18,7 +18,7 @@ from sessions_app.portability.content_kinds import USER, Kind, export_kinds, kin
 from tests.support.chat import Chat
 from tests.support.example_objects import SECRET_TEXT, world_of
 
-MODELS = [*apps.get_app_config("sessions_app").get_models(), *apps.get_app_config("memory_app").get_models()]
+MODELS = [model for model in apps.get_models() if model.__module__.startswith(("sessions_app.", "memory_app.", "nouns."))]
 
 
 @pytest.fixture

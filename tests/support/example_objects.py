@@ -14,7 +14,7 @@ from sessions_app.models import ApiKey, ImportJob, Project
 from sessions_app.models.import_job import ImportState
 from tests.support.chat import Chat
 from tests.support.files import upload
-from tests.support.routes import FRAGMENTS, PAGES, Row
+from tests.support.routes import FRAGMENTS, NOUNS, PAGES, Row
 
 SECRET_TEXT = "nobody else's words"
 
@@ -65,6 +65,8 @@ def world_of(api: Callable[..., Any], user: User) -> World:
         "generation": generation,
         "key": str(ApiKey.objects.filter(user=user)[0].id),
     }
+    for noun in NOUNS:
+        names |= noun.add(chat, SECRET_TEXT)
     return World(names)
 
 
@@ -116,6 +118,7 @@ def unknown_world() -> World:
         name: str(uuid.uuid4())
         for name in ("project", "session", "copy", "key", "run", "deleted", "login", "import", "stream", "generation")
     }
+    made |= {name: str(uuid.uuid4()) for noun in NOUNS for name in noun.ids}
     return World(
         {
             **made,

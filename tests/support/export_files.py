@@ -27,6 +27,7 @@ from sessions_app.portability.exports.export_file import export_account
 from sessions_app.portability.imports.services import import_file
 from tests.support.account_contents import everything, fill, fill_memory, fill_states, projects
 from tests.support.chat import Chat
+from tests.support.routes import NOUNS
 
 OF_AGENTS = (AgentState, AgentStateVersion, AiState, AiStateVersion, Handoff, HandoffSnapshot, PendingAction, Purge)
 
@@ -60,6 +61,8 @@ def round_trip(api: Any, user: User, sessions: int) -> None:
     session = str(ChatSession.objects.filter(project__owner=user).values_list("id", flat=True)[0])
     uploaded = api.client.post(f"/api/v1/sessions/{session}/files?name=notes.txt", b"in a file", "text/plain")
     assert uploaded.status_code == 201
+    for noun in NOUNS:
+        noun.add(Chat(api, project="/home/alice/0"), "a noun's own")
     flush_filtered()
     assert [kind.name for kind in export_kinds() if not kind.model._default_manager.exists()] == []
     before = everything(api)

@@ -1,45 +1,12 @@
-"""The table of all operations and pages, with what a call needs.
+"""The rows of operations."""
 
-A row names its operation and has an address in which `{project}`, `{session}` and so on are filled in by the
-test: with objects of alice, or unused ids. Every operation of the API and every page has a row; the tests of
-who may call it, and from where, run over this table.
-"""
+from tests.support.routes.row import Row
 
-from dataclasses import dataclass, field
-from typing import Any
-
-from django.urls import URLPattern, URLResolver, get_resolver
-
-from config.api.ninja_api import api as the_api
-
-WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOTED = {"op": "get", "namespace": "notes", "key": "n"}
 TAKEN_OVER = {"op": "put", "namespace": "notes", "key": "n", "value": "taken over"}
 CHECKPOINT = "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"
 GRAPH = {"checkpoint": {"type": "json", "base64": "e30="}, "metadata": {"run_id": "r"}}
 STEP = {"epoch": 1, "writer_id": "w", "seq": 1}
-
-
-@dataclass(frozen=True)
-class Row:
-    """`named`: the address names a thing that is somebody's. `cookie_only`, `open_to_all`: who else may call it."""
-
-    method: str
-    address: str
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-    named: bool = True
-    cookie_only: bool = False
-    # Carries its own credentials in the body.
-    credentials_inside: bool = False
-    # A client names the new thing itself, so that a taken name cannot look like a free one.
-    makes_named: bool = False
-
-    @property
-    def writes(self) -> bool:
-        return self.method in WRITES
-
-
 API: dict[str, Row] = {
     "resume": Row("GET", "/resume?project={path}"),
     "can_resume": Row("HEAD", "/resume?project={path}"),
@@ -179,94 +146,3 @@ API: dict[str, Row] = {
     "load_session_context": Row("GET", "/projects/{project}/context"),
     "create_ws_ticket": Row("POST", "/ws-tickets", {}, named=False),
 }
-
-# Pages by the name of their address. `open_to_all` ones are listed with None.
-PAGES: dict[str, Row | None] = {
-    **dict.fromkeys(("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state")),
-    **dict.fromkeys(("service_worker", "offline")),
-    "home": Row("GET", "/", named=False),
-    "account": Row("GET", "/account/", named=False),
-    "end_login": Row("POST", "/account/logins/{login}/end/"),
-    "delete_account": Row("POST", "/account/delete/", named=False),
-    "import": Row("GET", "/import/", named=False),
-    "import_act": Row("POST", "/import/{import}/stop/"),
-    "keys": Row("GET", "/keys/", named=False),
-    "search": Row("GET", "/search/?q=words", named=False),
-    "revoke_key": Row("POST", "/keys/{key}/revoke/"),
-    "restore_key": Row("POST", "/keys/{key}/restore/"),
-    "project": Row("GET", "/projects/{project}/"),
-    "project_handoff": Row("GET", "/projects/{project}/handoff/"),
-    "compare_handoff": Row("GET", "/projects/{project}/handoff/compare/?from=1&to=live"),
-    "handoff_snapshot": Row("GET", "/projects/{project}/handoff/1/"),
-    "handoff_item": Row("GET", "/projects/{project}/handoff/item/?kind=decisions&item=d1"),
-    "handoff_act": Row("POST", "/projects/{project}/handoff/freeze/"),
-    "project_activity": Row("GET", "/projects/{project}/activity/"),
-    "project_settings": Row("GET", "/projects/{project}/settings/"),
-    "remove_project": Row("POST", "/projects/{project}/delete/"),
-    "restore_project": Row("POST", "/projects/{project}/restore/"),
-    "erase_project": Row("POST", "/projects/{project}/erase/"),
-    "agents": Row("GET", "/projects/{project}/agents/"),
-    "free_lease": Row("POST", "/projects/{project}/lease/free/"),
-    "take_over_lease": Row("POST", "/projects/{project}/runs/{run}/takeover/"),
-    "errors": Row("GET", "/projects/{project}/errors/"),
-    "error": Row("GET", "/projects/{project}/errors/{error}/"),
-    "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve/"),
-    "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen/"),
-    "mute_error": Row("POST", "/projects/{project}/errors/{error}/mute/"),
-    "unmute_error": Row("POST", "/projects/{project}/errors/{error}/unmute/"),
-    "change_errors": Row("POST", "/projects/{project}/errors-bulk/"),
-    "add_noise_rule": Row("POST", "/projects/{project}/noise/"),
-    "switch_noise_rule": Row("POST", "/projects/{project}/noise/switch/"),
-    "delete_noise_rule": Row("POST", "/projects/{project}/noise/delete/"),
-    "performance": Row("GET", "/projects/{project}/performance/"),
-    "memory": Row("GET", "/projects/{project}/memory/"),
-    "new_memory_entry": Row("GET", "/projects/{project}/memory-new/"),
-    "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore/"),
-    "memory_keys": Row("GET", "/projects/{project}/memory/notes/"),
-    "memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/"),
-    "edit_memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/edit/"),
-    "delete_memory_entry": Row("POST", "/projects/{project}/memory/notes/{entry}/delete/"),
-    "restore_memory_version": Row("POST", "/projects/{project}/memory/notes/{entry}/versions/1/restore/"),
-    "session": Row("GET", "/sessions/{session}/"),
-    "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
-    "session_rail": Row("GET", "/sessions/{session}/rail/"),
-    "message_source": Row("GET", "/sessions/{session}/source/?id={message}"),
-    "outline": Row("GET", "/sessions/{session}/contents/"),
-    "find_in_session": Row("GET", "/sessions/{session}/find/?q=words"),
-    "go_to_message": Row("GET", "/sessions/{session}/go/?to=1"),
-    "compare_session": Row("GET", "/sessions/{session}/compare/?a=1&b=2"),
-    "session_trace": Row("GET", "/sessions/{session}/trace/"),
-    "session_history": Row("GET", "/sessions/{session}/history/?at=1"),
-    "transfer": Row("GET", "/sessions/{session}/transfer/"),
-    "move_session": Row("GET", "/sessions/{session}/move/"),
-    "session_act": Row("POST", "/sessions/{session}/archive/"),
-    "overview": Row("GET", "/overview/", named=False),
-    "project_overview": Row("GET", "/projects/{project}/overview/"),
-    "sessions": Row("GET", "/sessions/?agent=claude", named=False),
-    "bulk_sessions": Row("POST", "/sessions/bulk/", named=False),
-    "palette": Row("GET", "/palette/?q=shop", named=False),
-    "chat": Row("GET", "/chat/?project={path}", named=False),
-}
-# Parts of a page, for scripts.
-FRAGMENTS = {"go_to_message", "palette", "session_changes", "session_rail", "message_source"}
-
-
-def operations() -> dict[str, tuple[str, str]]:
-    """Every operation of the API's document: its method and its path."""
-    paths = the_api.get_openapi_schema()["paths"]
-    return {shape["operationId"]: (method.upper(), path) for path, methods in paths.items() for method, shape in methods.items()}
-
-
-def page_names() -> set[str]:
-    """Every named address of ours that is neither the API's nor the admin's."""
-    return set(_names(get_resolver().url_patterns))
-
-
-def _names(patterns: list[Any]) -> list[str]:
-    found: list[str] = []
-    for pattern in patterns:
-        if isinstance(pattern, URLResolver) and pattern.namespace is None:
-            found += _names(pattern.url_patterns)
-        elif isinstance(pattern, URLPattern) and pattern.name:
-            found.append(pattern.name)
-    return found

@@ -1,9 +1,9 @@
 /** The browser module against its published types. The compiler reads this; nothing runs it. */
 
-import { Connection } from "../../static/js/stillhere/connection.js";
-import { ApiError } from "../../static/js/stillhere/server/http.js";
-import { uuid } from "../../static/js/stillhere/util.js";
-import type * as published from "../../static/js/stillhere.js";
+import { Connection } from "../../../static/js/stillhere/connection.js";
+import { ApiError } from "../../../static/js/stillhere/server/http.js";
+import { uuid } from "../../../static/js/stillhere/util.js";
+import type * as published from "../../../static/js/stillhere.js";
 
 /** All that is published is there, in this form. */
 export const module: typeof published = { connect: (options) => new Connection(options), ApiError, uuid };
