@@ -6,13 +6,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby, pairwise
 
-from sessions_app.core.web.template_tags.formatting import plain
-from sessions_app.pages.session.outline import argument_of
+from sessions_app.pages.session.parts.tools import argument_of, short
 from sessions_app.pages.trace.entries import Entry, Tokens
 
 # A turn may have thousands of calls: these many are drawn.
 MOST_SPANS = 200
-LONGEST = 160
 # The units of the drawings.
 WIDTH = 1_000
 THIN = 4
@@ -123,11 +121,6 @@ def top_tools(entries: Iterable[Entry], most: int) -> list[tuple[str, int]]:
     return Counter(call.name or "tool" for entry in entries for call in entry.calls).most_common(most)
 
 
-def short(text: str) -> str:
-    line = plain(text[: 4 * LONGEST]).strip()
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-
-
 def _turn(entries: list[Entry], following: datetime | None) -> Turn:
     began = entries[0].at
     answers = [entry for entry in entries if not entry.asks]
@@ -164,7 +157,7 @@ def _spans(entries: list[Entry], began: datetime, ended: datetime) -> Iterator[S
             until = max(entry.at, found.at) if found is not None and later else entry.at
             start = entry.until if later and entry.until <= until else entry.at
             state = "no result" if result is None else "failed" if result.is_error else ""
-            argument = short(argument_of({"input": call.input}))
+            argument = short(argument_of(call.input))
             bar = _bar(start, min(until, ended), began, ended)
             yield Span("tool", call.name or "tool", argument, *place, bar, _ms(start, until) if later else None, state=state)
 
