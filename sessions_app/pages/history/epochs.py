@@ -1,10 +1,12 @@
 """What clears and undos mean for a past moment: which messages were live then, and under which epoch they are stored now."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
+from typing import NamedTuple
 
 from sessions_app.models import Clearing
 from sessions_app.models.live import Live
@@ -12,6 +14,8 @@ from sessions_app.pages.history.moments import Moment
 
 # Of a session that was cleared more often, the clears before these count as never undone.
 MOST = 500
+# Undone clears under whose epochs removed messages are looked for.
+MOST_RESTORED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +49,22 @@ def list_clearings(session_id: uuid.UUID) -> list[Clearing]:
 
 def past_of(clearings: list[Clearing], live: Live, moment: Moment) -> Past:
     """A section is what was written between two clears. A clear holds the sections that were live before it, until its undo."""
-    then = _live_sections(clearings, moment)[0]
-    now_live, held = _live_sections(clearings, Moment(0, 0, 0, None))
-    places: dict[int, int | None] = dict.fromkeys(now_live, live.epoch)
-    past = Past()
-    for clearing, sections in held:
-        places |= dict.fromkeys(sections, None if clearing.purged_at else clearing.messages_epoch)
-        if clearing.purged_at and (then & set(sections) or _perhaps(clearing, moment)):
+    then, present = _sections(clearings, moment).live, _sections(clearings, Moment(0, 0, 0, None))
+    places, past = defaultdict[int, set[int]](set), Past()
+    places[live.epoch] |= present.live
+    for clearing, sections in present.held.values():
+        if not clearing.purged_at:
+            places[clearing.messages_epoch] |= set(sections)
+        elif then & set(sections) or _perhaps(clearing, moment):
             past.erased.append(clearing)
+    # An undo can leave what was removed before the clear where it was.
+    for clearing, sections in present.restored[-MOST_RESTORED:]:
+        places[clearing.messages_epoch] |= set(sections)
     bounds = list(pairwise([None, *(clearing.cleared_at for clearing in clearings), None]))
-    for epoch in dict.fromkeys(place for section in sorted(then) if (place := places[section]) is not None):
-        here = {section for section, place in places.items() if place == epoch}
-        times = None if here <= then else [Between(*bounds[section]) for section in sorted(here & then)]
-        past.stored.append(Stored(epoch, times))
+    for epoch, here in places.items():
+        if here & then:
+            times = None if here <= then else [Between(*bounds[section]) for section in sorted(here & then)]
+            past.stored.append(Stored(epoch, times))
     return past
 
 
@@ -66,20 +73,30 @@ def _perhaps(clearing: Clearing, moment: Moment) -> bool:
     return not moment.exact and moment.since is not None and clearing.cleared_at >= moment.since
 
 
-def _live_sections(clearings: list[Clearing], moment: Moment) -> tuple[set[int], list[tuple[Clearing, list[int]]]]:
-    """The sections that were live at a moment, and those that each clear held then."""
-    live, held = [0], dict[int, list[int]]()
+class _Sections(NamedTuple):
+    """The sections that were live at a moment, that each clear held then, and that an undo had given back."""
+
+    live: set[int]
+    held: dict[int, tuple[Clearing, list[int]]]
+    restored: list[tuple[Clearing, list[int]]]
+
+
+def _sections(clearings: list[Clearing], moment: Moment) -> _Sections:
+    found = _Sections({0}, {}, [])
     for _, is_undo, number in sorted(_happened(clearings, moment)):
-        if is_undo:
-            live += held.pop(number, [])
-        else:
-            held[number], live = live, [number + 1]
-    return set(live), [(clearings[number], sections) for number, sections in held.items()]
+        if not is_undo:
+            found.held[number] = (clearings[number], sorted(found.live))
+            found.live.clear()
+            found.live.add(number + 1)
+        elif number in found.held:
+            found.restored.append(found.held.pop(number))
+            found.live.update(found.restored[-1][1])
+    return found
 
 
 def _happened(clearings: list[Clearing], moment: Moment) -> Iterable[tuple[datetime, bool, int]]:
     for number, clearing in enumerate(clearings):
         if moment.had_cleared(clearing.cleared_at, clearing.messages_epoch):
             yield clearing.cleared_at, False, number
-        if clearing.undone_at is not None and moment.had(clearing.undone_at) and clearing.undone_at != moment.tie:
+        if clearing.undone_at is not None and moment.had_undone(clearing.undone_at):
             yield clearing.undone_at, True, number

@@ -42,7 +42,8 @@ class Moment:
     """`first` to `last`: the revs that cannot be told apart, `rev` among them. `until`: the time of the last one; None: now.
 
     `fresh`: the lowest position that was given away later, as far as it is known. `since`: all changes of these revs were at
-    this time or later. A clear in the same millisecond as `tie`, the time of a message of `epoch`, may be on either side.
+    this time or later. What happened in the millisecond `tie`, of a message of `epoch`, may be on either side; `undone`: an
+    undo is on the near one.
     """
 
     rev: int
@@ -53,6 +54,7 @@ class Moment:
     since: datetime | None = None
     tie: datetime | None = None
     epoch: int = 0
+    undone: bool = False
 
     @property
     def exact(self) -> bool:
@@ -66,6 +68,9 @@ class Moment:
         """Whether a clear of this stored epoch was already done."""
         return epoch < self.epoch if at == self.tie else self.had(at)
 
+    def had_undone(self, at: datetime) -> bool:
+        return self.undone if at == self.tie else self.had(at)
+
 
 def find_moment(*, session_id: uuid.UUID, rev: int, newest: int, begun: datetime, known: Sequence[datetime]) -> Moment:
     """The moment of a rev, in two statements. `newest`: the session's rev. `begun`: when the session was created.
@@ -73,28 +78,33 @@ def find_moment(*, session_id: uuid.UUID, rev: int, newest: int, begun: datetime
     `known`: the times of changes that took a rev of their own without a message, in order.
     """
     rows = Message.objects.filter(session_id=session_id)
-    before = list(rows.filter(rev__lte=rev).order_by("-rev").values_list("rev", "updated_at", "removed", "epoch")[:BESIDE])
+    before = list(
+        rows.filter(rev__lte=rev).order_by("-rev").values_list("rev", "updated_at", "removed", "epoch", "writer_id")[:BESIDE]
+    )
     after = [_Row(*row) for row in rows.filter(rev__gt=rev).order_by("rev").values_list(*_Row._fields)[:BESIDE]]
     if rev == 0:
         return Moment(0, 0, 0, begun - TICK, 0)
     if rev == newest:
         return Moment(rev, rev, rev, None)
     # The time of a removed message may be that of a late text, which did not count as a change.
-    since = max([begun, *(at for _, at, removed, _ in before if not removed)])
+    since = max([begun, *(at for _, at, removed, *_ in before if not removed)])
     following = _following(after, since)
     limit = None if following is None else max(since, following.updated_at - TICK)
     if before and before[0][0] == rev:
-        at = max(since, *(at for _, at, _, _ in before))
+        at = max(since, *(at for _, at, *_ in before))
         until = at if limit is None else max(since, min(limit, at))
-        return Moment(rev, rev, rev, until, _fresh(after, until), since, until, before[0][3])
+        return Moment(rev, rev, rev, until, _fresh(after, until), since, until, before[0][3], before[0][4] is None)
     first = before[0][0] + 1 if before else 1
     last = newest if following is None else following.rev - 1
-    among = [at for at in known if at >= since and (limit is None or at <= limit)]
+    floor = max([since, *(at for _, at, *_ in before)])
+    among = [at for at in known if at > floor and (limit is None or at <= limit)]
     if len(among) == last - first + 1:
         return Moment(rev, rev, rev, among[rev - first], _fresh(after, among[rev - first]), since)
     if following is None or limit is None:
         return Moment(rev, first, newest, None, since=since)
-    return Moment(rev, first, last, limit, _fresh(after, limit), since, following.updated_at, following.epoch)
+    # Messages that an undo wrote have no writer, and its time.
+    tie, undone = following.updated_at, following.writer_id is not None
+    return Moment(rev, first, last, limit, _fresh(after, limit), since, tie, following.epoch, undone)
 
 
 class _Row(NamedTuple):
