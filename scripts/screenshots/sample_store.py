@@ -16,6 +16,7 @@ from mcp_app.core.calls import Call, Client
 from mcp_app.core.tool import run_tool
 from mcp_app.tools.catalog import TOOLS
 from scripts.screenshots import sample_words as words
+from scripts.screenshots.sample_parts import add_parts
 from scripts.screenshots.sample_words import CHECKOUT, PROJECTS, SESSIONS
 from sessions_app.accounts import api_keys
 from sessions_app.accounts.users import create_user
@@ -78,6 +79,7 @@ def fill() -> dict[str, str]:
     store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
     content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
     versions = _versions(store)
+    parts = add_parts(lambda title, messages: store.session(PROJECTS[1][0], title, messages), _picture())
     empty = store.session(PROJECTS[-1][0], "", [])
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
     _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
@@ -91,6 +93,7 @@ def fill() -> dict[str, str]:
         "content": content,
         "versions": versions,
         "empty": empty,
+        **parts,
     }
 
 
