@@ -42,8 +42,9 @@ def own_database(*, like: str = "") -> Iterator[dict[str, str]]:
 def flush() -> None:
     """Empties the tables after a test that commits, as the command `flush` does.
 
-    That truncates all of them, which on PostgreSQL takes seconds: each table and index gets a new file, and what migrations fill is
-    filled again. Here only rows that are there are deleted, without foreign keys and triggers. Who may not do that gets the command.
+    That truncates all of them, which on PostgreSQL takes seconds: each table and index gets a new file, and what migrations fill
+    is filled again. Here only rows that are there are deleted, without foreign keys and triggers. Who may not do that gets the
+    command.
     """
     tables = [table for table in connection.introspection.django_table_names(only_existing=True) if table not in KEPT]
     quoted = {table: connection.ops.quote_name(table) for table in tables}
