@@ -82,6 +82,9 @@ class Photographer:
             "session-around": f"/sessions/{self.places['content']}/?at=m2#message-2",
             "contents": f"{session}contents/",
             "find": f"{session}find/?q=cart",
+            "history": f"/sessions/{self.places['history']}/history/?at=5",
+            "trace": f"/sessions/{self.places['trace']}/trace/",
+            "compare": f"/sessions/{self.places['history']}/compare/?a=4&b=8",
         }
 
     def chat(self) -> None:
