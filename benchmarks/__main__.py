@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.measurements.agents.conversations import conversations
 from benchmarks.measurements.agents.graphs import graphs
 from benchmarks.measurements.agents.mcp import mcp_calls
 from benchmarks.measurements.agents.memory import context, entries, runs
@@ -41,6 +42,7 @@ MEASUREMENTS: dict[str, Callable[[Plan], list[Row]]] = {
     "P16": mcp_calls,
     "RUNS": runs,
     "P15": graphs,
+    "AGENTS": conversations,
     "P10": pages,
     "P11B": file_growth,
     "P11C": many_at_once,

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.test import Client
+from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
 from sessions_app.accounts import api_keys
@@ -23,7 +23,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import stream_slots
 from sessions_app.models import HandoffSnapshot, Purge
 from tests.support.chat import Chat
-from tests.support.databases import ON_POSTGRESQL, own_database
+from tests.support.databases import ON_POSTGRESQL, flush, own_database
 from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
 from tests.support.page_load import Page
@@ -151,6 +151,13 @@ def django_db_modify_db_settings(
         database.setdefault("TEST", {})["NAME"] = name = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
         if template := os.environ.get("STILLHERE_TEST_TEMPLATE"):
             shutil.copy(template, name)
+
+
+@pytest.fixture(scope="session", autouse=ON_POSTGRESQL)
+def quick_flush() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: flush())
+        yield
 
 
 @pytest.fixture
