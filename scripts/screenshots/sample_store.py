@@ -72,18 +72,16 @@ def fill() -> dict[str, str]:
     api_keys.create_key(caller=caller, name="nightly report", scopes=("read",))
     for path, title, messages in SESSIONS:
         store.session(path, title, messages)
-    checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
-    other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
-    store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
-    store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
-    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
+    checkout = _checkout(store)
     content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
     versions = _versions(store)
     parts = add_parts(lambda title, messages: store.session(PROJECTS[1][0], title, messages), _picture())
     empty = store.session(PROJECTS[-1][0], "", [])
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
+    error = _fail(store, Project.objects.get(path=PROJECTS[0][0]), checkout)
     _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
+    history, trace = _changed_often(store), _traced(store)
     project = Project.objects.get(path=PROJECTS[0][0])
     return {
         "user": str(store.user.pk),
@@ -94,7 +92,62 @@ def fill() -> dict[str, str]:
         "versions": versions,
         "empty": empty,
         **parts,
+        "history": history,
+        "trace": trace,
+        "error": error,
     }
+
+
+def _checkout(store: Store) -> str:
+    """A session with a plan, a conflict and two AIs."""
+    checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
+    other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
+    store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
+    store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
+    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
+    return checkout
+
+
+def _changed_often(store: Store) -> str:
+    """A session with an overwritten answer, a removed message, a conflict, a clear and its undo."""
+    session = store.session(PROJECTS[2][0], "Beds for a wet spring, again", [words.SESSIONS[0][2][0]])
+    answer = {"op": "upsert", "id": "a1", "role": "assistant"}
+    steps: list[dict[str, Any]] = [{**answer, "text": "Raise it.", "status": "streaming"}]
+    steps += [{**answer, "text": "Raise it by 30 cm, or grow what likes it: watercress, mint, marsh marigold."}]
+    steps += [{"op": "upsert", "id": f"q{n}", "role": "user", "text": text} for n, text in enumerate(words.QUESTIONS)]
+    steps += [{**answer, "text": "Raise it by 40 cm, or grow what likes it: watercress and mint."}, {"op": "delete", "id": "q1"}]
+    step = {"epoch": 1, "writer_id": "phone"}
+    for seq, op in enumerate(steps, 1):
+        store.call("POST", f"/sessions/{session}/changes", {**step, "seq": seq, "ops": [op]})
+    other = {
+        **step,
+        "writer_id": "laptop",
+        "seq": 1,
+        "ops": [{"op": "upsert", "id": "q0", "role": "user", "text": "Another text"}],
+    }
+    store.call("POST", f"/sessions/{session}/changes", other)
+    store.call("POST", f"/sessions/{session}/clear", {**step, "seq": 90})
+    store.call("POST", f"/sessions/{session}/undo-clear", {**step, "epoch": 2, "seq": 91, "of": 1})
+    return session
+
+
+def _traced(store: Store) -> str:
+    """A session of an agent that names its model, its tokens and the times of its tools."""
+    session = store.session(PROJECTS[0][0], "The cart's race, by an agent", [])
+    ops, seconds = list[dict[str, Any]](), list[int]()
+    for number, (role, content, second) in enumerate(words.TRACED):
+        said: dict[str, Any] = {"role": role, "content": content}
+        if role == "assistant":
+            said |= {"model": "model-large", "usage": {"input_tokens": 900 + 400 * number, "output_tokens": 30 + 7 * number}}
+        ops.append({"op": "upsert", "id": f"t{number}", "format": "anthropic", "raw": said})
+        seconds.append(second)
+    store.call("POST", f"/sessions/{session}/changes", {"epoch": 1, "writer_id": str(uuid.uuid4()), "seq": 1, "ops": ops})
+    for position, second in enumerate(seconds, 1):
+        at = now() - timedelta(seconds=600 - second)
+        Message.objects.filter(session__id=uuid.UUID(session), position=position).update(
+            created_at=at, updated_at=at + timedelta(seconds=3)
+        )
+    return session
 
 
 def _versions(store: Store) -> str:
@@ -143,6 +196,23 @@ def _remember(store: Store, project: Project) -> None:
         ]
         store.call("POST", f"{base}/performance", {"samples": samples}, **{"Stillhere-Run": run})
         store.call("POST", f"{base}/runs/{run}/end")
+
+
+def _fail(store: Store, project: Project, session: str) -> str:
+    """An error of two runs that arose in a session, and a similar one with a known fix. Returns the first one's fingerprint."""
+    base = f"/projects/{project.id}"
+    told = {"kind": "EmptyCart", "stack": words.STACK, "session": session, "message_id": "m2"}
+    fixed = {**told, "message": "the cart was released"}
+    [known] = store.call("POST", f"{base}/errors", {"errors": [fixed]})["fingerprints"]
+    store.call("POST", f"{base}/errors/{known}/resolve", {"known_fix": "Take the lock before the cart is read."})
+    error = {**told, "message": "no lines after the payment"}
+    for days, agent in ((0, "claude-code"), (2, "reviewer"), (3, "claude-code")):
+        run = store.call("POST", f"{base}/runs", {"agent": agent})["run_id"]
+        at = (now() - timedelta(days=days)).isoformat()
+        errors = [{**error, "at": at}] * (days + 1)
+        [found, *_] = store.call("POST", f"{base}/errors", {"errors": errors}, **{"Stillhere-Run": run})["fingerprints"]
+        store.call("POST", f"{base}/runs/{run}/end")
+    return str(found)
 
 
 def _work_by_mcp(store: Store, project: Project) -> None:

@@ -162,6 +162,34 @@ AGENT_STATE = {
     },
     "pending_action": {"id": "a1", "kind": "run_migration", "payload": {"name": "0042_cart_lock", "database": "staging"}},
 }
+
+
+def _call(number: int, name: str, **given: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": f"c{number}", "name": name, "input": given}]
+
+
+def _result(number: int, output: str, *, failed: bool = False) -> list[dict[str, Any]]:
+    return [{"type": "tool_result", "tool_use_id": f"c{number}", "content": output, "is_error": failed}]
+
+
+# Role, content and second of each message.
+TRACED: list[tuple[str, Any, int]] = [
+    ("user", "Find out why the cart is empty at the checkout.", 0),
+    ("assistant", _call(1, "bash", command="grep -rn release_cart shop/"), 4),
+    ("user", _result(1, "shop/stock.py:88"), 9),
+    ("assistant", _call(2, "read_file", path="shop/stock.py"), 14),
+    ("user", _result(2, "…"), 15),
+    ("assistant", "The stock worker releases a cart that is being paid.", 22),
+    ("user", "Write a test that fails.", 60),
+    ("assistant", _call(3, "edit_file", path="tests/test_checkout.py"), 66),
+    ("user", _result(3, "done"), 67),
+    ("assistant", _call(4, "bash", command="pytest -x tests/test_checkout.py"), 71),
+    ("user", _result(4, "1 failed", failed=True), 98),
+    ("assistant", "It fails as it should: two threads, one cart.", 104),
+    ("user", "Good.", 130),
+    ("assistant", "Next I lock the cart before the stock.", 133),
+]
+QUESTIONS = ["And in August?", "Never mind.", "What does it cost?"]
 AI_STATE = {
     "todos": [
         {"content": "Read the stock worker", "status": "completed", "activeForm": "Reading the stock worker"},
@@ -197,6 +225,19 @@ ERRORS = [
         3,
     ),
 ]
+STACK = """Traceback (most recent call last):
+  File "/srv/shop/.venv/lib/python3.13/site-packages/asgiref/sync.py", line 534, in thread_handler
+    raise exc_info[1]
+  File "/srv/shop/.venv/lib/python3.13/site-packages/django/core/handlers/exception.py", line 42, in inner
+    response = await get_response(request)
+  File "/srv/shop/checkout/views.py", line 88, in pay
+    receipt = settle(cart)
+  File "/srv/shop/checkout/settlement.py", line 31, in settle
+    lines = gateway.lines(cart.id)
+  File "/srv/shop/.venv/lib/python3.13/site-packages/gateway/client.py", line 212, in lines
+    raise EmptyCart(message)
+EmptyCart: no lines after the payment
+"""
 DURATIONS = {"POST /checkout": [180, 210, 240, 220], "GET /cart": [24, 22, 31, 27], "GET /invoices/{id}": [61, 64, 230, 250]}
 
 CONTENT: list[dict[str, Any]] = [

@@ -6,12 +6,15 @@ from sessions_app.agents.handoff import pages as handoff_pages
 from sessions_app.agents.transfer import pages as transfer_pages
 from sessions_app.chats.search import pages as search_pages
 from sessions_app.events import pages as event_pages
-from sessions_app.pages import health_pages, palette
+from sessions_app.pages import palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.dashboard import home_page, project_pages
-from sessions_app.pages.overview import overview_page, sessions_page
+from sessions_app.pages.health import probes
+from sessions_app.pages.history import compare_page, history_page
+from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
+from sessions_app.pages.trace import trace_page
 from sessions_app.portability.imports import pages as import_pages
 
 urlpatterns = [
@@ -40,6 +43,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/restore/", project_pages.restore_project, name="restore_project"),
     path("projects/<uuid:project_id>/erase/", project_pages.erase_project, name="erase_project"),
     path("sessions/", sessions_page.all_sessions, name="sessions"),
+    path("sessions/bulk/", bulk_page.bulk, name="bulk_sessions"),
     path("sessions/<uuid:session_id>/", session_page.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", session_page.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/source/", session_page.message_source, name="message_source"),
@@ -47,6 +51,9 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/contents/", outline_page.outline_page, name="outline"),
     path("sessions/<uuid:session_id>/find/", outline_page.find_page, name="find_in_session"),
     path("sessions/<uuid:session_id>/go/", outline_page.go_to, name="go_to_message"),
+    path("sessions/<uuid:session_id>/history/", history_page.history, name="session_history"),
+    path("sessions/<uuid:session_id>/compare/", compare_page.compare, name="compare_session"),
+    path("sessions/<uuid:session_id>/trace/", trace_page.trace, name="session_trace"),
     path("sessions/<uuid:session_id>/transfer/", transfer_pages.transfer_page, name="transfer"),
     path("sessions/<uuid:session_id>/move/", move_page.move_page, name="move_session"),
     path("sessions/<uuid:session_id>/<slug:name>/", session_page_actions.act, name="session_act"),
@@ -56,6 +63,6 @@ urlpatterns = [
     path("chat/", chat_page.chat, name="chat"),
     path("chat/words", script_endpoints.words, name="chat_words"),
     path("chat/sign-in-state", script_endpoints.sign_in_state, name="chat_sign_in_state"),
-    path("healthz", health_pages.healthz, name="healthz"),
-    path("readyz", health_pages.readyz, name="readyz"),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
 ]

@@ -119,8 +119,8 @@ def test_images_are_shown_large_one_after_the_other(signed_in: Browser, server: 
         signed_in.driver.switch_to.active_element.send_keys(key)
         assert signed_in.run(named) == name
     signed_in.click("Close")
-    assert signed_in.run(named) is None
-    assert signed_in.run("return document.activeElement?.matches('[data-picture]');")
+    signed_in.until("return document.querySelector('dialog.lightbox') === null;")
+    signed_in.until("return document.activeElement?.matches('[data-picture]');")
 
 
 def test_a_growing_answer_is_rendered_piece_by_piece(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
