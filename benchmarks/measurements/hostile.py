@@ -7,6 +7,7 @@ import json
 import os
 import random
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from benchmarks.seeding.chat_texts import VOCABULARY, texts
@@ -78,7 +79,7 @@ def hostile_page(plan: Plan) -> list[Row]:
 def _page_cpu(side: Stillhere, texts: list[str]) -> float:
     wire = Wire(side.port)
     [session] = side.new_sessions(1)
-    ops = [{"op": "upsert", "id": f"m{number}", "role": "user", "text": text} for number, text in enumerate(texts)]
+    ops = [{"op": "upsert", "id": f"m{number}", "role": "user", "parts": _parts(text)} for number, text in enumerate(texts)]
     body = json.dumps({"epoch": 1, "writer_id": session, "seq": 1, "ops": ops}).encode()
     wire.send(request_bytes("POST", f"/api/v1/sessions/{session}/changes", side.calls.headers, body))
     before = cpu_seconds(side.server.pid)
@@ -87,8 +88,20 @@ def _page_cpu(side: Stillhere, texts: list[str]) -> float:
     return (cpu_seconds(side.server.pid) - before) * 1000
 
 
+def _parts(text: str) -> list[dict[str, Any]]:
+    """The text, a formula, and a command with it, which are shown by different ways."""
+    command = {"type": "tool-run", "input": {"command": text[:9_000]}, "output": "\x1b[31m" + text[:9_000]}
+    edit = {
+        "type": "tool-edit",
+        "input": {"old_string": text[:9_000], "new_string": text[1:9_000]},
+        "output": f"[{text[:9_000]}]",
+    }
+    return [{"type": "text", "text": text}, {"type": "text", "text": f"$$\n{text[:1_900]}\n$$"}, command, edit]
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process and its children, including ended ones."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    # Listed with the thread that started them.
+    children = [child for listed in Path(f"/proc/{pid}/task").glob("*/children") for child in listed.read_text().split()]
     ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(int(child)) for child in children)

@@ -142,7 +142,7 @@ def found() -> list[dict[str, Any]]:
             if (kinds <= seen and not answered) or len(chosen) == MOST_FOUND:
                 continue
             seen |= kinds
-            calls |= {one["id"] for one in blocks if one.get("type") == "tool_use"}
+            calls |= {str(one.get("id")) for one in blocks if one.get("type") == "tool_use"}
             chosen.append({"format": detect(raw), "raw": raw})
     return chosen
 

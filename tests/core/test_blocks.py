@@ -74,6 +74,7 @@ def test_an_edit_shows_what_differs_with_the_lines_around_it() -> None:
     assert words(edit.html).splitlines() == [*kept[0], "-line 10", "+other", "+and more", *kept[1]]
     assert (edit.added, edit.removed) == (2, 1)
     assert words(render_edit("", "new").html) == "+new\n"
+    assert words(render_edit("a\nb\n", "a\nc\n").html) == " a\n-b\n+c\n"
     assert words(render_edit("old", "").html) == "-old\n"
     assert words(render_edit("a\na", "a\na\na").html) == " a\n a\n+a\n"
 

@@ -67,7 +67,8 @@ def people(store: Store) -> Iterator[People]:
 
 def cpu_seconds(pid: int) -> float:
     """Of a process and its children, those that ended too."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    # Listed with the thread that started them.
+    children = [child for listed in Path(f"/proc/{pid}/task").glob("*/children") for child in listed.read_text().split()]
     ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(int(child)) for child in children)
 

@@ -34,6 +34,8 @@ def render_diff(text: str) -> Diff:
 
 def render_edit(old: str, new: str) -> Diff:
     """What differs is one block: all lines between the common first and last ones."""
+    if old.endswith("\n") and new.endswith("\n"):
+        old, new = old[:-1], new[:-1]
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
     first = _common(zip(before, after, strict=False))
     shorter = min(len(before), len(after)) - first

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
-from django.utils.html import escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.core.text import count
@@ -74,7 +75,7 @@ class _Tree:
             if shown == MOST_CHILDREN or self.left <= 0:
                 break
             shown += 1
-            yield from self.item(format_html('<span class="json-key">{}</span>', key), child, depth + 1)
+            yield from self.item(f'<span class="json-key">{escape(str(key))}</span>', child, depth + 1)
         if shown < len(value):
             yield f'<li class="hint">{count(len(value) - shown)} more: see the raw JSON</li>'
 
@@ -83,7 +84,7 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return f'<span class="json-text">“{_marked(value)}”</span>'
     kind = "json-number" if isinstance(value, int | float) and not isinstance(value, bool) else "json-word"
-    return format_html('<span class="{}">{}</span>', kind, json.dumps(value))
+    return f'<span class="{kind}">{escape(json.dumps(value))}</span>'
 
 
 def _long_text(name: str, value: str) -> str:

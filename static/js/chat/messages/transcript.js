@@ -1,5 +1,5 @@
 /**
- * The messages. A growing one is rendered by `streaming-markup.js`, a finished one by the server. The text that somebody reads
+ * The messages. The server renders finished ones, and the complete pieces of growing ones (`growing.js`). The text that somebody reads
  * stays in place on the screen, whatever grows or is inserted above it.
  */
 
@@ -7,10 +7,10 @@ import { copyWords } from "../../pages/clipboard.js";
 import { addCodeButtons } from "../../pages/message/code-blocks.js";
 import "../../pages/message/lightbox.js";
 import { one } from "../../pages/elements.js";
+import { keepFolds, place as placePiece, show as showPieces } from "./growing.js";
 import { MessageButtons } from "./message-buttons.js";
-import { describe, textFiles, textOfFile } from "./message-parts.js";
+import { textFiles, textOfFile } from "./message-parts.js";
 import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
-import { show as showText } from "./streaming-markup.js";
 
 /**
  * @import { MessageActs } from "./message-buttons.js"
@@ -45,6 +45,9 @@ export class Transcript {
     this.reading = false;
     /** Rendered, but not inserted yet. @type {Map<Shown, {print: string, words: Element}>} */
     this.waiting = new Map();
+    /** Pieces of growing messages that the server renders, by the id under which they are asked for. */
+    /** @type {Map<string, {of: string, at: number, source: string}>} */
+    this.pieces = new Map();
     /** @type {() => Promise<unknown>} */
     this.older = async () => {};
     /** @type {MessageActs} */
@@ -116,10 +119,20 @@ export class Transcript {
     if (entry.print === print && former === message.status) return;
     if (entry.print !== print || entry.lightly) {
       entry.lightly = true;
-      showText(entry.words, message.text || describe(message));
+      this._showLightly(entry);
     }
     entry.print = print;
     this._render(entry);
+  }
+
+  /** @param {Shown} entry */
+  _showLightly({ words, message, near }) {
+    const complete = showPieces(words, message, { ask: near && message.status === "streaming" });
+    for (const { at, source, message: own } of complete) {
+      const id = `${message.id}\0${at}`;
+      this.pieces.set(id, { of: message.id, at, source });
+      this.rendering.want({ ...message, ...own, id });
+    }
   }
 
   /** @param {Shown} entry */
@@ -129,14 +142,19 @@ export class Transcript {
 
   /** @param {PageMessage} message @param {DocumentFragment} content */
   _rendered(message, content) {
-    const entry = this.entries.get(message.id);
+    const piece = this.pieces.get(message.id);
+    const entry = this.entries.get(piece?.of ?? message.id);
     const words = content.querySelector(".words");
-    if (!entry || !words || entry.print !== printOf(message) || entry.message.status === "streaming") return;
-    addCodeButtons(content);
-    // Line breaks of the source are kept by the style sheet: a break must not count twice.
-    for (const { nextSibling } of words.querySelectorAll("br")) {
-      if (nextSibling instanceof Text && nextSibling.data.startsWith("\n")) nextSibling.deleteData(0, 1);
+    this.pieces.delete(message.id);
+    if (!entry || !words) return;
+    prepare(content, words);
+    if (piece) {
+      if (entry.lightly && !busy(entry.words.children[piece.at])) {
+        this._steady(() => placePiece(entry.words, piece.at, piece.source, words));
+      }
+      return;
     }
+    if (entry.print !== printOf(message) || entry.message.status === "streaming") return;
     words.append(...textFiles(message).map(download));
     this.waiting.set(entry, { print: entry.print, words });
     this._placeWaiting();
@@ -148,8 +166,7 @@ export class Transcript {
       if (entry.print === print && busy(entry.words)) continue;
       this.waiting.delete(entry);
       if (entry.print !== print) continue;
-      const open = [...entry.words.querySelectorAll("details")].map((fold) => fold.open);
-      for (const [at, fold] of words.querySelectorAll("details").entries()) fold.open = open[at] ?? false;
+      keepFolds(entry.words, words);
       this._steady(() => entry.words.replaceChildren(...words.childNodes));
       entry.lightly = false;
     }
@@ -165,6 +182,7 @@ export class Transcript {
       const entry = this.entries.get(target.getAttribute("data-id") ?? "");
       if (!entry) continue;
       entry.near = isIntersecting;
+      if (isIntersecting && entry.lightly && entry.message.status === "streaming") this._showLightly(entry);
       this._render(entry);
     }
   }
@@ -238,6 +256,15 @@ export class Transcript {
     if (target.closest("button") === entry.buttons.copy) copyWords(entry.message.text);
     const file = target.closest("[data-file]")?.getAttribute("data-file");
     if (file) save(textFiles(entry.message)[Number(file)]);
+  }
+}
+
+/** @param {DocumentFragment} content @param {Element} words */
+function prepare(content, words) {
+  addCodeButtons(content);
+  // Line breaks of the source are kept by the style sheet: a break must not count twice.
+  for (const { nextSibling } of words.querySelectorAll("br")) {
+    if (nextSibling instanceof Text && nextSibling.data.startsWith("\n")) nextSibling.deleteData(0, 1);
   }
 }
 
