@@ -19,7 +19,7 @@ from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models.session import MOST_TAGS, SessionState
-from sessions_app.pages.move_targets import move_targets
+from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.projects.queries import get_project
 
 A_PAGE = 30

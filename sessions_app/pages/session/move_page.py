@@ -18,7 +18,7 @@ from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import AppError, Conflict, Invalid
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller
-from sessions_app.pages.move_targets import move_targets
+from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.projects.queries import get_project, project_uuid
 
 

@@ -59,5 +59,43 @@ def prose(count: int) -> list[str]:
     return [text + text for text in islice(hostile("prose"), count)]
 
 
+FORMULAS = [
+    *(
+        "{",
+        "\\frac{",
+        "x^",
+        "_",
+        "\\left(",
+        "a ",
+        "&",
+        "\\begin{matrix}",
+        "\\sqrt[",
+        "'",
+        "\\text{",
+        "1",
+        "\\\\",
+        "\\color{",
+        "}",
+        "x_1^2 ",
+    ),
+    *(
+        "\\newcommand{\\a}{\\b\\b}",
+        "\\def\\a{\\a\\a}\\a",
+        "\\begin{align}",
+        "\\substack{",
+        "\\overbrace{",
+        "\\mathbf{",
+        "\\begin{cases}",
+    ),
+]
+
+
+def formulas(count: int) -> list[str]:
+    """Messages of formulas, each as long as one may be."""
+    chance = random.Random("formulas")
+    more = ("".join(chance.choices(FORMULAS, k=chance.randint(2, 5))) for _ in range(count))
+    return ["\n\n".join([f"$$\n{(atom * 1_900)[:1_900]}\n$$"] * 10) for atom in (*FORMULAS, *more)]
+
+
 def _filled(atom: str) -> str:
     return atom * (SIZE // len(atom))
