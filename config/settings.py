@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "config.http.middleware.PageMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "sessions_app.pages.offline.page_headers.offline_headers",
     "sessions_app.pages.error_pages.PageErrors",
 ]
 ROOT_URLCONF = "config.urls"
@@ -106,6 +107,8 @@ STORAGES = {
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
+# A service worker in the browser: the chat and visited sessions open without the server.
+OFFLINE_PAGES = env.flag("OFFLINE_PAGES", default=True)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
 WHITENOISE_AUTOREFRESH = False
 LANGUAGE_CODE = "en"
@@ -174,6 +177,7 @@ SECURE_CSP = {
     "base-uri": [CSP.NONE],
     "frame-ancestors": [CSP.NONE],
     "manifest-src": [CSP.SELF],
+    "worker-src": [CSP.SELF],
 }
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "sessions_app.pages.error_pages.csrf_failure"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from generation_app.generations.instructions import CONTINUE, instructions_for
-from generation_app.generations.model.attachments import with_files_as_text
+from generation_app.generations.model.attachments import with_files
 from generation_app.models import Generation, GenerationState
 from generation_app.models.generation import ACTIVE
 from sessions_app.chats.reading.conversion import converted
@@ -84,11 +84,12 @@ def as_json(generation: Generation) -> dict[str, Any]:
 
 def question_of(generation: Generation) -> Question:
     """Raises SessionNotFound, SessionDeleted."""
-    session = get_session(caller=caller_of_generation(generation), session_id=generation.session_id)
+    caller = caller_of_generation(generation)
+    session = get_session(caller=caller, session_id=generation.session_id)
     own = Project.objects.values_list("settings", flat=True).get(id=session.project_id).get("instructions", "")
     told = {"role": "system", "content": generation.instructions or instructions_for(session.opening_step, own)}
     text = answer_text(session, generation.message_id) if generation.continues else ""
-    messages = [told, *_history(session, generation.last_message_id)]
+    messages = [told, *_history(session, generation.last_message_id, caller)]
     if text:
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": CONTINUE}]
     return Question(generation.model, messages, text)
@@ -121,9 +122,9 @@ def newest_message(session: SessionRow) -> str | None:
     return page.items[-1]["id"] if page.items else None
 
 
-def _history(session: SessionRow, last_message_id: str) -> list[Any]:
+def _history(session: SessionRow, last_message_id: str, caller: Caller) -> list[Any]:
     """As the endpoint reads it. Calls of tools without an output get one, so that the question is valid."""
     last = position_of(session_id=session.id, live=session.live, message_id=last_message_id) or 0
     page = page_before(session_id=session.id, live=session.live, position=last + 1, limit=MOST_MESSAGES)
-    items: list[Any] = converted([with_files_as_text(item) for item in page.items], FORMAT, repair=True)["items"]
+    items: list[Any] = converted(with_files(page.items, caller), FORMAT, repair=True)["items"]
     return items

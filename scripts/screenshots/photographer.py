@@ -32,6 +32,13 @@ class Photographer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._chrome.quit()
 
+    def _chats(self) -> dict[str, str]:
+        return {
+            "chat": f"/chat/?project={CHAT_PROJECT}",
+            "chat-parts": f"/chat/?project={PROJECTS[1][0]}",
+            "chat-new": "/chat/?project=new",
+        }
+
     def pages(self) -> dict[str, str]:
         project = f"/projects/{self.places['project']}/"
         return {
@@ -58,9 +65,7 @@ class Photographer:
             "search-none": "/search/?q=nothing-like-it",
             "keys": "/keys/",
             "account": "/account/",
-            "chat": f"/chat/?project={CHAT_PROJECT}",
-            "chat-parts": f"/chat/?project={PROJECTS[1][0]}",
-            "chat-new": "/chat/?project=new",
+            **self._chats(),
             "missing": "/nowhere/",
             "login": "/login/",
             "welcome": "/welcome/token/",

@@ -72,22 +72,40 @@ def fill() -> dict[str, str]:
     api_keys.create_key(caller=caller, name="nightly report", scopes=("read",))
     for path, title, messages in SESSIONS:
         store.session(path, title, messages)
+    checkout = _checkout(store)
+    content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
+    versions = _versions(store)
+    parts = add_parts(lambda title, messages: store.session(PROJECTS[1][0], title, messages), _picture())
+    empty = store.session(PROJECTS[-1][0], "", [])
+    _remember(store, Project.objects.get(path=PROJECTS[0][0]))
+    error = _fail(store, Project.objects.get(path=PROJECTS[0][0]), checkout)
+    _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
+    _spread_over_days()
+    history, trace = _changed_often(store), _traced(store)
+    project = Project.objects.get(path=PROJECTS[0][0])
+    return {
+        "user": str(store.user.pk),
+        "project": str(project.id),
+        "path": project.path,
+        "session": checkout,
+        "content": content,
+        "versions": versions,
+        "empty": empty,
+        **parts,
+        "history": history,
+        "trace": trace,
+        "error": error,
+    }
+
+
+def _checkout(store: Store) -> str:
+    """A session with a plan, a conflict and two AIs."""
     checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
     other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
     store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
     store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
     store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
-    places = {"session": checkout, "content": store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)}
-    places["versions"] = _versions(store)
-    places |= add_parts(lambda title, messages: store.session(PROJECTS[1][0], title, messages), _picture())
-    places["empty"] = store.session(PROJECTS[-1][0], "", [])
-    project = Project.objects.get(path=PROJECTS[0][0])
-    _remember(store, project)
-    places["error"] = _fail(store, project, checkout)
-    _work_by_mcp(store, project)
-    _spread_over_days()
-    places |= {"history": _changed_often(store), "trace": _traced(store)}
-    return {"user": str(store.user.pk), "project": str(project.id), "path": project.path, **places}
+    return checkout
 
 
 def _changed_often(store: Store) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -44,4 +45,6 @@ class Sidebar:
 
 def sidebar(request: HttpRequest) -> dict[str, Any]:
     """A template context processor."""
-    return {"sidebar": Sidebar(request)} if request.user.is_authenticated else {}
+    if not request.user.is_authenticated:
+        return {}
+    return {"sidebar": Sidebar(request), "offline_pages": settings.OFFLINE_PAGES}

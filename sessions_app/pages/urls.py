@@ -6,10 +6,12 @@ from sessions_app.agents.handoff import pages as handoff_pages
 from sessions_app.agents.transfer import pages as transfer_pages
 from sessions_app.chats.search import pages as search_pages
 from sessions_app.events import pages as event_pages
-from sessions_app.pages import health_pages, palette
+from sessions_app.pages import palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.dashboard import home_page, project_pages
+from sessions_app.pages.health import probes
 from sessions_app.pages.history import compare_page, history_page
+from sessions_app.pages.offline import worker_pages
 from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
@@ -62,6 +64,8 @@ urlpatterns = [
     path("chat/", chat_page.chat, name="chat"),
     path("chat/words", script_endpoints.words, name="chat_words"),
     path("chat/sign-in-state", script_endpoints.sign_in_state, name="chat_sign_in_state"),
-    path("healthz", health_pages.healthz, name="healthz"),
-    path("readyz", health_pages.readyz, name="readyz"),
+    path("service-worker.js", worker_pages.service_worker, name="service_worker"),
+    path("offline/", worker_pages.offline, name="offline"),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
 ]

@@ -3,21 +3,23 @@
  * The list of messages is the page's own; every change of it is passed to `save()`, which is all that saving needs.
  */
 
-import { AgentPanel, actsOf } from "./chat/agent-panel.js";
+import { AgentPanel, actsOf, followState } from "./chat/agent-panel.js";
 import { DoneNotice } from "./chat/answering/done-notice.js";
+import { Instructions } from "./chat/answering/instructions.js";
 import { ModelChoice } from "./chat/answering/model-choice.js";
 import { Api } from "./chat/api.js";
-import { CurrentSession } from "./chat/current-session.js";
 import { ComposerDraft } from "./chat/input/composer-draft.js";
 import { Versions } from "./chat/messages/versions.js";
 import { PageState } from "./chat/page-state.js";
 import { stateAfter } from "./chat/plan.js";
 import { ServerConnection } from "./chat/server-connection.js";
-import { giveTitle } from "./chat/session-title.js";
-import { TrashNotice } from "./chat/trash-notice.js";
+import { CurrentSession } from "./chat/sessions/current-session.js";
+import { SessionList } from "./chat/sessions/session-list.js";
+import { SessionTitle } from "./chat/sessions/session-title.js";
+import { TrashNotice } from "./chat/sessions/trash-notice.js";
 import { View } from "./chat/view.js";
+import { keepThisPage } from "./offline/registration.js";
 import { byId, messageOf } from "./pages/elements.js";
-import { whenSeen } from "./pages/event-stream.js";
 import { stored } from "./pages/stored.js";
 import { connect } from "./stillhere.js";
 
@@ -46,8 +48,11 @@ const versions = new Versions({
   again: (question) => ask(question, { again: true }),
   show: (messages) => show(messages, page.step),
 });
+const title = new SessionTitle({ chat, api, alert: (words) => view.alert(words), focus: () => view.focus() });
+const sessions = new SessionList({ chat, api, open: openSession, connected: () => connection.good });
 const trash = new TrashNotice({ chat, api, view });
 const models = new ModelChoice();
+const instructions = new Instructions({ chat, api, alert: (words) => view.alert(words) });
 const done = new DoneNotice();
 
 /** Is an answer made, or asked for, that nobody stopped? */
@@ -67,6 +72,8 @@ function show(messages, openingStep) {
   page.step = openingStep || "question";
   draw();
   view.linkTo(chat.session);
+  title.show();
+  instructions.show();
 }
 
 function save() {
@@ -102,7 +109,7 @@ function answerAgain() {
 function ask(question, { again = false } = {}) {
   view.alert("");
   page.stalled = null;
-  chat.answer(question, { again, model: models.chosen });
+  chat.answer(question, { again, model: models.chosen, instructions: instructions.text });
 }
 
 async function continueAnswer() {
@@ -145,6 +152,7 @@ function forgetSession() {
   view.toast("");
   trash.forget();
   current.forget();
+  instructions.forget();
 }
 
 /** Clear session, Back to question and Finish planning: each clears the session and can be undone. @param {string} words */
@@ -169,7 +177,23 @@ async function open(path) {
   forgetSession();
   composerDraft.leave();
   restored(await chat.switchProject(path));
+  keepThisPage();
   remember(path);
+}
+
+/** Opens one of the project's sessions, which becomes its current one. @param {string} id */
+async function openSession(id) {
+  view.focus();
+  if (id === chat.session?.id) return;
+  try {
+    await chat.settled(3000);
+    await api.call("PATCH", `/sessions/${id}`, { current: true });
+    view.leave();
+    composerDraft.leave();
+    await openCurrent();
+  } catch (error) {
+    if (!connection.failed(error)) view.alert(`Not opened: ${messageOf(error)}`);
+  }
 }
 
 /** Opens the session that became current elsewhere. */
@@ -196,11 +220,13 @@ function restored(state) {
   panel.show(state.agentState ?? null);
   view.restored(state);
   composerDraft.restore();
+  sessions.soon();
   page.watchUnfinished(() => chat.answering !== null, draw);
 }
 
 /** The server responds and the same user is signed in again: continue what was waiting. */
 async function back() {
+  instructions.save();
   if (!page.restored) await resume();
   else save();
 }
@@ -211,7 +237,7 @@ const remember = (/** @type {string} */ path) => api.try("PUT", "/app-state?clie
 view.on({
   say,
   stop: () => chat.stop(),
-  upload: (file, options) => chat.upload(file, options),
+  upload: (file, options) => connection.watched(chat.upload(file, options)),
   older: async () => show((await chat.older()).messages, page.step),
   open: (path) => {
     history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
@@ -231,6 +257,7 @@ view.on({
   fresh: async () => {
     versions.stop();
     forgetSession();
+    sessions.close();
     const state = await chat.newSession();
     view.toast("A new session. The previous one is among the earlier sessions.");
     show(state.messages, "question");
@@ -240,14 +267,13 @@ view.on({
 
 panel.on(actsOf({ panel, chat, view, connection, saveState }));
 
-/** Another page or agent changed the state in the panel. It is read when the page is visible. */
-const readState = whenSeen(async () => panel.show(await chat.state().catch(() => panel.state)));
-const stateChanged = (/** @type {Frame} */ { session }) => session === chat.session?.id && readState();
+followState({ panel, chat });
 
 chat.on("saved", ({ savedAt }) => {
   view.saved(savedAt);
   view.linkTo(chat.session);
-  giveTitle(chat.session, page.messages, api);
+  title.give(page.messages);
+  instructions.save();
 });
 chat.on("restored", restored);
 chat.on("changed", ({ messages }) => show(messages, chat.openingStep));
@@ -259,9 +285,7 @@ chat.on("cleared", ({ by, messages }) => {
   show(messages, chat.openingStep);
   view.quiet("The chat was cleared elsewhere.");
 });
-chat.on("PLAN_RESTORED", ({ data: plan }) => plan && panel.show({ ...panel.state, plan }));
-chat.on("AGENT_STATE_SAVED", stateChanged);
-chat.on("PENDING_ACTION_RESOLVED", stateChanged);
+chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session }) => title.changed(session));
 chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
 chat.on("refused", (refusal) => {
   if (refusal.code === "session_deleted") trash.tell();

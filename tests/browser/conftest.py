@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -27,6 +28,12 @@ def chromium() -> Iterator[webdriver.Chrome]:
         pytest.fail(str(error))
     yield chrome
     chrome.quit()
+
+
+@pytest.fixture(autouse=True)
+def offline_pages(request: pytest.FixtureRequest, settings: Any) -> None:
+    """Only tests with the mark `offline` get a service worker: each server is a new origin, where it would load 100 files."""
+    settings.OFFLINE_PAGES = request.node.get_closest_marker("offline") is not None
 
 
 @pytest.fixture

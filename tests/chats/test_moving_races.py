@@ -100,19 +100,22 @@ def test_changes_of_many_meet_each_other_and_saves(server: LiveServer, api: Call
     root = f"{server.url}/api/v1"
 
     def change(number: int) -> None:
-        some = (ids, ids[::-1], ids[1:5])[number]
+        with crowds[0].client() as http:
+            for turn in range(MOVES):
+                some = (ids, ids[::-1], ids[1:5])[number]
+                moved = {"act": "move", "to_project": PLACES[(turn + number) % 2]}
+                act = moved if number < 2 else {"act": "tag", "tags": [str(turn)]}
+                crowds[0].expect(http.post(f"{root}/sessions-bulk", json={**act, "sessions": some}), {200})
+
+    def work(number: int) -> None:
         try:
-            with crowds[0].client() as http:
-                for turn in range(MOVES):
-                    move = {"act": "move", "to_project": PLACES[(turn + number) % 2]}
-                    body = {**(move if number < 2 else {"act": "tag", "tags": [str(turn)]}), "sessions": some}
-                    crowds[0].expect(http.post(f"{root}/sessions-bulk", json=body), {200})
+            change(number)
         finally:
             for crowd in crowds:
                 crowd.over.set()
 
     with ThreadPoolExecutor(6) as pool:
-        tasks = [pool.submit(change, number) for number in range(3)]
+        tasks = [pool.submit(work, number) for number in range(3)]
         tasks += [pool.submit(crowd.save, writer) for writer, crowd in enumerate(crowds)]
     assert [task.exception() for task in tasks] == [None] * len(tasks)
     assert [crowd.surprises for crowd in crowds] == [[], [], []]

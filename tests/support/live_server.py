@@ -14,11 +14,12 @@ START_SECONDS = 10
 
 
 class LiveServer:
-    """`http`: another protocol than uvicorn's own."""
+    """`http`: another protocol than uvicorn's own. `port`: that of a server that ended; 0: any."""
 
-    def __init__(self, *, http: Any = "auto") -> None:
+    def __init__(self, *, http: Any = "auto", port: int = 0) -> None:
         self._socket = socket.socket()
-        self._socket.bind(("127.0.0.1", 0))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind(("127.0.0.1", port))
         self.host = f"127.0.0.1:{self._socket.getsockname()[1]}"
         self.url = f"http://{self.host}"
         configuration = uvicorn.Config(

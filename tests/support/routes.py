@@ -183,6 +183,7 @@ API: dict[str, Row] = {
 # Pages by the name of their address. `open_to_all` ones are listed with None.
 PAGES: dict[str, Row | None] = {
     **dict.fromkeys(("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state")),
+    **dict.fromkeys(("service_worker", "offline")),
     "home": Row("GET", "/", named=False),
     "account": Row("GET", "/account/", named=False),
     "end_login": Row("POST", "/account/logins/{login}/end/"),

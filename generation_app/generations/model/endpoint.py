@@ -1,7 +1,7 @@
 """Asks an OpenAI-compatible endpoint and reads its streamed answer.
 
 A question is asked again only if it cannot have been answered: the connection was not made, or the endpoint said that it is
-busy. After the first byte of an answer nothing is repeated.
+busy. If it refuses images, it is asked once more without them. After the first byte of an answer nothing is repeated.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import httpx
 import orjson
 from django.conf import settings
 
+from generation_app.generations.model.attachments import without_images
 from generation_app.generations.model.pieces import EndpointFailed, Piece
 from generation_app.generations.model.stand_in import StandIn
 
@@ -20,6 +21,8 @@ ATTEMPTS = 3
 PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 10.0
 TIMEOUT = httpx.Timeout(60, connect=10)
+# What endpoints say of images that their model does not read.
+UNREADABLE = frozenset({400, 404, 415, 422})
 BUSY = frozenset({429, 502, 503, 504})
 STAND_IN_URL = "http://stand-in.invalid"
 
@@ -49,6 +52,10 @@ class Endpoint:
             except httpx.HTTPError as error:
                 raise EndpointFailed(f"The endpoint did not answer ({type(error).__name__}).") from error
             try:
+                refused = response.status_code in UNREADABLE and attempt < ATTEMPTS
+                if refused and (plain := without_images(body)) is not None:
+                    body = plain
+                    continue
                 if response.status_code not in BUSY or attempt == ATTEMPTS:
                     async with aclosing(_pieces(response)) as pieces:
                         async for piece in pieces:

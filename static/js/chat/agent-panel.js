@@ -1,9 +1,10 @@
 /** The agent's state beside the chat: its plan and its question. Text is inserted as text, never as markup. */
 
 import { byId, messageOf, one } from "../pages/elements.js";
+import { whenSeen } from "../pages/event-stream.js";
 
 /**
- * @import { AgentState, AgentStateFields, Connection, PendingAction, Plan, PlanStep } from "../stillhere.js"
+ * @import { AgentState, AgentStateFields, Connection, Frame, PendingAction, Plan, PlanStep } from "../stillhere.js"
  * @import { ServerConnection } from "./server-connection.js"
  * @import { View } from "./view.js"
  *
@@ -132,4 +133,13 @@ export function actsOf({ panel, chat, view, connection, saveState }) {
       }
     },
   };
+}
+
+/** Another page or agent changed the state in the panel. It is read when the page is visible. @param {Pick<Page, "panel" | "chat">} page */
+export function followState({ panel, chat }) {
+  const read = whenSeen(async () => panel.show(await chat.state().catch(() => panel.state)));
+  const changed = (/** @type {Frame} */ { session }) => session === chat.session?.id && read();
+  chat.on("PLAN_RESTORED", ({ data: plan }) => plan && panel.show({ ...panel.state, plan }));
+  chat.on("AGENT_STATE_SAVED", changed);
+  chat.on("PENDING_ACTION_RESOLVED", changed);
 }

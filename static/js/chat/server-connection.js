@@ -1,4 +1,5 @@
 /** The page's notices about its server: unreachable, signed out, back. Each disappears when it is no longer true. */
+import { forgetPages } from "../offline/registration.js";
 import { SignInCheck } from "./sign-in-check.js";
 
 /**
@@ -39,6 +40,7 @@ export class ServerConnection {
       if (error?.denied) this.failed(error);
       else if (error) this.signIn.unanswered();
     });
+    document.addEventListener("stillhere:retry", (event) => this._asked(/** @type {CustomEvent<string>} */ (event)));
     chat.on("warning", ({ where }) => this._full(where));
     chat.on("saved", () => this._saved());
   }
@@ -64,15 +66,30 @@ export class ServerConnection {
     return status === 0;
   }
 
+  /** The same, and the page waits for the server if it gave no answer. @template T @param {Promise<T>} call */
+  watched(call) {
+    call.catch((error) => this.failed(error));
+    return call;
+  }
+
+  /** Somebody wants what waits to be sent now. @param {CustomEvent<string>} event `detail`: the project */
+  _asked(event) {
+    if (event.detail !== this.chat.project) return;
+    event.preventDefault();
+    this.chat.retry();
+  }
+
   /** @param {Standing} standing @param {string} [csrf] */
   async _stands(standing, csrf = "") {
     if (standing !== "here") {
+      if (standing !== "away") forgetPages();
       this._tell(standing);
       return this.changed();
     }
     this.auth.csrf = csrf;
     this.view.notices.clear(CAUSE);
     this.view.transcript.readAgain();
+    this.view.attachments.again();
     this.changed();
     await this.chat.retry();
     if (this.state) this.chat.saveState(this.state);

@@ -67,7 +67,7 @@ export class View {
     this._part("edit-cancel").addEventListener("click", () => acts.edit(""));
     this._part("project").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.attachments.clear();
+      this.leave();
       acts.open(path.value.trim());
     });
     for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
@@ -165,6 +165,11 @@ export class View {
     this.message.value = message?.text ?? "";
     this.message.dispatchEvent(new Event("input"));
     this.focus();
+  }
+
+  /** Another session is shown: files that are attached stay with the former one. */
+  leave() {
+    this.attachments.clear();
   }
 
   focus() {

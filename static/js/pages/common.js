@@ -59,6 +59,10 @@ function closeMenus({ target }) {
   }
 }
 
+/* After the page: what it needs without the server, and what waits for the server. */
+if (document.querySelector(".frame")) {
+  addEventListener("load", async () => (await import("../offline/offline.js")).begin());
+}
 document.addEventListener("click", closeMenus);
 document.addEventListener("keydown", (event) => {
   const menu = event.key === "Escape" ? around(event, "details.menu[open]") : null;

@@ -172,7 +172,7 @@ export interface OlderNeeds {
 
 export interface ResumeNeeds {
   identity: Identity;
-  state: SessionView;
+  state: SessionView & Part<SessionState, "adopt">;
   store: Part<MessageStore, "messages" | "fromServer">;
   queue: Part<Queue, "seal">;
   outbox: Part<Outbox, "adopt" | "all" | "stashed">;

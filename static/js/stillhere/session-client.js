@@ -1,4 +1,5 @@
 /** One project's session as this page writes it. All changes go through the queue. */
+import { uploadFile } from "./server/files.js";
 import { readHandoff } from "./server/handoff.js";
 import { ApiError } from "./server/http.js";
 import { SessionParts } from "./session-parts.js";
@@ -155,8 +156,6 @@ export class SessionClient {
     const { state, opening, http } = this.parts;
     if (!state.session) await opening.findOrCreate();
     if (!state.session) throw new ApiError(0, { code: "no_session", message: "There is no session to upload into." });
-    // Loaded by those who upload.
-    const { uploadFile } = await import("./server/files.js");
     return uploadFile(http, state.session.id, file, options);
   }
 

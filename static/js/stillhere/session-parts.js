@@ -23,7 +23,7 @@ import { BrowserStorage } from "./storage/browser-storage.js";
 import { Drafts } from "./storage/drafts.js";
 import { LocalStore } from "./storage/local-storage.js";
 import { Outbox } from "./storage/outbox.js";
-import { digest, uuid } from "./util.js";
+import { accountScope, uuid } from "./util.js";
 
 /**
  * @import { PartsNeeds, ResponsesNeeds } from "./needs.d.ts"
@@ -257,5 +257,5 @@ export class SessionParts {
 function scopeOf(http, project, chat) {
   const account = http.auth.key ?? http.auth.user ?? "";
   const place = chat === undefined ? "" : `#${encodeURIComponent(chat)}`;
-  return `${digest(`${http.base}\n${account}`)}:${encodeURIComponent(project)}${place}`;
+  return `${accountScope(http.base, account)}:${encodeURIComponent(project)}${place}`;
 }

@@ -22,6 +22,9 @@ export function digest(text) {
   return ((a >>> 0) * 4096 + (b >>> 20)).toString(36);
 }
 
+/** What the storage keys of one account at one server begin with. @param {string} base the server's address @param {string} account */
+export const accountScope = (base, account) => digest(`${base}\n${account}`);
+
 /** @param {number} milliseconds @returns {Promise<void>} */
 export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

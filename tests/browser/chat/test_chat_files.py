@@ -80,3 +80,19 @@ def test_a_refused_file_is_told_and_can_be_tried_again_or_removed(page: ChatPage
     page.browser.until(STORED, 1)
     page.press("Send")
     assert parts() == [("dot.png", "image/png")]
+
+
+def test_a_file_that_was_attached_without_a_connection_is_uploaded_when_it_is_back(page: ChatPage, tmp_path: Path) -> None:
+    page.say("count to 2")
+    page.until_answered("1 2")
+    page.until_still()
+    page.browser.offline()
+    choose(page, tmp_path / "dot.png", PNG)
+    page.browser.until("return document.querySelector('#chat-files .problem')?.textContent.startsWith('No connection.');")
+    page.say("What is this?")
+    assert page.browser.run(SAID).startswith("A file was not uploaded")
+    page.browser.online()
+    page.browser.until(STORED, 1)
+    page.press("Send")
+    wait_for(lambda: Message.objects.filter(role="user").count() == 2)
+    page.browser.until(SHOWN)

@@ -1,5 +1,7 @@
 /** Files that are attached to the next message: chosen, pasted or dropped, and uploaded at once. */
 
+import { messageOf } from "../../pages/elements.js";
+
 /**
  * @import { StoredFile, UploadOptions } from "../../stillhere.js"
  * @import { Draft } from "./message-field.js"
@@ -8,6 +10,9 @@
  * @typedef {{file: File, line: HTMLLIElement, progress: HTMLProgressElement, problem: HTMLElement, retry: HTMLButtonElement,
  *   abort: AbortController, stored: StoredFile | null}} Attached
  */
+
+const AWAY =
+  "No connection. It is uploaded when the server is back: keep this page open until then, because files are not stored in this browser.";
 
 export class Attachments {
   /**
@@ -64,6 +69,11 @@ export class Attachments {
     return [...drafts.slice(0, -1), { ...last, parts: [...own, ...files] }];
   }
 
+  /** The server is back: what it did not answer is uploaded. */
+  again() {
+    for (const item of this.items) if (item.line.hasAttribute("data-away")) this._send(item);
+  }
+
   clear() {
     for (const item of [...this.items]) this._remove(item);
     this._say("");
@@ -107,6 +117,7 @@ export class Attachments {
     const { file, progress, problem, retry, line } = item;
     item.abort = new AbortController();
     problem.textContent = "";
+    line.removeAttribute("data-away");
     retry.hidden = true;
     progress.hidden = false;
     progress.value = 0;
@@ -119,7 +130,9 @@ export class Attachments {
       this._say(`${file.name} is attached.`);
     } catch (error) {
       if (!this.items.includes(item)) return;
-      problem.textContent = error instanceof Error ? error.message : String(error);
+      const unanswered = /** @type {{status?: number}} */ (error).status === 0;
+      problem.textContent = unanswered ? AWAY : messageOf(error);
+      line.toggleAttribute("data-away", unanswered);
       retry.hidden = false;
       this._say(`${file.name} was not uploaded.`);
     } finally {

@@ -42,6 +42,8 @@ export class Resume {
       const peeked = await this._peekWhole();
       if (store.messages.size === 0) for (const message of peeked?.messages ?? []) store.fromServer(message);
       if (error.denied || !error.passing) throw error;
+      // What is written meanwhile belongs to the session that is shown, also when this page ends before the server is back.
+      if (!state.session && peeked?.session?.project_id) state.adopt(peeked.session);
       this._resumeLater();
       return { ...(peeked ?? reader.state()), mirrored: true };
     }
@@ -56,8 +58,9 @@ export class Resume {
   }
 
   async _resumeLater() {
-    const { sender, reader, retry } = this.needs;
+    const { state, queue, sender, reader, retry } = this.needs;
     const ask = async () => {
+      if (state.session) await queue.seal();
       await sender.drain(LEFTOVERS_MS);
       await reader.open({ quiet: false });
       this._restored();

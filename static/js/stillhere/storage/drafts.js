@@ -17,6 +17,8 @@ export class Drafts {
     this.storedAt = 0;
     /** @type {{session: string, text: string, at: number} | undefined} */
     this.due = undefined;
+    /** On its way to the disk: a page that closes may not get it there. @type {{session: string, text: string, at: number} | undefined} */
+    this.written = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
   }
@@ -41,21 +43,25 @@ export class Drafts {
 
   /** The page is closing. */
   flush() {
-    if (!this.due) return;
-    const { session, ...draft } = this.due;
+    const last = this.due ?? this.written;
+    if (!last) return;
+    const { session, ...draft } = last;
     this.storage.stashDraft(session, draft);
     this._store();
   }
 
-  _store() {
+  async _store() {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (!this.due) return;
-    const { session, ...draft } = this.due;
+    const written = this.due;
+    const { session, ...draft } = written;
     this.due = undefined;
+    this.written = written;
     this.storedAt = Date.now();
-    this.storage.keepDraft(session, draft);
     // It may have been begun without a session.
     if (session && !draft.text) this.storage.keepDraft("", draft);
+    await this.storage.keepDraft(session, draft);
+    if (this.written === written) this.written = undefined;
   }
 }

@@ -2,12 +2,12 @@
  * Which session is the project's current one. A page stays with the session that it shows: if another one becomes current
  * (a fork, a new session, a choice made elsewhere), the page offers to open it.
  */
-import { whenSeen } from "../pages/event-stream.js";
+import { whenSeen } from "../../pages/event-stream.js";
 
 /**
- * @import { Connection, Frame, Session } from "../stillhere.js"
- * @import { Api } from "./api.js"
- * @import { Notices } from "./notices.js"
+ * @import { Connection, Frame, Session } from "../../stillhere.js"
+ * @import { Api } from "../api.js"
+ * @import { Notices } from "../notices.js"
  */
 
 const CAUSE = "current";

@@ -1,11 +1,11 @@
 /** The session was moved to the trash elsewhere: a notice says so until it is restored; then unsaved changes are sent. */
 
-import { messageOf } from "../pages/elements.js";
+import { messageOf } from "../../pages/elements.js";
 
 /**
- * @import { Connection, Frame } from "../stillhere.js"
- * @import { Api } from "./api.js"
- * @import { View } from "./view.js"
+ * @import { Connection, Frame } from "../../stillhere.js"
+ * @import { Api } from "../api.js"
+ * @import { View } from "../view.js"
  */
 
 const CAUSE = "trash";

@@ -1,6 +1,6 @@
 /** A form whose value is JSON: invalid JSON is not sent, and the place of the error is shown. */
 
-import { all, messageOf, one } from "./pages/elements.js";
+import { all, messageOf, one } from "../pages/elements.js";
 
 const WAIT_MS = 400;
 /** @typedef {{message: string, at: number | null}} Fault */

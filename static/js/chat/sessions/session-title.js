@@ -1,0 +1,95 @@
+/** The session's title: shown as the heading, changed in place. A session without one gets its first words. */
+import { byId, messageOf } from "../../pages/elements.js";
+import { titleOf } from "../messages/message-parts.js";
+
+/**
+ * @import { Connection, Session } from "../../stillhere.js"
+ * @import { Api } from "../api.js"
+ * @import { PageMessage } from "../messages/message-parts.js"
+ * @typedef {{chat: Connection, api: Api, alert: (words: string) => void, focus: () => void}} Needs
+ */
+
+const NONE = "Chat";
+
+export class SessionTitle {
+  /** @param {Needs} needs `focus`: of the composer, after a change */
+  constructor(needs) {
+    this.needs = needs;
+    /** Sessions that got a title from this page. @type {WeakSet<Session>} */
+    this.titled = new WeakSet();
+    this.heading = byId("chat-title", HTMLElement);
+    this.button = byId("chat-rename", HTMLButtonElement);
+    this.form = byId("chat-title-form", HTMLFormElement);
+    this.field = byId("chat-title-field", HTMLInputElement);
+    this.button.addEventListener("click", () => this._edit());
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this._rename();
+    });
+    this.field.addEventListener("keydown", ({ key }) => key === "Escape" && this._close());
+  }
+
+  show() {
+    const title = this.needs.chat.session?.title || NONE;
+    if (this.heading.textContent !== title) this.heading.textContent = title;
+    this.button.hidden = !this.needs.chat.session || !this.form.hidden;
+  }
+
+  /** @param {PageMessage[]} messages */
+  give(messages) {
+    const { session } = this.needs.chat;
+    if (!session || session.title || this.titled.has(session)) return;
+    const title = titleOf(messages);
+    if (!title) return;
+    this.titled.add(session);
+    this._save(session, title).catch(() => {});
+  }
+
+  /** Another page renamed the session. @param {string | undefined} session */
+  async changed(session) {
+    const own = this.needs.chat.session;
+    if (!own || own.id !== session) return;
+    /** @type {{session: Session} | null} */
+    const found = await this.needs.api.get(`/sessions/${own.id}?messages=0`).catch(() => null);
+    if (!found) return;
+    own.title = found.session.title;
+    this.show();
+  }
+
+  _edit() {
+    this.field.value = this.needs.chat.session?.title ?? "";
+    this._open(true);
+    this.field.select();
+  }
+
+  /** @param {boolean} open */
+  _open(open) {
+    this.form.hidden = !open;
+    this.heading.hidden = this.button.hidden = open;
+  }
+
+  _close() {
+    this._open(false);
+    this.show();
+    this.button.focus();
+  }
+
+  async _rename() {
+    const { session } = this.needs.chat;
+    try {
+      if (session) await this._save(session, this.field.value.trim());
+      this._open(false);
+      this.show();
+      this.needs.focus();
+    } catch (error) {
+      this.needs.alert(`Not renamed: ${messageOf(error)}`);
+    }
+  }
+
+  /** @param {Session} session @param {string} title */
+  async _save(session, title) {
+    await this.needs.api.call("PATCH", `/sessions/${session.id}`, { title });
+    session.title = title;
+    this.show();
+  }
+}

@@ -1,0 +1,138 @@
+"""The project's sessions beside the chat: by day, found, opened and renamed, by keyboard and on a phone."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.keys import Keys
+
+from generation_app.generations.model.endpoint import Endpoint
+from sessions_app.models import ChatSession
+from sessions_app.models.times import now
+from tests.browser.accessibility import assert_accessible
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, wait_for
+from tests.browser.keyboard import Keyboard
+from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+PROJECT = "/home/alice/shop"
+ROWS = "return [...document.querySelectorAll('#chat-sessions-rows :is(h3, a > span)')].map((part) => part.textContent);"
+TITLE = "return document.getElementById('chat-title').textContent;"
+TYPED = "return document.getElementById('chat-message').value;"
+FOCUSED = "return document.activeElement.id;"
+OPEN = "return document.getElementById('chat-sessions').matches(':popover-open');"
+
+
+@pytest.fixture
+def older(api: Callable[..., Any], alice: User) -> Chat:
+    """A session of yesterday, below the present one."""
+    older = Chat(api(alice), project=PROJECT)
+    older.say("m1", "words of yesterday")
+    newer = Chat(older.api, project=PROJECT)
+    newer.say("m1", "words of today")
+    for chat, title, days in ((older, "Old questions", 1), (newer, "New questions", 0)):
+        chat.api.patch(f"/sessions/{chat.id}", {"title": title})
+        ChatSession.objects.filter(id=chat.id).update(updated_at=now() - timedelta(days=days))
+    return older
+
+
+@pytest.fixture
+def page(signed_in: Browser, server: LiveServer, older: Chat) -> ChatPage:
+    page = ChatPage(signed_in, server.url, project=PROJECT)
+    page.open()
+    page.browser.until(f"{ROWS[:-1]}.length > 1;")
+    return page
+
+
+def test_a_session_is_opened_by_keyboard_with_its_draft(page: ChatPage, older: Chat) -> None:
+    assert page.browser.run(ROWS) == ["Today", "New questions", "Yesterday", "Old questions"]
+    page.browser.textbox("Message").send_keys("not sent")
+    page.until_draft_stored("not sent")
+    hands = Keyboard(page.browser)
+    hands.choose("Old questions…", backwards=True)
+    page.until(lambda texts: texts == ["words of yesterday"])
+    assert page.browser.run(TITLE) == "Old questions"
+    assert page.browser.run(FOCUSED) == "chat-message"
+    assert page.browser.run(TYPED) == ""
+    hands.choose("New questions…", backwards=True)
+    page.until(lambda texts: texts == ["words of today"])
+    page.browser.until(f"{TYPED[:-1]} === 'not sent';")
+    hands.choose("Old questions…", backwards=True)
+    page.until(lambda texts: texts == ["words of yesterday"])
+    page.reload_hard()
+    page.until(lambda texts: texts == ["words of yesterday"])
+    page.say("count to 2")
+    page.until_answered("1 2")
+    assert older.texts()[:2] == ["words of yesterday", "count to 2"]
+
+
+def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
+    page.press("Rename")
+    hands = Keyboard(page.browser)
+    hands.press("Decimals", Keys.ENTER)
+    page.browser.until(f"{TITLE[:-1]} === 'Decimals';")
+    page.browser.until(f"{ROWS[:-1]}.includes('Decimals');")
+    assert page.browser.run(FOCUSED) == "chat-message"
+    assert ChatSession.objects.filter(title="Decimals").exists()
+    page.press("Rename")
+    hands.press("Never", Keys.ESCAPE)
+    assert page.browser.run(TITLE) == "Decimals"
+    # Elsewhere.
+    own = ChatSession.objects.get(title="Decimals")
+    older.api.patch(f"/sessions/{own.id}", {"title": "Cents"})
+    page.browser.until(f"{TITLE[:-1]} === 'Cents';")
+
+
+def test_the_list_follows_and_is_searched(page: ChatPage, older: Chat) -> None:
+    other = Chat(older.api, project=PROJECT)
+    other.api.patch(f"/sessions/{other.id}", {"title": "Third"})
+    page.browser.until(f"{ROWS[:-1]}[1] === 'Third';")
+    page.browser.textbox("Find a session").send_keys("yesterday")
+    page.browser.until(f"{ROWS[:-1]}.join() === 'Yesterday,Old questions';")
+    page.browser.textbox("Find a session").send_keys("!")
+    page.browser.until("return document.getElementById('chat-sessions-state').textContent === 'No session says that.';")
+
+
+def test_on_a_phone_the_list_is_a_drawer(page: ChatPage) -> None:
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        page.press("Sessions")
+        wait_for(lambda: page.browser.run(OPEN))
+        assert_accessible(page.browser)
+        Keyboard(page.browser).choose("Old questions…")
+        page.until(lambda texts: texts == ["words of yesterday"])
+        assert not page.browser.run(OPEN)
+        assert page.browser.run("return document.documentElement.scrollWidth;") <= 360
+    finally:
+        page.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_session_has_instructions_of_its_own(page: ChatPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def remembered(self: Any, *, model: str, messages: list[Any]) -> Any:
+        told.append(messages[0]["content"])
+        return ask(self, model=model, messages=messages)
+
+    ask = Endpoint.ask
+    monkeypatch.setattr(Endpoint, "ask", remembered)
+    page.press("Instructions")
+    assert_accessible(page.browser)
+    Keyboard(page.browser).press("Answer in French.")
+    page.press("Save instructions")
+    page.say("count to 2")
+    page.until_answered("1 2")
+    page.until_still()
+    assert told == ["Answer in French."]
+    page.reload_hard()
+    page.press("New session")
+    page.say("count to 3")
+    page.until_answered("1 2 3")
+    page.until_still()
+    assert "French" not in told[-1]
+    assert ChatSession.objects.filter(metadata__contains="Answer in French.").count() == 1

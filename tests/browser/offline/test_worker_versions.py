@@ -1,0 +1,64 @@
+"""A new version of the static files: the next page has it whole, and it replaces the old one. Switched off, nothing stays."""
+
+from typing import Any
+
+import pytest
+
+from tests.browser.chat_page import ChatPage
+from tests.browser.offline.conftest import KEPT, Station
+
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.offline]
+SHELLS = "return (await caches.keys()).filter((name) => name.startsWith('stillhere-shell-'));"
+SHIPPED = "return document.documentElement.dataset.shipped ?? '';"
+IMPORTED = "chat/page-state.js"
+
+
+def ship(station: Station, number: int) -> None:
+    """Another version: one module says so in the page."""
+    module = station.static / "js" / IMPORTED
+    source = module.read_text().partition("\ndocument.documentElement")[0]
+    module.write_text(f"{source}\ndocument.documentElement.dataset.shipped = '{number}';\n")
+
+
+def test_a_new_version_is_whole_at_once_and_replaces_the_old_one(chat: ChatPage, station: Station) -> None:
+    former = chat.browser.run(SHELLS)
+    assert len(former) == 1
+    station.leave()
+    ship(station, 2)
+    station.come_back()
+    # The page of the new version, under the old worker.
+    chat.open()
+    assert chat.browser.run(SHIPPED) == "2"
+    chat.browser.until(f"const names = await (async () => {{ {SHELLS} }})(); return names.join() !== args[0];", former[0])
+    chat.browser.until(f"return (await (async () => {{ {SHELLS} }})()).length === 1;")
+    chat.browser.until(KEPT)
+    station.leave()
+    chat.browser.driver.refresh()
+    chat.ready()
+    assert chat.browser.run(SHIPPED) == "2"
+    assert chat.texts() == ["count to 2", "1 2"]
+
+
+def test_a_version_that_is_not_complete_replaces_nothing(chat: ChatPage, station: Station) -> None:
+    former = chat.browser.run(SHELLS)
+    station.leave()
+    ship(station, 3)
+    station.come_back(lacks="js/stillhere/util.js")
+    chat.browser.run("await (await navigator.serviceWorker.ready).update().catch(() => {});")
+    chat.browser.until("return !(await navigator.serviceWorker.ready).installing;")
+    assert chat.browser.run("return (await navigator.serviceWorker.ready).waiting;") is None
+    station.leave()
+    chat.browser.driver.refresh()
+    chat.ready()
+    assert chat.browser.run(SHIPPED) == ""
+    assert chat.browser.run(SHELLS) == former
+
+
+def test_switched_off_it_goes_with_all_that_it_kept(chat: ChatPage, station: Station, settings: Any) -> None:
+    settings.OFFLINE_PAGES = False
+    chat.open()
+    chat.browser.run("await navigator.serviceWorker.getRegistration().then((one) => one?.update());")
+    chat.browser.until("return !(await navigator.serviceWorker.getRegistration()) && (await caches.keys()).length === 0;")
+    chat.open()
+    chat.say("count to 3")
+    chat.until_answered("1 2 3")
