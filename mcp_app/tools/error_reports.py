@@ -64,7 +64,7 @@ def error_resolve(call: Call, given: ResolveArguments) -> Outcome:
     return answered("Resolved, until it is seen again.", fingerprint=error.fingerprint, state=state, redacted=redacted)
 
 
-_RECORDED = marked_schema("`count`, `known_fix`.")
+_RECORDED = marked_schema("`count`, `known_fix`; without one `similar_fix`, that of a similar error, if there is one.")
 _RECORDED["properties"] |= {
     "fingerprint": {"type": ["string", "null"], "description": "Null: a noise rule covers it."},
     "new": {"type": "boolean"},

@@ -142,11 +142,14 @@ def test_a_handoff_is_filled_and_frozen(connect: Connect) -> None:
 
 def test_an_error_that_was_seen_before_comes_with_its_fix(connect: Connect) -> None:
     client = connect()
-    first = client.call("error_record", message="KeyError: 'a'", stack="File app.py, line 3")
+    first = client.call("error_record", message="KeyError: 'cart'", stack="File app.py, line 3")
     assert (first["new"], first["stored"]["known_fix"]) == (True, "")
     assert client.call("error_resolve", fingerprint=first["fingerprint"], known_fix="use get")["state"] == "resolved"
-    again = client.call("error_record", message="KeyError: 'a'", stack="File app.py, line 3")
+    again = client.call("error_record", message="KeyError: 'cart'", stack="File app.py, line 3")
     assert (again["reopened"], again["stored"]) == (True, {"count": 2, "known_fix": "use get"})
+    elsewhere = 'File "other.py", line 9, in another'
+    similar = client.call("error_record", message="KeyError: 'cart'", stack=elsewhere)["stored"]
+    assert (similar["known_fix"], similar["similar_fix"]["known_fix"]) == ("", "use get")
 
 
 def test_todos_are_kept_and_carried_to_another_session(connect: Connect) -> None:
