@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
-.PHONY: help install run serve test check lint format prove mutants bench screenshots backup restore lock install-dev
+.PHONY: help install run serve test check lint format prove mutants bench screenshots backup restore lock install-dev example
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ prove: install-dev ## test the guarantees at full size, on both databases
 
 mutants: install-dev ## one fault at a time in the modules that must have none: do the tests notice? (some: ARGS="receipts lease")
 	@scripts/mutants.sh $(ARGS)
+
+example: install-dev ## an example against a running server (NAME=ai-sdk, langgraph or openai-agents; STILLHERE_KEY=its key)
+	@examples/start.sh $(NAME)
 
 screenshots: install-dev ## take README's screenshots again (every page: ARGS="--every FOLDER")
 	@$(PYTHON) -m scripts.screenshots $(ARGS)

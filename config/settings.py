@@ -64,7 +64,7 @@ MIDDLEWARE = [
     "config.http.middleware.PageMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "sessions_app.pages.offline.page_headers.offline_headers",
+    "sessions_app.pages.chat.offline.page_headers.offline_headers",
     "sessions_app.pages.error_pages.PageErrors",
 ]
 ROOT_URLCONF = "config.urls"
@@ -182,12 +182,14 @@ SECURE_CSP = {
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "sessions_app.pages.error_pages.csrf_failure"
 CORS_ALLOWED_ORIGINS = env.origins("CORS_ORIGINS")
-CORS_URLS_REGEX = r"^/(?:api/.*|mcp)$"
+CORS_URLS_REGEX = r"^/(?:api/.*|v1/.*|mcp)$"
 CORS_ALLOW_CREDENTIALS = False
 # Beyond corsheaders' own: conditions (creating a session under one's own id needs one), which run a memory write is from,
 # and where the reader of a stream was.
 CORS_ALLOW_HEADERS = [*default_headers, "idempotency-key", "if-match", "if-none-match", "last-event-id", "stillhere-run"]
 CORS_ALLOW_HEADERS += ["mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "x-stillhere-project"]
+# Of the client of assistant-ui.
+CORS_ALLOW_HEADERS += ["aui-sdk", "aui-user-id", "aui-workspace-id"]
 CORS_EXPOSE_HEADERS = ["Content-Disposition", "ETag", "Idempotent-Replayed", "Retry-After", "Stillhere-Stream", "X-Request-Id"]
 LOGIN_ATTEMPTS = 10
 LOGIN_WINDOW_SECONDS = 300

@@ -3,7 +3,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from config.api.ninja_api import api, refuse
+from config.api.assistant_cloud_api import api as assistant_cloud_api
+from config.api.ninja_api import api
+from config.api.requests_and_refusals import refuse
 from sessions_app.core.errors import NotFound
 
 
@@ -14,13 +16,14 @@ class AddressNotFound(NotFound):
 
 @csrf_exempt
 def unknown_address(request: HttpRequest) -> HttpResponse:
-    """Under /api/ even an address that does not exist answers in the API's shape, whatever the method and the caller."""
+    """Under /api/ and /v1/ even an address that does not exist answers in the API's shape, whatever the method and the caller."""
     return refuse(AddressNotFound())
 
 
 urlpatterns = [
     path("api/v1/", api.urls),
-    re_path(r"^api/", unknown_address),
+    path("v1/", assistant_cloud_api.urls),
+    re_path(r"^(?:api|v1)/", unknown_address),
     path("admin/", admin.site.urls),
     path("", include("sessions_app.pages.urls")),
     path("", include("memory_app.urls")),

@@ -32,6 +32,7 @@ scripts/install-js.sh || installed=$?
 if [ $installed = 0 ]; then
   step "biome" biome check --error-on-warnings --reporter=github
   step "tsc" tsc -p jsconfig.json
+  step "tsc (Node)" tsc -p clients/js/jsconfig.node.json
 elif [ $installed = 3 ] && [ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]; then
   printf '\nThe JavaScript and CSS are not checked: that needs Node.\n'
 else

@@ -160,7 +160,7 @@ def server(transactional_db: None) -> Iterator[LiveServer]:
         yield live
     # Emptying the tables after the test is no purge, so the frozen handoffs would refuse it.
     Purge.objects.bulk_create(
-        Purge(project_id=frozen) for frozen in HandoffSnapshot.objects.values_list("project_id", flat=True).distinct()
+        Purge(project_id=frozen) for frozen in HandoffSnapshot.objects.order_by().values_list("project_id", flat=True).distinct()
     )
     HandoffSnapshot.objects.all().delete()
 

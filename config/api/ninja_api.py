@@ -1,17 +1,7 @@
-"""The API: authentication, routers, and the format of refusals."""
-
-import logging
-from typing import Any
-
-import orjson
-from django.core.exceptions import RequestDataTooBig
-from django.db import DatabaseError
-from django.http import Http404, HttpRequest, HttpResponse
-from ninja.errors import AuthenticationError, HttpError, ValidationError
-from ninja.parser import Parser
-from ninja.renderers import BaseRenderer
+"""The API: authentication and routers."""
 
 from config.api.query_parameters import StrictApi
+from config.api.requests_and_refusals import JsonRenderer, StrictParser, add_refusals
 from generation_app.generations import api as generation_api
 from generation_app.streams import api as stream_api
 from memory_app.checkpoints import api as checkpoint_api
@@ -40,10 +30,6 @@ from sessions_app.chats.search import api as search_api
 from sessions_app.chats.sessions import api as session_api
 from sessions_app.chats.sessions import list_api as _list_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.chats.sessions import message_api
-from sessions_app.core.errors import AppError, BadRequest, NotFound, TooLarge, Unauthorized, WrongFields
-from sessions_app.core.serialization import strict_json
-from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
-from sessions_app.core.web.schemas import reason_of
 from sessions_app.events import api as event_api
 from sessions_app.frontends.app_state import api as app_state_api
 from sessions_app.frontends.resume import api as resume_api
@@ -51,27 +37,6 @@ from sessions_app.portability.exports import api as export_api
 from sessions_app.portability.imports import api as import_api
 from sessions_app.portability.imports import upload_api as _upload_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.projects import api as project_api
-
-logger = logging.getLogger(__name__)
-# The name of the body parameter in operations.
-BODY_PARAMETER = "payload"
-
-
-class StrictParser(Parser):
-    """Parses bodies strictly. Keeps the replaced paths for `normalized`, and the sent value for comparing retries."""
-
-    def parse_body(self, request: HttpRequest) -> Any:
-        value, request.normalized = strict_json.loads(request.body)  # type: ignore[attr-defined]
-        request.sent = value  # type: ignore[attr-defined]
-        return value
-
-
-class JsonRenderer(BaseRenderer):
-    media_type = "application/json"
-
-    def render(self, request: HttpRequest, data: Any, *, response_status: int) -> bytes:
-        return orjson.dumps(data)
-
 
 api = StrictApi(
     title="Stillhere",
@@ -113,73 +78,4 @@ api.add_router("", generation_api.model_router)
 api.add_router("", search_api.router)
 api.add_router("", export_api.router)
 api.add_router("", import_api.router)
-
-
-def refuse(error: AppError) -> HttpResponse:
-    """Returns the response for an error, in the format of all refusals."""
-    reply = HttpResponse(orjson.dumps(error.as_json()), status=error.status, content_type="application/json; charset=utf-8")
-    reply["Cache-Control"] = "no-store"
-    if error.retry_after is not None:
-        reply["Retry-After"] = str(error.retry_after)
-    if error.status == Unauthorized.status:
-        reply["WWW-Authenticate"] = 'Bearer realm="stillhere"'
-    return reply
-
-
-@api.exception_handler(AppError)
-def _expected(request: HttpRequest, error: AppError) -> HttpResponse:
-    return refuse(error)
-
-
-@api.exception_handler(ValidationError)
-def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Returns field and reason, never the value: it may be a secret."""
-    fields = [{"field": ".".join(_as_sent(item["loc"])), "reason": _reason(item)} for item in error.errors]
-    return refuse(WrongFields(fields))
-
-
-def _reason(item: dict[str, Any]) -> str:
-    if item["loc"] == ("body", BODY_PARAMETER) and item["type"] == "missing":
-        return "Send a JSON object as the request's body."
-    return reason_of(item)
-
-
-def _as_sent(location: tuple[str | int, ...]) -> list[str]:
-    """Returns the field's path as the client sent it, without Ninja's source and the parameter name."""
-    source, *steps = map(str, location)
-    if source != "body" or steps[:1] != [BODY_PARAMETER]:
-        return steps
-    return steps[1:] or ["body"]
-
-
-@api.exception_handler(AuthenticationError)
-def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return refuse(Unauthorized())
-
-
-@api.exception_handler(Http404)
-def _unknown(request: HttpRequest, error: Http404) -> HttpResponse:
-    return refuse(NotFound())
-
-
-@api.exception_handler(RequestDataTooBig)
-def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return refuse(TooLarge())
-
-
-@api.exception_handler(HttpError)
-def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    # Ninja wraps the parser's error, whose own message says what is wrong.
-    cause = error.__cause__ or error.__context__
-    return refuse(cause if isinstance(cause, AppError) else BadRequest())
-
-
-@api.exception_handler(DatabaseError)
-def _store_refuses(request: HttpRequest, error: DatabaseError) -> HttpResponse:
-    """Known states of the store (full, read-only, busy, not migrated) become refusals; other errors are raised."""
-    known = as_app_error(error)
-    if known is None:
-        raise error
-    leave_read_only(known)
-    logger.warning("the store refused a request: %s (%s)", known.code, type(error).__name__)
-    return refuse(known)
+add_refusals(api)

@@ -1,4 +1,4 @@
-"""Rules for every request, and for every response under /api/."""
+"""Rules for every request, and for every response of an API."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from sessions_app.core.errors import AppError, BadRequest, Forbidden, MethodNotAllowed, NotFound, TooLarge
 from sessions_app.core.serialization.strict_json import REPLACEMENT
 
-API = "/api/"
+APIS = ("/api/", "/v1/")
 _UNUSED = (
     "accelerometer",
     "camera",
@@ -42,7 +42,7 @@ class PageMessages(MessageMiddleware):
     """Django's messages, for pages only; API responses carry their own messages."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info.startswith(API):
+        if request.path_info.startswith(APIS):
             return self.get_response(request)  # type: ignore[return-value]
         return super().__call__(request)  # type: ignore[return-value]
 
@@ -82,7 +82,7 @@ def api_shape(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        if response.status_code < 400 or not request.path_info.startswith(API):
+        if response.status_code < 400 or not request.path_info.startswith(APIS):
             return response
         if response.get("Content-Type", "").startswith("application/json"):
             return response

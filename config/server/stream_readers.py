@@ -73,7 +73,7 @@ class StreamReaders:
                 for message in answer:
                     await send(message)
             else:
-                await self._follow(scope, receive, send, reader, reader.followed, reader.admission, answer[0])
+                await self._follow(scope, receive, send, reader, reader.followed, reader.admission, answer)
 
     async def _follow(
         self,
@@ -83,8 +83,9 @@ class StreamReaders:
         reader: _Reader,
         followed: Followed,
         admission: Admission,
-        start: Message,
+        answer: list[Message],
     ) -> None:
+        """`answer` begins with the response's head. It is emptied: a reader may stay for hours, and its headers are 2 KB."""
         live = await hub.running()
         if settings.ACCOUNT_SOCKETS and live.sockets_of(admission.caller.user_id) >= settings.ACCOUNT_SOCKETS:
             await refuse(TooManyWaiting(), send, scope)
@@ -95,11 +96,15 @@ class StreamReaders:
             with suppress(DatabaseError):
                 listener.begin(await live.read(partial(newest_number, admission.project_id)))
             listener.release()
-            headers = [header for header in start["headers"] if header[0] != b"content-length"]
-            await send({**start, "headers": headers})
+            await send(_without_length(answer[0]))
+            answer.clear()
             await _until_one_ends(_send_all(send, followed), disconnected(receive), reader.revoked.wait())
         finally:
             live.remove(listener)
+
+
+def _without_length(start: Message) -> Message:
+    return {**start, "headers": [header for header in start["headers"] if header[0] != b"content-length"]}
 
 
 async def _send_all(send: Send, followed: Followed) -> None:

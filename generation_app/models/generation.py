@@ -62,6 +62,7 @@ class Generation(models.Model):
             models.Index(fields=["session", "created_at"], name="generation_of_session"),
             models.Index(fields=["created_at"], name="generation_active", condition=models.Q(ended_at=None)),
             models.Index(fields=["owner"], name="generation_of_owner"),
+            models.Index(fields=["ended_at"], name="generation_ended", condition=models.Q(ended_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -7,11 +7,13 @@ from typing import Any, Self
 
 from django.contrib.auth.models import User
 
-from scripts.screenshots.sample_words import CHAT
+from scripts.screenshots.sample_words import CHAT, PROJECTS
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, start_chromium
 
 CHAT_PROJECT = "chart-shop"
+OPEN = "-open"
+OPEN_FOLDS = "for (const fold of document.querySelectorAll('[role=log] details')) fold.open = true;"
 PHONE = 500
 SHORTEST = 700
 
@@ -59,6 +61,7 @@ class Photographer:
             "keys": "/keys/",
             "account": "/account/",
             "chat": f"/chat/?project={CHAT_PROJECT}",
+            "chat-parts": f"/chat/?project={PROJECTS[1][0]}",
             "chat-new": "/chat/?project=new",
             "missing": "/nowhere/",
             "login": "/login/",
@@ -67,15 +70,21 @@ class Photographer:
 
     def _session_pages(self) -> dict[str, str]:
         session = f"/sessions/{self.places['session']}/"
-        others = {name: f"/sessions/{self.places[name]}/" for name in ("content", "versions", "empty")}
+        names = ("content", "versions", "empty", "parts", "recorded")
+        others = {name: f"/sessions/{self.places[name]}/" for name in names if name in self.places}
         return {
             "session": session,
             **{f"session-{name}": address for name, address in others.items()},
             "session-hit": f"{session}?at=m1&q=cart#message-1",
+            # The contact sheets, with all folds open.
+            **{f"session-{name}{OPEN}": others[name] for name in ("parts", "recorded") if name in others},
             **{name: f"{session}{name}/" for name in ("transfer", "move")},
             "session-around": f"/sessions/{self.places['content']}/?at=m2#message-2",
             "contents": f"{session}contents/",
             "find": f"{session}find/?q=cart",
+            "history": f"/sessions/{self.places['history']}/history/?at=5",
+            "trace": f"/sessions/{self.places['trace']}/trace/",
+            "compare": f"/sessions/{self.places['history']}/compare/?a=4&b=8",
         }
 
     def chat(self) -> None:
@@ -98,6 +107,9 @@ class Photographer:
         if name.startswith("chat"):
             self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
         self._browser.pause(0.4)
+        if name.endswith(OPEN):
+            self._browser.run(OPEN_FOLDS)
+            height *= 3
         if height > SHORTEST * 2:
             whole = int(self._browser.run("return document.documentElement.scrollHeight;"))
             self._size(width, min(height, max(whole, SHORTEST)))

@@ -16,6 +16,7 @@ from mcp_app.core.calls import Call, Client
 from mcp_app.core.tool import run_tool
 from mcp_app.tools.catalog import TOOLS
 from scripts.screenshots import sample_words as words
+from scripts.screenshots.sample_parts import add_parts
 from scripts.screenshots.sample_words import CHECKOUT, PROJECTS, SESSIONS
 from sessions_app.accounts import api_keys
 from sessions_app.accounts.users import create_user
@@ -78,10 +79,12 @@ def fill() -> dict[str, str]:
     store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
     content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
     versions = _versions(store)
+    parts = add_parts(lambda title, messages: store.session(PROJECTS[1][0], title, messages), _picture())
     empty = store.session(PROJECTS[-1][0], "", [])
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
     _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
+    history, trace = _changed_often(store), _traced(store)
     project = Project.objects.get(path=PROJECTS[0][0])
     return {
         "user": str(store.user.pk),
@@ -91,7 +94,52 @@ def fill() -> dict[str, str]:
         "content": content,
         "versions": versions,
         "empty": empty,
+        **parts,
+        "history": history,
+        "trace": trace,
     }
+
+
+def _changed_often(store: Store) -> str:
+    """A session with an overwritten answer, a removed message, a conflict, a clear and its undo."""
+    session = store.session(PROJECTS[2][0], "Beds for a wet spring, again", [words.SESSIONS[0][2][0]])
+    answer = {"op": "upsert", "id": "a1", "role": "assistant"}
+    steps: list[dict[str, Any]] = [{**answer, "text": "Raise it.", "status": "streaming"}]
+    steps += [{**answer, "text": "Raise it by 30 cm, or grow what likes it: watercress, mint, marsh marigold."}]
+    steps += [{"op": "upsert", "id": f"q{n}", "role": "user", "text": text} for n, text in enumerate(words.QUESTIONS)]
+    steps += [{**answer, "text": "Raise it by 40 cm, or grow what likes it: watercress and mint."}, {"op": "delete", "id": "q1"}]
+    step = {"epoch": 1, "writer_id": "phone"}
+    for seq, op in enumerate(steps, 1):
+        store.call("POST", f"/sessions/{session}/changes", {**step, "seq": seq, "ops": [op]})
+    other = {
+        **step,
+        "writer_id": "laptop",
+        "seq": 1,
+        "ops": [{"op": "upsert", "id": "q0", "role": "user", "text": "Another text"}],
+    }
+    store.call("POST", f"/sessions/{session}/changes", other)
+    store.call("POST", f"/sessions/{session}/clear", {**step, "seq": 90})
+    store.call("POST", f"/sessions/{session}/undo-clear", {**step, "epoch": 2, "seq": 91, "of": 1})
+    return session
+
+
+def _traced(store: Store) -> str:
+    """A session of an agent that names its model, its tokens and the times of its tools."""
+    session = store.session(PROJECTS[0][0], "The cart's race, by an agent", [])
+    ops, seconds = list[dict[str, Any]](), list[int]()
+    for number, (role, content, second) in enumerate(words.TRACED):
+        said: dict[str, Any] = {"role": role, "content": content}
+        if role == "assistant":
+            said |= {"model": "model-large", "usage": {"input_tokens": 900 + 400 * number, "output_tokens": 30 + 7 * number}}
+        ops.append({"op": "upsert", "id": f"t{number}", "format": "anthropic", "raw": said})
+        seconds.append(second)
+    store.call("POST", f"/sessions/{session}/changes", {"epoch": 1, "writer_id": str(uuid.uuid4()), "seq": 1, "ops": ops})
+    for position, second in enumerate(seconds, 1):
+        at = now() - timedelta(seconds=600 - second)
+        Message.objects.filter(session__id=uuid.UUID(session), position=position).update(
+            created_at=at, updated_at=at + timedelta(seconds=3)
+        )
+    return session
 
 
 def _versions(store: Store) -> str:

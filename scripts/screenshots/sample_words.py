@@ -162,6 +162,34 @@ AGENT_STATE = {
     },
     "pending_action": {"id": "a1", "kind": "run_migration", "payload": {"name": "0042_cart_lock", "database": "staging"}},
 }
+
+
+def _call(number: int, name: str, **given: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": f"c{number}", "name": name, "input": given}]
+
+
+def _result(number: int, output: str, *, failed: bool = False) -> list[dict[str, Any]]:
+    return [{"type": "tool_result", "tool_use_id": f"c{number}", "content": output, "is_error": failed}]
+
+
+# Role, content and second of each message.
+TRACED: list[tuple[str, Any, int]] = [
+    ("user", "Find out why the cart is empty at the checkout.", 0),
+    ("assistant", _call(1, "bash", command="grep -rn release_cart shop/"), 4),
+    ("user", _result(1, "shop/stock.py:88"), 9),
+    ("assistant", _call(2, "read_file", path="shop/stock.py"), 14),
+    ("user", _result(2, "…"), 15),
+    ("assistant", "The stock worker releases a cart that is being paid.", 22),
+    ("user", "Write a test that fails.", 60),
+    ("assistant", _call(3, "edit_file", path="tests/test_checkout.py"), 66),
+    ("user", _result(3, "done"), 67),
+    ("assistant", _call(4, "bash", command="pytest -x tests/test_checkout.py"), 71),
+    ("user", _result(4, "1 failed", failed=True), 98),
+    ("assistant", "It fails as it should: two threads, one cart.", 104),
+    ("user", "Good.", 130),
+    ("assistant", "Next I lock the cart before the stock.", 133),
+]
+QUESTIONS = ["And in August?", "Never mind.", "What does it cost?"]
 AI_STATE = {
     "todos": [
         {"content": "Read the stock worker", "status": "completed", "activeForm": "Reading the stock worker"},

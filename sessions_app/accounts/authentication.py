@@ -18,7 +18,7 @@ from sessions_app.core.limits.request_limits import check_request
 from sessions_app.core.storage.sql import as_uuid, db_time, fetch_row
 from sessions_app.core.web.csrf import check_csrf
 from sessions_app.events.listener_queries import Admission
-from sessions_app.models import Caller
+from sessions_app.models import ApiKey, Caller
 from sessions_app.models.credentials import READ, WRITE
 from sessions_app.models.times import now
 
@@ -54,6 +54,15 @@ def caller_of_key(secret: str) -> Caller | None:
     caller = Caller(user_id, username, as_uuid(key_id), name or "key", frozenset(scopes.split(",")), as_uuid(project_id))
     _note_use(caller)
     return caller
+
+
+def caller_of_key_id(key_id: uuid.UUID) -> Caller | None:
+    """As `caller_of_key`, for work that carries the key's id and not the key."""
+    key = ApiKey.objects.usable().select_related("user").filter(id=key_id).first()
+    if key is None:
+        return None
+    scopes = frozenset(key.scopes.split(","))
+    return Caller(key.user_id, key.user.get_username(), key.id, key.name or "key", scopes, key.project_id)
 
 
 def caller_of_header(authorization: str) -> Caller | None:

@@ -6,5 +6,10 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def count(number: int) -> str:
+    """With thin spaces between the thousands, where no line breaks."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
 def sha256(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

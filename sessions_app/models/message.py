@@ -125,6 +125,10 @@ class Message(Content):
             models.Index(fields=["updated_at"], name="message_taken_out", condition=~models.Q(removed="")),
             # An account's usage sums removed messages from the index alone.
             models.Index(fields=["session", "size_bytes"], name="message_removed_bytes", condition=~models.Q(removed="")),
+            # For the history of a session: what was removed after a rev, by its place. Only what removes a message writes it.
+            models.Index(
+                fields=["session", "epoch", "position", "rev"], name="message_removed_place", condition=~models.Q(removed="")
+            ),
             models.Index(fields=["id"], name="message_words_due", condition=models.Q(words_due=True)),
         ]
 

@@ -8,11 +8,13 @@ from sessions_app.chats.search import pages as search_pages
 from sessions_app.events import pages as event_pages
 from sessions_app.pages import health_pages, palette
 from sessions_app.pages.chat import chat_page, script_endpoints
+from sessions_app.pages.chat.offline import worker_pages
 from sessions_app.pages.dashboard import home_page, project_pages
-from sessions_app.pages.offline import worker_pages
+from sessions_app.pages.history import compare_page, history_page
 from sessions_app.pages.overview import overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
+from sessions_app.pages.trace import trace_page
 from sessions_app.portability.imports import pages as import_pages
 
 urlpatterns = [
@@ -48,6 +50,9 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/contents/", outline_page.outline_page, name="outline"),
     path("sessions/<uuid:session_id>/find/", outline_page.find_page, name="find_in_session"),
     path("sessions/<uuid:session_id>/go/", outline_page.go_to, name="go_to_message"),
+    path("sessions/<uuid:session_id>/history/", history_page.history, name="session_history"),
+    path("sessions/<uuid:session_id>/compare/", compare_page.compare, name="compare_session"),
+    path("sessions/<uuid:session_id>/trace/", trace_page.trace, name="session_trace"),
     path("sessions/<uuid:session_id>/transfer/", transfer_pages.transfer_page, name="transfer"),
     path("sessions/<uuid:session_id>/move/", move_page.move_page, name="move_session"),
     path("sessions/<uuid:session_id>/<slug:name>/", session_page_actions.act, name="session_act"),

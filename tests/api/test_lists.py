@@ -9,7 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from sessions_app.core.web.template_tags.formatting import ago, count
+from sessions_app.core.text import count
+from sessions_app.core.web.template_tags.formatting import ago
 from sessions_app.models import Event, Message, Project
 from sessions_app.models.times import now
 from tests.support.chat import Chat

@@ -12,7 +12,7 @@ from sessions_app.core.rendering.highlighting import LANGUAGES, known_names
 from sessions_app.core.rendering.markdown_client import MarkdownProcess
 from sessions_app.core.rendering.page_renderer import PageRenderer, plain, render
 from sessions_app.core.rendering.render_queue import Budget, RenderQueue
-from tests.support.hostile_texts import blocks, prose
+from tests.support.hostile.texts import blocks, formulas, prose
 
 pytestmark = pytest.mark.once
 TEXT_CPU_SECONDS = 0.15
@@ -43,6 +43,8 @@ def costs(child: MarkdownProcess, count: int) -> dict[str, float]:
 def test_no_text_takes_long(child: MarkdownProcess) -> None:
     assert costs(child, 3) == {}
     assert too_long(child, prose(40)) == {}
+    child.render("$x$")  # Its first use loads the converter.
+    assert too_long(child, formulas(40)) == {}
 
 
 @pytest.mark.prove

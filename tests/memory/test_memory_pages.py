@@ -11,8 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
-from memory_app.core.json_tree import MOST_CHILDREN, MOST_VALUES, render_json
 from memory_app.models import MemoryEntry
+from sessions_app.core.rendering.blocks.json_tree import MOST_CHILDREN, MOST_VALUES, render_json
 from tests.memory.conftest import Memory
 
 

@@ -15,6 +15,7 @@ from config.api.ninja_api import api as the_api
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOTED = {"op": "get", "namespace": "notes", "key": "n"}
 TAKEN_OVER = {"op": "put", "namespace": "notes", "key": "n", "value": "taken over"}
+CHECKPOINT = "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"
 GRAPH = {"checkpoint": {"type": "json", "base64": "e30="}, "metadata": {"run_id": "r"}}
 STEP = {"epoch": 1, "writer_id": "w", "seq": 1}
 
@@ -144,9 +145,7 @@ API: dict[str, Row] = {
     "get_checkpoint": Row("GET", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"),
     "put_checkpoint": Row("PUT", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}", GRAPH),
     "delete_checkpoint": Row("DELETE", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}"),
-    "put_checkpoint_writes": Row(
-        "PUT", "/projects/{project}/threads/{thread}/checkpoints/~/{checkpoint}/writes/t", {"writes": []}
-    ),
+    "put_checkpoint_writes": Row("PUT", f"{CHECKPOINT}/writes/t", {"writes": []}),
     "delete_checkpoints_of_runs": Row("POST", "/projects/{project}/checkpoints/delete-runs", {"run_ids": ["r"]}),
     "start_run": Row("POST", "/projects/{project}/runs", {}),
     "heartbeat_run": Row("POST", "/projects/{project}/runs/{run}/heartbeat", {}),
@@ -179,8 +178,9 @@ API: dict[str, Row] = {
 
 # Pages by the name of their address. `open_to_all` ones are listed with None.
 PAGES: dict[str, Row | None] = {
-    **dict.fromkeys(("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state")),
-    **dict.fromkeys(("service_worker", "offline")),
+    **dict.fromkeys(
+        ["healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state", "service_worker", "offline"]
+    ),
     "home": Row("GET", "/", named=False),
     "account": Row("GET", "/account/", named=False),
     "end_login": Row("POST", "/account/logins/{login}/end/"),
@@ -228,6 +228,9 @@ PAGES: dict[str, Row | None] = {
     "outline": Row("GET", "/sessions/{session}/contents/"),
     "find_in_session": Row("GET", "/sessions/{session}/find/?q=words"),
     "go_to_message": Row("GET", "/sessions/{session}/go/?to=1"),
+    "compare_session": Row("GET", "/sessions/{session}/compare/?a=1&b=2"),
+    "session_trace": Row("GET", "/sessions/{session}/trace/"),
+    "session_history": Row("GET", "/sessions/{session}/history/?at=1"),
     "transfer": Row("GET", "/sessions/{session}/transfer/"),
     "move_session": Row("GET", "/sessions/{session}/move/"),
     "session_act": Row("POST", "/sessions/{session}/archive/"),

@@ -55,12 +55,8 @@ export class Client {
 
   /** Saves messages; others of the session stay as they are. @param {string} session @param {readonly {id?: string}[]} messages */
   async save(session, messages) {
-    /** @type {object[]} */
-    const answers = [];
-    for (const ops of pieces(messages.map((message) => ({ op: "upsert", id: uuid(), ...message })))) {
-      answers.push(await this._send("POST", `/sessions/${session}/changes`, { ops }, { "Idempotency-Key": uuid() }));
-    }
-    return answers;
+    const ops = messages.map((message) => ({ op: "upsert", id: uuid(), ...message }));
+    return this._saveOps(session, ops);
   }
 
   /** All messages of the session, in order. @param {string} session @param {{as?: string, repair?: boolean}} [options] */
@@ -114,6 +110,19 @@ export class Client {
         await sleep(backoff(failures, error.retryAfter));
       }
     }
+  }
+
+  /**
+   * In requests that are the same if it is called again with the same `key`. `baseRev`: what is older may be replaced.
+   * @param {string} session @param {object[]} ops @param {{key?: string, baseRev?: number}} [options] @returns {Promise<any[]>}
+   */
+  async _saveOps(session, ops, { key = uuid(), baseRev } = {}) {
+    const answers = [];
+    for (const [number, some] of pieces(ops).entries()) {
+      const body = { ops: some, ...(baseRev === undefined ? {} : { base_rev: baseRev }) };
+      answers.push(await this._send("POST", `/sessions/${session}/changes`, body, { "Idempotency-Key": `${key}.${number}` }));
+    }
+    return answers;
   }
 
   _project() {

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory_app.core.json_tree import render_json
 from memory_app.core.lease import By
 from memory_app.core.namespaces import as_shown, pack
 from memory_app.core.page_context import overridden, page
@@ -21,6 +20,7 @@ from memory_app.key_value.entries.entry_values import NOTHING, NewEntry, Stored,
 from memory_app.key_value.entries.generated import GENERATED, get_generated
 from memory_app.models import MemoryEntry
 from sessions_app.core.errors import AppError, Gone, Invalid, NotFound, PreconditionFailed
+from sessions_app.core.rendering.blocks.json_tree import render_json
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.preconditions import ANY, Conditions

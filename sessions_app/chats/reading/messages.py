@@ -143,6 +143,16 @@ def find_message(*, session_id: uuid.UUID, live: Live, message_id: str) -> dict[
     return next(iter(_page(rows, more=False).items), None)
 
 
+def messages_of_rows(pks: list[int]) -> dict[int, dict[str, Any]]:
+    """Messages by their rows, live or not. Damaged ones are left out. At most a few hundred."""
+    if not pks:
+        return {}
+    columns = f"{_COLUMNS}, {raw_time_sql('created_at')} AS created, {raw_time_sql('updated_at')} AS updated, {_EXTRAS}"
+    sql = f"SELECT {columns}, id FROM sessions_app_message WHERE id IN ({', '.join(['%s'] * len(pks))})"  # noqa: S608
+    found = ((row[-1], _page([row[:-1]], more=False).items) for row in fetch_rows(sql, pks))
+    return {pk: items[0] for pk, items in found if items}
+
+
 def shown_messages(rows: list[Any]) -> list[dict[str, Any]]:
     """Rows with the columns of `_ROW` as JSON ready to send; damaged ones are left out."""
     return _page(rows, more=False).items

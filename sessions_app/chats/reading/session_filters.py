@@ -27,7 +27,8 @@ class Place(NamedTuple):
 class SessionFilter:
     """`text` is searched in titles (and in texts where the list is one project's). `agent`: an AI with a state in the session.
 
-    `deleted`: only those in the trash, which other lists leave out. `has`: an agent's unresolved error, or its open question.
+    `unarchived`: without those that were archived by request. `deleted`: only those in the trash, which other lists leave out.
+    `has`: an agent's unresolved error, or its open question.
     """
 
     text: str = ""
@@ -36,6 +37,7 @@ class SessionFilter:
     agent: str | None = None
     state: SessionState | None = None
     archived: bool | None = None
+    unarchived: bool = False
     deleted: bool = False
     pinned: bool | None = None
     since: datetime | None = None
@@ -113,6 +115,8 @@ def conditions_of(wanted: SessionFilter, order: Order) -> list[Condition]:
         found.append(_pinned() if wanted.pinned else Condition("s.pinned IS NOT TRUE"))
     if wanted.archived is not None:
         found.append(Condition(f"s.archived_at IS {'NOT NULL' if wanted.archived else 'NULL'}"))
+    if wanted.unarchived:
+        found.append(Condition("s.archive_requested_at IS NULL"))
     if order.column != "updated_at":
         found += [Condition(sql, parameters) for sql, parameters in between(wanted, "s")]
     return found

@@ -16,7 +16,7 @@ from pygments.lexers import get_all_lexers, get_lexer_by_name
 from sessions_app.core.rendering.cpu_limits import OutOfTime, cpu_limit
 
 LONGEST_CODE = 20_000
-# CPU seconds of all blocks of one text.
+# CPU seconds of all blocks and formulas of one text.
 HIGHLIGHT_SECONDS = 0.05
 # The first use of a language compiles its patterns, once in a process.
 LOAD_SECONDS = 0.2
@@ -45,9 +45,9 @@ def _lexer(name: str) -> Lexer:
     return get_lexer_by_name(name, stripnl=False, handlecodeblocks=False)
 
 
-def highlighted(blocks: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def highlighted(blocks: Iterable[tuple[str, str]], seconds: float = HIGHLIGHT_SECONDS) -> dict[tuple[str, str], str]:
     """HTML by (code, language), for as many blocks of one text as the time allows. The language is a fence's first word."""
-    left, found = HIGHLIGHT_SECONDS, dict[tuple[str, str], str]()
+    left, found = seconds, dict[tuple[str, str], str]()
     for code, info in blocks:
         name = info.split(maxsplit=1)[0] if info.strip() else ""
         if left > 0 and len(code) <= LONGEST_CODE and name.lower() in known_names():

@@ -1,4 +1,4 @@
-"""Stored text as safe HTML: Markdown without raw HTML, code highlighted, and everything through a sanitizer.
+"""Stored text as safe HTML: Markdown without raw HTML, code highlighted, formulas as MathML, and everything through a sanitizer.
 
 Remote images become links: nothing is fetched from other sites before a click.
 
@@ -17,29 +17,40 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from markdown_it.utils import OptionsDict
 
+from sessions_app.core.rendering import mathematics
+from sessions_app.core.rendering.code_blocks import LANGUAGE, fence, indented
 from sessions_app.core.rendering.cpu_limits import cpu_limit
-from sessions_app.core.rendering.highlighting import highlighted
+from sessions_app.core.rendering.highlighting import HIGHLIGHT_SECONDS, highlighted
 from sessions_app.core.rendering.link_targets import ELSEWHERE
-from sessions_app.core.rendering.markdown_rules import add_rules
+from sessions_app.core.rendering.markdown_rules import add_rules, formulas_in
 
-# CPU seconds allowed for a text, without the highlighting of its code. markdown-it is quadratic where brackets or asterisks
-# stay open; ordinary text of the permitted length takes half of this.
+# CPU seconds allowed for a text, without its formulas and the highlighting of its code. markdown-it is quadratic
+# where brackets or asterisks stay open; ordinary text of the permitted length takes half of this.
 PARSE_SECONDS, WRITE_SECONDS = 0.06, 0.03
 TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "blockquote", "ul", "ol", "li", "a", "code", "pre", "span"),
     *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
-    *("sup", "section", "input"),
+    *("sup", "section", "input", "div"),
+    *mathematics.TAGS,
 }
 ATTRIBUTES = {
     "a": {"href", "title"},
     "ol": {"start"},
     "input": {"type", "disabled", "checked", "aria-label"},
-    **{tag: {"class"} for tag in ("span", "pre", "section", "li")},
+    "pre": {"class", "data-language", "data-lines"},
+    **{tag: {"class"} for tag in ("span", "section", "li", "div", "th", "td")},
+    **dict.fromkeys(mathematics.TAGS, mathematics.ATTRIBUTES),
+    "mtd": {"class"},
+    "math": {"display", "alttext"},
 }
 # The classes that `markdown_rules` writes.
-CLASSES = {("span", "math"), ("pre", "math"), ("section", "footnote"), ("li", "task")}
+CLASSES = {
+    *(("span", "math"), ("pre", "math"), ("div", "math"), ("section", "footnote"), ("li", "task")),
+    *((tag, side) for tag in ("th", "td") for side in ("center", "right")),
+    *(("mtd", side) for side in mathematics.ALIGNED),
+}
+VALUES = {"data-language": LANGUAGE, "data-lines": re.compile(r"\d{1,6}")}
 HIGHLIGHTED = re.compile(r"[a-z]{1,3}[0-9]?( [a-z]{1,3}[0-9]?)?")
 # The page's own headings end at this level; a message's begin below.
 PAGE_LEVEL = 2
@@ -68,6 +79,8 @@ def _headings(state: StateCore) -> None:
 def _reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.add_render_rule("image", _image)
+    reader.add_render_rule("fence", fence)
+    reader.add_render_rule("code_block", indented)
     reader.core.ruler.push("headings", _headings)
     add_rules(reader)
     return reader
@@ -80,7 +93,7 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
     """Keep only the classes that the highlighter and our rules write, and only where they write them."""
     if attribute == "class":
         return value if (tag, value) in CLASSES or (tag == "span" and HIGHLIGHTED.fullmatch(value)) else None
-    return value
+    return value if (form := VALUES.get(attribute)) is None or form.fullmatch(value) else None
 
 
 def to_html(text: str) -> str:
@@ -88,11 +101,11 @@ def to_html(text: str) -> str:
     environment: dict[str, Any] = {}
     with cpu_limit(PARSE_SECONDS):
         tokens = READER.parse(text, environment)
-    # Before the output is written, because highlighting has its own time limit.
-    code = highlighted((token.content, token.info) for token in tokens if token.type == "fence")
-    options = OptionsDict({**READER.options, "highlight": lambda content, name, _: code.get((content, name), "")})  # type: ignore[typeddict-item]
+    # Before the output is written, because both have a time limit of their own, which they share.
+    environment["formulas"], left = mathematics.as_mathml(formulas_in(tokens), HIGHLIGHT_SECONDS)
+    environment["code"] = highlighted(((token.content, token.info) for token in tokens if token.type == "fence"), left)
     with cpu_limit(WRITE_SECONDS):
-        return _sanitized(READER.renderer.render(tokens, options, environment))
+        return _sanitized(READER.renderer.render(tokens, READER.options, environment))
 
 
 def _sanitized(html: str) -> str:
@@ -105,7 +118,9 @@ def _sanitized(html: str) -> str:
         link_rel="noopener noreferrer",
         set_tag_attribute_values={
             "a": {"target": "_blank"},
+            # Both may scroll.
             "pre": {"tabindex": "0"},
+            "div": {"tabindex": "0"},
             "input": {"type": "checkbox", "disabled": ""},
         },
     )

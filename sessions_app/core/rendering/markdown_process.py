@@ -14,8 +14,8 @@ import time
 from sessions_app.core.rendering.cpu_limits import OutOfTime, end_process_after
 from sessions_app.core.rendering.markdown import to_html
 
-# More than the limits in `to_html` together plus the time to load a language.
-KILL_SECONDS = 0.35
+# More than the limits in `to_html` together plus the time to load a language and the converter of formulas.
+KILL_SECONDS = 0.45
 MEMORY_BYTES = 512 * 1024 * 1024
 # Lower priority than saves.
 NICENESS = 10

@@ -1,11 +1,11 @@
-"""What a message's Markdown has beyond CommonMark: mathematics as written, footnotes, task lists, bare addresses, no dead links.
+"""What messages have beyond CommonMark: mathematics, footnotes, task lists, bare addresses, aligned cells, no dead links.
 
 Each rule takes linear time on any text: the texts are untrusted.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,6 +24,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
 from sessions_app.core.rendering.link_targets import ELSEWHERE
+from sessions_app.core.rendering.mathematics import Formula
 
 LONGEST_URL, LONGEST_FOOTNOTE_LABEL = 2_000, 100
 MATH_BLOCK = re.compile(r"\$\$|\\\[|\\begin\{([A-Za-z]{1,30}\*?)\}")
@@ -31,6 +32,8 @@ BLANK_LINE = re.compile(r"\n[ \t]*\n")
 URL_LIKE = re.compile(r"\S*(?:https?|mailto):\S+", re.IGNORECASE)
 FIRST_URLS = ("http://a.example", "mailto:a@a.example")
 TASK = re.compile(r"\[([ xX])\](?=[ \t])")
+FORMULAS = {"math_inline", "math_inline_double", "math_block"}
+ALIGNED = re.compile(r"text-align:(center|right)")
 INTERRUPTS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "footnote_def"]}
 
 
@@ -70,9 +73,10 @@ def add_rules(reader: MarkdownIt) -> None:
     footnote_plugin(reader, inline=False, move_to_end=False)
     reader.inline.ruler.at("footnote_ref", _footnote_ref)
     reader.core.ruler.after("inline", "tasks", _tasks)
+    reader.core.ruler.push("alignment", _alignment)
     reader.core.ruler.push("dead_links", _dead_links)
-    for name in ("math_inline", "math_inline_double", "math_block"):
-        reader.add_render_rule(name, _as_written)
+    for name in FORMULAS:
+        reader.add_render_rule(name, _formula)
     for name, html in RENDERED.items():
         reader.add_render_rule(name, html)
 
@@ -153,8 +157,31 @@ def _without_dead_links(children: list[Token]) -> list[Token]:
     return kept
 
 
-def _as_written(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+def _alignment(state: StateCore) -> None:
+    """Pages allow no inline styles."""
+    for token in state.tokens:
+        if token.type in {"th_open", "td_open"} and (side := ALIGNED.fullmatch(str(token.attrs.pop("style", "")))):
+            token.attrSet("class", side[1])
+
+
+def formulas_in(tokens: Sequence[Token]) -> Iterator[Formula]:
+    for token in tokens:
+        yield from (_formula_of(one) for one in (token, *(token.children or ())) if one.type in FORMULAS)
+
+
+def _formula_of(token: Token) -> Formula:
+    """A block's content is as it was written, with its delimiters."""
+    content = token.content
+    if token.block and content.startswith(("$$", r"\[")):
+        content = content[2:-2]
+    return content.strip(), token.block or token.type == "math_inline_double" or token.markup == r"\["
+
+
+def _formula(_reader: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]) -> str:
     token = tokens[at]
+    mathml = env.get("formulas", {}).get(_formula_of(token))
+    if mathml is not None:
+        return f'<div class="math">{mathml}</div>\n' if token.block else f'<span class="math">{mathml}</span>'
     closing = {r"\(": r"\)", r"\[": r"\]"}.get(token.markup, token.markup)
     if token.block:
         return f'<pre class="math">{escapeHtml(token.content)}</pre>\n'

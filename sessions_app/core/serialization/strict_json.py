@@ -18,6 +18,7 @@ from sessions_app.core.serialization.json_text import WrittenNumber
 MAX_DEPTH = 64
 REPLACEMENT = "\ufffd"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+ASSISTANT_UI = "assistant-ui"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Where in a body a value begins: the names and numbers that lead to it.
 Path = tuple[str | int, ...]
@@ -124,8 +125,10 @@ def without_unstorable(value: Any, within: str = "") -> tuple[Any, list[str]]:
 
 
 def _is_exact(path: Path) -> bool:
-    """The JSON fields of messages, and a session's metadata."""
+    """The JSON fields of messages, and a session's metadata; below `ASSISTANT_UI` as that client calls them."""
     match path:
+        case (name, "content" | "metadata") if name == ASSISTANT_UI:
+            return True
         case (("ops" | "messages"), int(), ("raw" | "parts" | "metadata")) | ("metadata",) | (("session" | "create"), "metadata"):
             return True
         case _:

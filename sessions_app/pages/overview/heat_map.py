@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from sessions_app.core.web.template_tags.formatting import count
+from sessions_app.core.text import count
 from sessions_app.pages.overview.activity_counts import WEEKS, Activity, first_day
 
 STEP = 12

@@ -16,8 +16,11 @@ from sessions_app.models.times import now
 from sessions_app.pages.overview.activity_counts import count_activity
 from sessions_app.pages.overview.figures import read_figures
 from sessions_app.pages.overview.heat_map import Square, drawn, listed, months, squares, week
+from sessions_app.pages.overview.tool_counts import SHOWN, ToolFigure, count_tools
 from sessions_app.projects.queries import get_project
 
+# Names of the files by what `as` asks for.
+FILES = {"csv": "activity", "projects.csv": "projects", "tools.csv": "tools"}
 # A spreadsheet runs a cell that begins like this as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -26,7 +29,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @never_cache
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Of all projects. `?as=csv`: messages by day, `?as=projects.csv`: the totals of each project."""
+    """Of all projects. `?as=csv`: messages by day, `projects.csv`: the totals of each project, `tools.csv`: calls of tools."""
     context = _context(request, None)
     return _as_csv(request, context) or render(request, "pages/overview/overview.html", context)
 
@@ -47,6 +50,8 @@ def _context(request: HttpRequest, project_id: uuid.UUID | None) -> dict[str, An
     name = None if project_id is None else project_id.hex
     days = squares(activity, today, name)
     figures = read_figures(user_id=user_id, project_id=project_id)
+    tools = count_tools(user_id=user_id)
+    tool_figures = tools.figures(project_id)
     listing = reverse("sessions") + ("?" if project_id is None else f"?project={project_id}&")
     return {
         "days": days,
@@ -56,6 +61,9 @@ def _context(request: HttpRequest, project_id: uuid.UUID | None) -> dict[str, An
         "week": week(activity, name),
         "written": sum(day.number for day in days),
         "complete": activity.complete,
+        "tools": tool_figures[:SHOWN],
+        "all_tools": tool_figures,
+        "tools_complete": tools.complete,
         "figures": figures,
         "sums": figures.sums,
     }
@@ -63,14 +71,24 @@ def _context(request: HttpRequest, project_id: uuid.UUID | None) -> dict[str, An
 
 def _as_csv(request: HttpRequest, context: dict[str, Any]) -> HttpResponse | None:
     wanted = request.GET.get("as", "")
-    if wanted not in {"csv", "projects.csv"}:
+    if wanted not in FILES:
         return None
     reply = HttpResponse(content_type="text/csv; charset=utf-8")
-    reply["Content-Disposition"] = f'attachment; filename="{"activity" if wanted == "csv" else "projects"}.csv"'
+    reply["Content-Disposition"] = f'attachment; filename="{FILES[wanted]}.csv"'
     rows = csv.writer(reply)
-    for row in _day_rows(context["days"]) if wanted == "csv" else _project_rows(context["figures"].projects):
+    for row in _rows(wanted, context):
         rows.writerow([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row])
     return reply
+
+
+def _rows(wanted: str, context: dict[str, Any]) -> list[list[Any]]:
+    if wanted == "csv":
+        return _day_rows(context["days"])
+    return _tool_rows(context["all_tools"]) if wanted == "tools.csv" else _project_rows(context["figures"].projects)
+
+
+def _tool_rows(tools: list[ToolFigure]) -> list[list[Any]]:
+    return [["tool", "calls", "failed", "repeated"], *([one.name, one.calls, one.failed, one.repeated] for one in tools)]
 
 
 def _day_rows(days: list[Square]) -> list[list[Any]]:

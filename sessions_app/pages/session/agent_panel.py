@@ -105,7 +105,7 @@ def agent_panel(*, caller: Caller, session_id: uuid.UUID, renderer: PageRenderer
     renderer.prepare(text for _, content in contents for text in _prose(content))
     agent = (read_object(state.content or "") if state else None) or {}
     return AgentPanel(
-        plan=_unless_damaged(lambda: _plan(agent["plan"])) if agent.get("plan") else None,
+        plan=plan_lines(agent),
         question=_unless_damaged(lambda: _question(agent["pending_action"])) if agent.get("pending_action") else None,
         other=[(label, pretty(agent[name])) for name, label in OTHER_FIELDS.items() if agent.get(name) not in (None, "", {}, [])],
         saved_at=None if state is None else state.saved_at,
@@ -126,6 +126,20 @@ def _unless_damaged[T](made: Callable[[], T]) -> T | None:
 def pretty(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST:,} more characters"
+
+
+def plan_lines(content: dict[str, Any]) -> Lines | None:
+    """The plan of an agent's state; None: it has none."""
+    return _unless_damaged(lambda: _plan(content["plan"])) if content.get("plan") else None
+
+
+def todo_lines(content: dict[str, Any]) -> Lines | None:
+    """The todos of an AI's state; None: they are damaged."""
+    return _unless_damaged(lambda: _todos(content))
+
+
+def _todos(content: dict[str, Any]) -> Lines:
+    return Lines("", [Line(_words(todo), todo["status"]) for todo in content.get("todos", [])])
 
 
 def _plan(plan: dict[str, Any]) -> Lines:
@@ -160,12 +174,11 @@ def _prose(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _ai(row: AiState, content: dict[str, Any], titles: dict[uuid.UUID, str], renderer: PageRenderer) -> Ai:
-    todos = [Line(_words(todo), todo["status"]) for todo in content.get("todos", [])]
     came_from = _source_id(content)
     return Ai(
         ai_id=row.ai_id,
         updated_at=row.updated_at,
-        todos=Lines("", todos),
+        todos=_todos(content),
         notes=renderer.render(content.get("working_notes", "")),
         summary=renderer.render(content.get("context_summary", "")),
         source=Source(came_from, titles.get(came_from), content.get("transferred_at")) if came_from else None,

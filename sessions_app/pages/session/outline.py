@@ -10,18 +10,15 @@ from typing import Any
 import orjson
 
 from sessions_app.chats.reading.messages import page_after
-from sessions_app.core.web.template_tags.formatting import plain
 from sessions_app.models.live import Live
 from sessions_app.models.message import Role, Status, common_role
-from sessions_app.pages.session.message_parts import FAILED, Fold, tool_of, with_results
+from sessions_app.pages.session.parts.results import with_results
+from sessions_app.pages.session.parts.tools import short, tool_of
 
 SECONDS = 0.12
 MESSAGES_A_READ = 100
-LONGEST = 160
 TURNS, TOOLS, ERRORS, COMPACTIONS = "turns", "tools", "errors", "compactions"
 KINDS = {"": "All", TURNS: "Questions", TOOLS: "Tools", ERRORS: "Failures", COMPACTIONS: "Compactions"}
-# Arguments that say most about a call, the most telling first.
-TELLING = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "title", "description", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +60,18 @@ def _lines(items: list[dict[str, Any]]) -> Iterator[Line]:
     parts = with_results([json.loads(orjson.dumps(item["parts"])) for item in items])
     for item, own in zip(items, parts, strict=True):
         place = (item["id"], item["position"], item["created_at"])
-        tools = [(part, fold) for part in own if isinstance(part, dict) and (fold := tool_of(part)) is not None]
+        tools = [tool for part in own if isinstance(part, dict) and (tool := tool_of(part)) is not None]
         if _is_compaction(item, own):
-            yield Line(COMPACTIONS, *place, _short(item["text"]) or "The context was compacted")
+            yield Line(COMPACTIONS, *place, short(item["text"]) or "The context was compacted")
         elif common_role(item["role"]) == Role.USER and item["text"]:
-            yield Line(TURNS, *place, _short(item["text"]))
-        for part, fold in tools:
-            yield Line(ERRORS if _failed(fold) else TOOLS, *place, _short(argument_of(part)), fold.label)
+            yield Line(TURNS, *place, short(item["text"]))
+        for tool in tools:
+            yield Line(ERRORS if tool.failed else TOOLS, *place, tool.argument, tool.name)
         if item["status"] == Status.INTERRUPTED:
             yield Line(ERRORS, *place, "The answer was interrupted")
-
-
-def _failed(fold: Fold) -> bool:
-    return (fold.state, fold.colour) == FAILED
 
 
 def _is_compaction(item: dict[str, Any], parts: list[Any]) -> bool:
     names = [str(part.get(name, "")) for part in parts if isinstance(part, dict) for name in ("type", "name")]
     metadata = json.loads(orjson.dumps(item.get("metadata", {})))
     return any("compact" in name.lower() for name in (*names, *(metadata if isinstance(metadata, dict) else ())))
-
-
-def argument_of(part: dict[str, Any]) -> str:
-    """The argument of a tool call that says most about it."""
-    given = part.get("input")
-    if not isinstance(given, dict):
-        return given if isinstance(given, str) else ""
-    texts = {name: value for name, value in given.items() if isinstance(value, str) and value}
-    return next((texts[name] for name in TELLING if name in texts), next(iter(texts.values()), ""))
-
-
-def _short(text: str) -> str:
-    line = plain(text[: 4 * LONGEST]).strip()
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

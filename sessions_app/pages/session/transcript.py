@@ -11,7 +11,10 @@ from sessions_app.chats.files.queries import find_files
 from sessions_app.chats.reading.messages import Page
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.template_tags.formatting import speaker
-from sessions_app.pages.session.message_parts import Block, Files, blocks_of, files_named, prose_of, with_results
+from sessions_app.pages.session.parts.attachments import files_named
+from sessions_app.pages.session.parts.blocks import Block, Shelf, blocks_of, prose_of
+from sessions_app.pages.session.parts.results import with_results
+from sessions_app.pages.session.parts.room import Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,17 @@ def shown(page: Page, renderer: PageRenderer, *, fold_results: bool = True) -> l
     `fold_results`: a tool's result is shown in the call that it answers, and a message that has nothing else is left out.
     """
     parts = [_parts(item) for item in page.items]
-    messages = list(zip(page.items, with_results(parts) if fold_results else parts, strict=True))
+    joined = with_results(parts, [item["created_at"] for item in page.items]) if fold_results else parts
+    messages = list(zip(page.items, joined, strict=True))
     if fold_results:
         had = dict(zip((item["id"] for item in page.items), parts, strict=True))
         messages = [(item, own) for item, own in messages if own or item["text"] or not had[item["id"]]]
     renderer.prepare(text for item, own in messages for text in _texts(item, own))
     digests = set[str]().union(*(files_named(own) for _, own in messages))
     files = find_files(user_id=renderer.account, digests=digests) if digests else {}
-    return [_shown(item, own, renderer, files) for item, own in messages]
+    shelf = Shelf(renderer, files, Room())
+    # The newest first: if there is no room for all, the oldest are cut.
+    return [_shown(item, own, shelf) for item, own in reversed(messages)][::-1]
 
 
 def _parts(item: dict[str, Any]) -> list[Any]:
@@ -62,10 +68,10 @@ def _texts(item: dict[str, Any], parts: list[Any]) -> list[str]:
     return [*own, *(text for _, text in prose)]
 
 
-def _shown(item: dict[str, Any], parts: list[Any], renderer: PageRenderer, files: Files) -> Shown:
-    blocks = blocks_of(parts, renderer, files)
+def _shown(item: dict[str, Any], parts: list[Any], shelf: Shelf) -> Shown:
+    blocks = blocks_of(parts, shelf)
     if item["text"] and not any(isinstance(block, SafeString) for block in blocks):
-        blocks.append(renderer.render(item["text"]))
+        blocks.append(shelf.renderer.render(item["text"]))
     names = ("id", "role", "status", "position", "created_at", "text")
     found = json.loads(orjson.dumps(item.get("flagged", {})))
     secrets = ", ".join(sorted(kind.replace("_", " ") for kind in found))

@@ -24,8 +24,13 @@ async function open(address) {
 }
 
 document.addEventListener("submit", (event) => {
-  // Enter in the search field would request what is shown already.
-  if (event.submitter?.matches(".transfer [value=find]")) return event.preventDefault();
+  // Enter would request what is shown already. Where a target is chosen, it goes on to the button; the next Enter transfers.
+  if (event.submitter?.matches(".transfer [value=find]")) {
+    event.preventDefault();
+    const places = one(document, "#transfer-places", HTMLElement);
+    if (places.querySelector(":focus:checked")) one(document, ".transfer [value=transfer]", HTMLButtonElement).focus();
+    return;
+  }
   const form = around(event, "form[data-dialog]");
   if (!(form instanceof HTMLFormElement)) return;
   event.preventDefault();

@@ -1,6 +1,7 @@
 /** A session's page follows its project's events: it inserts only what changed, so scroll, selection and open folds stay. */
 
-import { addCopyButtons } from "../pages/code-blocks.js";
+import { addCodeButtons } from "../pages/message/code-blocks.js";
+import "../pages/message/lightbox.js";
 import { all, around, byId, focusedAt, focusOn, fragment, offerCopies, one } from "../pages/elements.js";
 import { followEvents, reload } from "../pages/event-stream.js";
 import { toast } from "../pages/toasts.js";
@@ -34,7 +35,7 @@ const toTheEnd = () => scrollTo(0, document.documentElement.scrollHeight);
 function parse(html) {
   const content = fragment(html);
   offerCopies(content);
-  addCopyButtons(content);
+  addCodeButtons(content);
   return content;
 }
 
@@ -170,7 +171,7 @@ function follow() {
   followEvents({ project: log.dataset.project ?? "", since: Number(log.dataset.events), say, heard, opened });
 }
 
-addCopyButtons(log);
+addCodeButtons(log);
 if (log.dataset.follow) {
   if (!log.querySelector(":target")) toTheEnd();
   follow();

@@ -81,3 +81,18 @@ def test_contents_lead_to_a_message_from_which_one_reads_on_to_what_comes_now(
     chat.say("m180", "New here")
     until(signed_in, LAST, "m180")
     assert signed_in.complaints() == []
+
+
+def test_the_title_stays_in_sight(signed_in: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": "hay " * 400} for number in range(8)))
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Hay and needles"})
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    name = "const name = document.querySelector('.session-name').getBoundingClientRect();"
+    signed_in.until(f"{name} return scrollY > 500 && name.width > 50 && name.top >= 0 && name.bottom < 60;")
+    first = "return document.querySelector('[role=log] article').getBoundingClientRect().top + scrollY;"
+    placed = signed_in.run(first)
+    signed_in.run("scrollTo(0, 0);")
+    signed_in.until(f"{name} return name.width === 0;")
+    assert signed_in.run(first) == placed, "nothing moves because of it"
+    assert_accessible(signed_in)

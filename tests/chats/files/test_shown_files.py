@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from sessions_app.pages.session import message_parts
+from sessions_app.pages.session.parts import attachments
 from tests.chats.files.conftest import Upload
 from tests.support.chat import Chat
 from tests.support.files import PNG, upload, with_file
@@ -63,7 +63,7 @@ def test_any_other_file_is_a_download_with_its_size(alice: User, chat: Chat, sen
 
 
 def test_a_large_image_is_not_loaded(alice: User, chat: Chat, sent: Upload, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_parts, "LARGEST_SHOWN", len(PNG) - 1)
+    monkeypatch.setattr(attachments, "LARGEST_SHOWN", len(PNG) - 1)
     reference = sent(PNG).json()["file"]
     html = shown(alice, chat, {"type": "file", "file": reference})
     assert image(reference) not in html

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from sessions_app.core.rendering.mathematics import TAGS
 from sessions_app.core.rendering.page_renderer import render
 from tests.support.chat import Chat
 
@@ -20,9 +21,9 @@ MATHEMATICS = [
     r"$x\,dx$",
     r"$$a_1 * b_1 * c\,d$$",
     r"\( a_1 * b_1 * c \)",
-    r"\[ x\, _y_ \]",
+    r"\[ x\, y \]",
     "$$\na\\,b\n= c \\\\ d\n- e\n$$",
-    "\\[\n# a_1 *b*\n\\]",
+    "\\[\na_1 *b*\n\\]",
     "\\begin{align}\na &= b \\\\\n\\end{align}",
 ]
 
@@ -37,12 +38,41 @@ def hrefs(html: str) -> list[str]:
 
 @pytest.mark.parametrize("written", MATHEMATICS)
 @pytest.mark.parametrize("around", ["{}", "Before\n{}\nafter **it**", "- {}"])
-def test_mathematics_stays_as_it_was_written(written: str, around: str) -> None:
-    if around == "- {}":
-        around, shown = "- " + written.replace("\n", "\n  "), written
-    else:
-        around, shown = around.format(written), written
-    assert shown in text_of(render(around))
+def test_mathematics_is_shown_and_keeps_what_was_written(written: str, around: str) -> None:
+    shown = render("- " + written.replace("\n", "\n  ") if around == "- {}" else around.format(written))
+    own = re.sub(r"^(\$\$|\$|\\\[|\\\()|(\$\$|\$|\\\]|\\\))$", "", written).strip()
+    assert [unescape(told) for told in re.findall('alttext="([^"]*)"', shown)] == [own]
+    assert "math" not in text_of(shown)
+
+
+@pytest.mark.parametrize("written", [r"\( \unknown{x} \)", r"\[ x_a_b \]", r"$$\frac{1}$$", "$x_{$", "$$\n" + "{" * 300 + "\n$$"])
+def test_mathematics_that_is_not_understood_stays_as_it_was_written(written: str) -> None:
+    shown = render(written)
+    assert written in text_of(shown)
+    assert "<math" not in shown
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"\text{<img src=x onerror=alert(1)>}",
+        r"\href{javascript:alert(1)}{x}",
+        r"\style{background:url(//evil.example)}{x}",
+        r"\class{button}{x}",
+        r"\color{red}{x}",
+        r"\hspace{9000em}x",
+        r'\text{"></math><script>alert(1)</script>}',
+    ],
+)
+def test_mathematics_brings_neither_markup_nor_style(latex: str) -> None:
+    shown = render(f"${latex}$")
+    tags = re.findall(r"</?([a-z]+)([^>]*)>", re.sub(r'alttext="[^"]*"', "", shown))
+    assert {name for name, _ in tags} <= {"p", "span", *TAGS}
+    assert {attribute for _, rest in tags for attribute in re.findall(r"[\w-]+=\S*", rest)} <= {
+        'class="math"',
+        'display="inline"',
+    }
 
 
 def test_money_is_no_mathematics() -> None:
@@ -130,12 +160,12 @@ def test_a_tool_that_failed_says_so(shown: Callable[..., str]) -> None:
         {"type": "dynamic-tool", "toolName": "mcp", "state": "output-available", "input": {}, "output": {"isError": True}},
         {"type": "tool-no", "state": "output-denied", "input": {}},
     )
-    folds = re.findall(r'<details class="part (\w*)">\s*<summary><code>(\w+)</code> <span class="chip (\w*)">([\w ]+)<', html)
-    assert folds == [
-        ("good", "good", "good", "done"),
-        ("bad", "bad", "bad", "failed"),
-        ("bad", "mcp", "bad", "failed"),
-        ("bad", "no", "bad", "denied"),
+    folds = re.findall(r'<details class="part tool (\w*)">\s*<summary>\s*<code>(\w+)</code>(.*?)</summary>', html, re.DOTALL)
+    assert [(colour, name, " ".join(text_of(rest).split())) for colour, name, rest in folds] == [
+        ("good", "good", ""),
+        ("bad", "bad", "failed"),
+        ("bad", "mcp", "failed"),
+        ("bad", "no", "denied"),
     ]
     assert "No route to &lt;host&gt;" in html
 
@@ -143,6 +173,6 @@ def test_a_tool_that_failed_says_so(shown: Callable[..., str]) -> None:
 @pytest.mark.django_db
 def test_reasoning_is_folded_and_data_has_its_name(shown: Callable[..., str]) -> None:
     html = shown({"type": "reasoning", "text": "Hm, **so**."}, {"type": "data-weather", "data": {"sky": "blue"}}, {"type": "odd"})
-    folds = re.findall(r"<details[^>]*>\s*<summary><code>([^<]*)", html)
-    assert folds == ["Reasoning", "weather", "odd"]
+    folds = re.findall(r"<details[^>]*>\s*<summary>(.*?)</summary>", html, re.DOTALL)
+    assert [" ".join(text_of(fold).split()) for fold in folds] == ["Reasoning 11 characters", "weather data", "odd data"]
     assert "<strong>so</strong>" in html

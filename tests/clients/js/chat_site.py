@@ -1,13 +1,15 @@
 """A site of somebody else's: a page with React, and a backend that answers with the AI SDK's UI message streams.
 
 The question says what comes: `count to 30`, `tool` (reasoning, a source, a file, data, and a tool that ran at the backend),
-`half a tool` (its input stops until the test says more), `ask the page` (a tool of the page), `break` (the connection breaks).
+`half a tool` (its input stops until the test says more), `wait` (nothing comes until then), `ask the page` (a tool of the
+page), `break` (the connection breaks).
 """
 
 import json
 import threading
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -28,13 +30,15 @@ class Broken(Exception):
 
 
 class Site:
-    """`asked`: the bodies of the questions. `go_on`: what an answer waits for in its middle. `keeps`: answers can be resumed."""
+    """`asked`: the bodies of the questions. `go_on`: what an answer waits for in its middle. `keeps`: answers can be resumed.
+    `status`: of the response to a question."""
 
     def __init__(self, script: bytes) -> None:
         site = self
         self.asked: list[Any] = []
         self.go_on = threading.Event()
         self.keeps = False
+        self.status: int = HTTPStatus.OK
         self._kept: dict[str, list[Chunk | None]] = {}
         self.script = script
 
@@ -73,6 +77,11 @@ class Site:
     def post(self, request: BaseHTTPRequestHandler) -> None:
         body = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
         self.asked.append(body)
+        if self.status != HTTPStatus.OK:
+            request.send_response(self.status)
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
         chunks = answer(body, self.go_on)
         if self.keeps:
             kept: list[Chunk | None] = []
@@ -152,6 +161,9 @@ def answer(body: Any, go_on: threading.Event) -> Iterator[Chunk]:
         yield from whole_tool()
     elif asked == "half a tool":
         yield from half_a_tool(go_on)
+    elif asked == "wait":
+        go_on.wait(60)
+        yield from words("It is done.")
     elif asked == "ask the page":
         yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "colour", "input": {"of": "sky"}}
     elif asked == "break":

@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.browser.driving import wait_for
@@ -95,6 +96,60 @@ def test_a_producer_that_dies(page: ChatPage, producer: Producer) -> None:
     assert page.texts() == ["Count.", "1 2 3 4 5"]
     page.open()
     assert page.texts() == ["Count.", "1 2 3 4 5"]
+
+
+@pytest.fixture
+def asked(producer: Producer, site: Site) -> None:
+    """The site's backend has a question, and answers it when the test says so. The answer has no id."""
+    site.keeps = True
+    body = {"id": "a", "messages": [{"id": "q1", "role": "user", "parts": [{"type": "text", "text": "wait"}]}]}
+    with httpx.stream("POST", f"{site.url}/api/chat", json=body) as answer:
+        next(answer.iter_lines())
+
+
+@pytest.mark.usefixtures("asked")
+def test_two_pages_that_resume_one_answer_store_it_once(page: ChatPage, site: Site) -> None:
+    page.open(resume=True)
+    page.until("return chat.status !== 'ready';")
+    first = page.browser.driver.current_window_handle
+    page.browser.new_tab(f"{page.url}/")
+    page.open()
+    page.until("return chat.status !== 'ready';")
+    site.go_on.set()
+    page.idle()
+    page.settle()
+    second = page.browser.driver.current_window_handle
+    page.browser.go_to(first)
+    page.idle()
+    page.settle()
+    page.browser.close_tab(then=second)
+    # The backend sends the whole answer again: it is stored already.
+    page.open()
+    page.idle()
+    page.settle()
+    page.open(resume=False)
+    assert page.texts() == ["Count.", "It is done."]
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_page_that_asks_and_one_that_resumes_store_one_answer(page: ChatPage, site: Site) -> None:
+    page.open(resume=False)
+    page.say("wait", wait=False)
+    page.until("return chat.status !== 'ready';")
+    first = page.browser.driver.current_window_handle
+    page.browser.new_tab(f"{page.url}/")
+    page.open(resume=True)
+    page.until("return chat.status !== 'ready';")
+    site.go_on.set()
+    page.idle()
+    page.settle()
+    second = page.browser.driver.current_window_handle
+    page.browser.go_to(first)
+    page.idle()
+    page.settle()
+    page.browser.close_tab(then=second)
+    page.open(resume=False)
+    assert page.texts() == ["Count.", "wait", "It is done."]
 
 
 def test_a_backend_that_resumes_its_own_answers(page: ChatPage, site: Site) -> None:

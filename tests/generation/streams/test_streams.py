@@ -11,6 +11,7 @@ from generation_app.streams.services import append_chunks, interrupt_silent
 from sessions_app.chats.lifecycle.pruning import prune
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.public_names import now
+from sessions_app.models import Project
 from tests.support.chat import Chat
 from tests.support.saves import refusal
 
@@ -213,6 +214,23 @@ def test_it_is_dropped_a_day_after_its_end(chat: Chat, stream: str) -> None:
     prune()
     assert (Stream.objects.count(), StreamPiece.objects.count()) == (0, 0)
     assert refusal(chat.api.get(f"/streams/{stream}")) == (404, "not_found")
+
+
+def test_where_secrets_are_removed_its_chunks_go_soon_after_its_end(chat: Chat, stream: str) -> None:
+    append(chat, stream, 0, "the key is ", "sk-ant-api03-abc")
+    Project.objects.update(settings={"redaction": "redact"})
+    prune()
+    assert StreamPiece.objects.exists(), "it is still open"
+    end(chat, stream)
+    prune()
+    assert StreamPiece.objects.exists(), "readers may not have the end yet"
+    Stream.objects.update(ended_at=now() - timedelta(minutes=2))
+    Project.objects.update(settings={"redaction": "flag"})
+    prune()
+    assert StreamPiece.objects.exists()
+    Project.objects.update(settings={"redaction": "redact"})
+    prune()
+    assert not StreamPiece.objects.exists()
 
 
 def test_it_goes_with_its_session(chat: Chat, stream: str) -> None:

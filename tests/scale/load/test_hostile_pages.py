@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sessions_app.core.rendering.highlighting import LANGUAGES
-from tests.support.hostile_texts import blocks, prose
+from tests.support.hostile.texts import blocks, prose
 from tests.support.server_process import Api, ServerProcess
 from tests.support.stores import Store
 

@@ -27,8 +27,8 @@ export interface Options<Message extends UIMessage = UIMessage> extends Passed<M
   project: string;
   /** Your id of the chat. Left out: the project's current session. */
   id?: string;
-  /** What answers; default: `/api/chat`. */
-  transport?: ChatTransport<Message>;
+  /** What answers; default: `/api/chat`. `"stillhere"`: the model that Stillhere is configured with. */
+  transport?: ChatTransport<Message> | "stillhere";
   /** Joins an answer that is still being made. */
   resume?: boolean;
   /** Milliseconds between two paintings of an answer that comes. */

@@ -1,7 +1,7 @@
 /** Chats that are on the screen: one of each, however often React mounts it. */
 import { Chat } from "@ai-sdk/react";
-import { DefaultChatTransport } from "ai";
 import { connect } from "#browser";
+import { defaultTransport, StillhereTransport } from "./answers-transport.js";
 import { PersistTransport } from "./persist-transport.js";
 import { StoredChat } from "./stored-chat.js";
 
@@ -41,8 +41,9 @@ export class LiveChat {
     this.options = options;
     this.connection = connect({ baseUrl: url, project, chat: id, auth: key ? { key } : { cookie: true, user } });
     this.stored = new StoredChat(this.connection);
-    this.fallback = new DefaultChatTransport();
-    const transport = new PersistTransport(() => this.options.transport ?? this.fallback, this.stored);
+    this.fallback = defaultTransport();
+    this.byStillhere = new StillhereTransport(this.stored);
+    const transport = new PersistTransport(() => this._transport, this.stored);
     const schemas = { messageMetadataSchema, dataPartSchemas };
     this.chat = new Chat({ id, generateId, messages: this.stored.messages, transport, ...schemas, ...this._callbacks() });
     this.users = 0;
@@ -53,6 +54,11 @@ export class LiveChat {
     this.listeners = new Set();
     this.stored.onNews(() => this._heard());
     this._closeUnused();
+  }
+
+  get _transport() {
+    const { transport = this.fallback } = this.options;
+    return transport === "stillhere" ? this.byStillhere : transport;
   }
 
   get idle() {
@@ -101,7 +107,7 @@ export class LiveChat {
     for (const listener of [...this.listeners]) listener();
   }
 
-  /** The newest ones are called: a page passes others each time. @returns {Partial<Options>} */
+  /** The newest ones are called: a page passes others each time. @returns {Omit<Partial<Options>, "transport">} */
   _callbacks() {
     return {
       onFinish: (event) => this.options.onFinish?.(event),

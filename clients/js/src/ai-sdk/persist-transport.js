@@ -1,15 +1,19 @@
 /** A transport that saves what goes through another one. */
-import { DefaultChatTransport, generateId } from "ai";
+import { generateId } from "ai";
+import { heldStream, partsOf } from "./answers-transport.js";
 import { named, Recorder } from "./recorder.js";
 
 /**
  * @import { ChatTransport, UIMessage, UIMessageChunk } from "ai"
- * @import { Connection } from "#browser"
  * @import { StoredChat } from "./stored-chat.js"
  *
  * @typedef {Parameters<ChatTransport<UIMessage>["sendMessages"]>[0]} Sent
  * @typedef {Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0]} Reconnected
  */
+
+// Ids of messages have at most 64 characters.
+const ANSWER = "-answer";
+const LONGEST_ASKED = 64 - ANSWER.length;
 
 /** @implements {ChatTransport<UIMessage>} */
 export class PersistTransport {
@@ -37,9 +41,12 @@ export class PersistTransport {
     if (!again && !continued && messageId !== undefined && chat.stored(messageId)) chat.branch(messageId);
     chat.keep(messages);
     await chat.safe();
-    const stream = await this.inner().sendMessages(options);
+    const inner = this.inner();
+    const stream = await inner.sendMessages(options);
+    if ("saves" in inner) return stream;
     const after = (continued ?? messages.at(-1))?.id ?? null;
-    return this._recorded(continued ? stream : named(stream, generateId()), { after, continued, again, signal });
+    const id = again ? generateId() : this._answerId(after);
+    return this._recorded(continued ? stream : named(stream, id), { after, continued, again, signal });
   }
 
   /** An answer that Stillhere holds, else one that the inner transport has. @param {Reconnected} options */
@@ -51,10 +58,20 @@ export class PersistTransport {
     if (held) return held;
     const stream = await this.inner().reconnectToStream(options);
     if (!stream) return null;
-    const last = chat.messages.at(-1);
-    const unfinished = last?.role === "assistant" && chat.stored(last.id)?.status !== "complete" ? last : undefined;
-    const after = (unfinished ? chat.messages.at(-2) : last)?.id ?? null;
-    return this._recorded(named(stream, unfinished?.id ?? generateId()), { after, signal: options.abortSignal });
+    const [before, last] = [undefined, ...chat.messages].slice(-2);
+    const asked = (last?.role === "assistant" ? before : last)?.id ?? null;
+    const unfinished = last?.role === "assistant" && chat.stored(last.id)?.status !== "complete";
+    // A page that asked, or another one that resumes, may be storing the same answer, or have done so.
+    const same = last && (unfinished || last.id === answerIdOf(chat, asked));
+    const after = same ? asked : (last?.id ?? null);
+    const id = same ? last.id : this._answerId(after);
+    return this._recorded(named(stream, id), { after, signal: options.abortSignal });
+  }
+
+  /** For an answer that the stream does not name. @param {string | null} after shown id of the message that is answered */
+  _answerId(after) {
+    const id = answerIdOf(this.chat, after);
+    return this.chat.stored(id) ? generateId() : id;
   }
 
   close() {
@@ -62,17 +79,10 @@ export class PersistTransport {
   }
 
   /** Its producer saves it: this page only shows it. @param {Reconnected} options */
-  async _held({ chatId, abortSignal }) {
-    const { session, http } = /** @type {{session: {id: string} | null, http: import("#module/server/http.js").Http}} */ (
-      partsOf(this.chat.connection)
-    );
+  async _held({ abortSignal }) {
+    const { session, http } = partsOf(this.chat.connection);
     if (!session) return null;
-    const api = `${http.base}/api/v1/sessions/${session.id}/stream?as=ai-sdk`;
-    /** @type {Record<string, string>} */
-    const headers = http.auth.key ? { Authorization: `Bearer ${http.auth.key}` } : {};
-    const credentials = http.auth.key ? "omit" : "same-origin";
-    const reading = new DefaultChatTransport({ prepareReconnectToStreamRequest: () => ({ api, headers, credentials }) });
-    return reading.reconnectToStream({ chatId, abortSignal }).catch(() => null);
+    return heldStream(http, `/sessions/${session.id}/stream`, abortSignal).catch(() => null);
   }
 
   /** @param {ReadableStream<UIMessageChunk>} stream @param {ConstructorParameters<typeof Recorder>[1]} how */
@@ -83,5 +93,11 @@ export class PersistTransport {
   }
 }
 
-/** @param {Connection} connection */
-const partsOf = (connection) => ({ session: connection.session, http: /** @type {any} */ (connection)._http });
+/**
+ * The same in all pages that show an answer to this message, so that it is stored once.
+ * @param {StoredChat} chat @param {string | null} after
+ */
+function answerIdOf(chat, after) {
+  const asked = chat.stored(after ?? "")?.id ?? after;
+  return asked !== null && asked.length <= LONGEST_ASKED ? `${asked}${ANSWER}` : generateId();
+}

@@ -7,9 +7,11 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from sessions_app.core.text import count
 from sessions_app.models.message import common_role
 
 register = template.Library()
+register.filter(count)
 # Markdown markup, and white space of any length.
 MARKS = re.compile(r"```[\w-]*|[*`]+|^#{1,6} |^> ?", re.MULTILINE)
 SPACES = re.compile(r"\s+")
@@ -52,12 +54,6 @@ def browser(user_agent: str) -> str:
 def plain(text: str) -> str:
     """Markdown as one line of plain text."""
     return SPACES.sub(" ", MARKS.sub("", text))
-
-
-@register.filter
-def count(number: int) -> str:
-    """With thin spaces between the thousands, where no line breaks."""
-    return f"{number:,}".replace(",", "\u202f")
 
 
 @register.filter

@@ -4,7 +4,8 @@
  */
 
 import { copyWords } from "../../pages/clipboard.js";
-import { addCopyButtons } from "../../pages/code-blocks.js";
+import { addCodeButtons } from "../../pages/message/code-blocks.js";
+import "../../pages/message/lightbox.js";
 import { one } from "../../pages/elements.js";
 import { MessageButtons } from "./message-buttons.js";
 import { describe, textFiles, textOfFile } from "./message-parts.js";
@@ -131,7 +132,7 @@ export class Transcript {
     const entry = this.entries.get(message.id);
     const words = content.querySelector(".words");
     if (!entry || !words || entry.print !== printOf(message) || entry.message.status === "streaming") return;
-    addCopyButtons(content);
+    addCodeButtons(content);
     // Line breaks of the source are kept by the style sheet: a break must not count twice.
     for (const { nextSibling } of words.querySelectorAll("br")) {
       if (nextSibling instanceof Text && nextSibling.data.startsWith("\n")) nextSibling.deleteData(0, 1);

@@ -24,8 +24,8 @@ function show(article) {
 
 /** From message to message, starting with the one at the top of the view. @param {HTMLElement[]} articles @param {number} step */
 function read(articles, step, kind = "article") {
-  const focused = rowOf(document.activeElement);
-  const from = focused ? articles.indexOf(focused) : -1;
+  const present = row();
+  const from = present ? articles.indexOf(present) : -1;
   const seen = articles.findIndex((article) => article.getBoundingClientRect().bottom > 0);
   for (let at = from < 0 ? Math.max(seen, 0) : from + step; articles[at]; at += step) {
     if (articles[at].matches(kind)) return show(articles[at]);
@@ -47,7 +47,8 @@ function move(step) {
 
 /** @param {string} selector */
 const first = (selector) => all(document, selector)[0];
-const row = () => rowOf(document.activeElement);
+/** The message or row with the focus, else the one that the address names. */
+const row = () => rowOf(document.activeElement) ?? rowOf(document.querySelector(":target"));
 /** @param {string} path */
 const go = (path) => first(`.nav a[href="${path}"]`)?.click();
 

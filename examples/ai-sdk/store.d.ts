@@ -1,0 +1,2 @@
+/** What vite.config.js puts into the page. */
+declare const STORE: { url: string; key: string; project: string };

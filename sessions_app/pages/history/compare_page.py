@@ -1,0 +1,107 @@
+"""`/sessions/{id}/compare/?a=…&b=…`: two moments of a session, or two sessions, side by side with their differences."""
+
+import uuid
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.models import Caller, Clearing
+from sessions_app.pages.history.comparison import Comparison, Pair, compared
+from sessions_app.pages.history.epochs import list_clearings
+from sessions_app.pages.history.history_page import number
+from sessions_app.pages.history.moments import HIGHEST, Moment
+from sessions_app.pages.history.past_messages import PastPage, moment_of, past_page
+from sessions_app.projects.queries import get_project
+
+A_PAGE = 100
+# Messages before the end of the shorter side, where a page begins by itself.
+CONTEXT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One side: a session at a moment. `name`: as it is in the address."""
+
+    name: str
+    session: SessionRow
+    moment: Moment
+    clearings: list[Clearing]
+
+    def page(self, before: int) -> PastPage:
+        return past_page(self.session, self.moment, self.clearings, before=before, limit=A_PAGE)
+
+    @property
+    def href(self) -> str:
+        return f"{reverse('session_history', args=[self.session.id])}?at={self.moment.rev}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring pairs that are all the same, or all not."""
+
+    same: bool
+    pairs: list[Pair]
+
+
+@login_required
+@never_cache
+@require_safe
+def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    """`?a=`, `?b=`: a rev of this session, the id of another one, or `id@rev`; default: the first rev, and the newest.
+    `?before=`: only messages before a number."""
+    caller = signed_in_caller(request)
+    session = get_session(caller=caller, session_id=session_id)
+    left = _chosen(caller, session, request.GET.get("a", "") or "1")
+    right = _chosen(caller, session, request.GET.get("b", "") or str(session.rev))
+    pages = [side.page(HIGHEST) for side in (left, right)]
+    before = number(request, "before", 0) or _beginning(pages)
+    if before < HIGHEST:
+        pages = [side.page(before) for side in (left, right)]
+    # Both sides begin at the same number.
+    lowest = max(page.oldest if page.more else 0 for page in pages)
+    pages = [page.since(lowest) for page in pages]
+    found = compared(*([one.item for one in page.messages] for page in pages))
+    context = {
+        "session": session,
+        "project": get_project(caller=caller, project_id=session.project_id),
+        "here": session.project_id,
+        "left": left,
+        "right": right,
+        "runs": _runs(found),
+        "counts": found.counts,
+        "older": lowest if lowest else None,
+        "newer": before + A_PAGE if before < HIGHEST else None,
+        "newest": HIGHEST,
+        "later": any(one.changed_at is not None for page in pages for one in page.messages),
+        "erased": [clearing for page in pages for clearing in page.erased],
+    }
+    return render(request, "pages/history/compare.html", context)
+
+
+def _chosen(caller: Caller, session: SessionRow, name: str) -> Chosen:
+    """Raises NotFound for a session that is not the caller's."""
+    named, _, rev = name.rpartition("@")
+    if not named and not rev.isdecimal():
+        named, rev = rev, ""
+    found = get_session(caller=caller, session_id=session_uuid(named)) if named else session
+    wanted = int(rev) if rev.isdecimal() and len(rev) < 12 else found.rev
+    clearings = list_clearings(found.id)
+    return Chosen(name, found, moment_of(found, wanted, clearings), clearings)
+
+
+def _beginning(pages: list[PastPage]) -> int:
+    """Where the shorter side ends, if the other one goes on for more than a page."""
+    ends = sorted(page.newest for page in pages)
+    return ends[0] + A_PAGE - CONTEXT if ends[1] - ends[0] > A_PAGE - CONTEXT else HIGHEST
+
+
+def _runs(found: Comparison) -> list[Run]:
+    return [Run(same, list(pairs)) for same, pairs in groupby(found.pairs, key=lambda pair: pair.how == "same")]

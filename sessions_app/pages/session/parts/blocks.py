@@ -1,0 +1,89 @@
+"""A message's parts as pages show them: text rendered, reasoning and tools folded, files, sources, data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, ClassVar
+
+from django.utils.safestring import SafeString
+
+from sessions_app.core.rendering.page_renderer import PageRenderer
+from sessions_app.formats.neutral import STEP_START, DataPart, ReasoningPart, SourcePart, TextPart, parts_of
+from sessions_app.pages.session.parts.attachments import Attachment, Attachments, Files, attachment_of, source_of
+from sessions_app.pages.session.parts.room import Room
+from sessions_app.pages.session.parts.tool_content import Section, tree_or_text
+from sessions_app.pages.session.parts.tools import Tool, tool_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    template: ClassVar[str] = "pages/session/parts/_reasoning.html"
+    html: SafeString
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What has no form of its own."""
+
+    template: ClassVar[str] = "pages/session/parts/_data.html"
+    label: str
+    section: Section
+
+
+type Block = SafeString | Reasoning | Tool | Data | Attachments
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What all messages of a page share. `files`: the account's files that they name, by hash."""
+
+    renderer: PageRenderer
+    files: Files
+    room: Room
+
+
+def blocks_of(parts: list[Any], shelf: Shelf) -> list[Block]:
+    made = (block for part in parts if isinstance(part, dict) and (block := _block(part, shelf)) is not None)
+    return list(_gathered(made))
+
+
+def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
+    """Kind and text of the parts that are rendered as Markdown."""
+    read = [one for part in parts if isinstance(part, dict) for one in parts_of(part)]
+    return [(one.type, one.text) for one in read if isinstance(one, TextPart | ReasoningPart) and one.text]
+
+
+def _gathered(blocks: Iterator[Block | Attachment]) -> Iterator[Block]:
+    for attached, group in groupby(blocks, key=lambda block: isinstance(block, Attachment)):
+        if attached:
+            yield Attachments([one for one in group if isinstance(one, Attachment)])
+        else:
+            yield from (one for one in group if not isinstance(one, Attachment))
+
+
+def _block(part: dict[str, Any], shelf: Shelf) -> Block | Attachment | None:
+    if (tool := tool_of(part, shelf.room)) is not None:
+        return tool
+    if (attachment := attachment_of(part, shelf.files)) is not None:
+        return attachment
+    match parts_of(part)[0]:
+        case TextPart(text=text):
+            return shelf.renderer.render(text) if text else None
+        case ReasoningPart(text=text):
+            # Without text it only holds a signature.
+            return Reasoning(shelf.renderer.render(text), len(text)) if text else None
+        case SourcePart() as source:
+            return source_of(source)
+        case DataPart(name=name, value=value) if name != STEP_START:
+            return Data(_label(name, part), tree_or_text(_own(value, part), shelf.room))
+    return None
+
+
+def _label(name: str, part: dict[str, Any]) -> str:
+    """The kind of a part that the neutral form does not know, or the name of its data."""
+    return name.replace("-", " ") if name == part.get("type") else name
+
+
+def _own(value: Any, part: dict[str, Any]) -> Any:
+    return {name: inner for name, inner in part.items() if name != "type"} if value is part and len(part) > 1 else value

@@ -1,0 +1,25 @@
+/**
+ * The slider of a session's history: its number follows. The page opens when the pointer lets go; by keyboard with Enter, so
+ * that each step of an arrow key does not load a page.
+ */
+
+import { byId } from "../pages/elements.js";
+
+const slider = byId("at", HTMLInputElement);
+const shown = byId("at-now", HTMLElement);
+const group = new Intl.NumberFormat("en");
+let byKey = false;
+
+slider.addEventListener("pointerdown", () => {
+  byKey = false;
+});
+slider.addEventListener("keydown", (event) => {
+  byKey = true;
+  if (event.key === "Enter") slider.form?.requestSubmit();
+});
+slider.addEventListener("input", () => {
+  shown.textContent = group.format(Number(slider.value)).replaceAll(",", "\u202f");
+});
+slider.addEventListener("change", () => {
+  if (!byKey) slider.form?.requestSubmit();
+});

@@ -1,0 +1,3 @@
+from tests.browser.conftest import browser, chromium
+
+__all__ = ["browser", "chromium"]
