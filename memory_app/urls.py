@@ -1,8 +1,10 @@
 from django.urls import path
 
 from memory_app.core.page_addresses import register_converters
+from memory_app.errors import action_pages as error_actions
 from memory_app.errors import pages as error_pages
 from memory_app.errors.noise import pages as noise_pages
+from memory_app.errors.state_changes import Act
 from memory_app.key_value.entries import entry_pages, list_pages
 from memory_app.performance import pages as performance_pages
 from memory_app.runs import pages as run_pages
@@ -22,8 +24,8 @@ urlpatterns = [
     path(ENTRY + "versions/<int:rev>/restore/", entry_pages.restore_version, name="restore_memory_version"),
     path(PROJECT + "errors/", error_pages.errors_page, name="errors"),
     path(PROJECT + "errors/<str:fingerprint>/", error_pages.error_page, name="error"),
-    path(PROJECT + "errors/<str:fingerprint>/resolve/", error_pages.resolve_error, name="resolve_error"),
-    path(PROJECT + "errors/<str:fingerprint>/reopen/", error_pages.reopen_error, name="reopen_error"),
+    path(PROJECT + "errors-bulk/", error_actions.bulk, name="change_errors"),
+    *(path(f"{PROJECT}errors/<str:fingerprint>/{name}/", error_actions.act, {"name": name}, f"{name}_error") for name in Act),
     path(PROJECT + "noise/", noise_pages.add_noise_rule, name="add_noise_rule"),
     path(PROJECT + "noise/switch/", noise_pages.switch_noise_rule, name="switch_noise_rule"),
     path(PROJECT + "noise/delete/", noise_pages.delete_noise_rule, name="delete_noise_rule"),

@@ -206,6 +206,8 @@ EXAMPLES: dict[str, Any] = {
                 "message": "KeyError: 'cart'",
                 "kind": "KeyError",
                 "stack": [{"file": "shop/cart.py", "function": "add", "line": 12}],
+                "session": "9f6f2d1c-43a5-4a1e-9f1e-6a2b8c0d4e5f",
+                "message_id": "m42",
             }
         ]
     },
@@ -213,6 +215,9 @@ EXAMPLES: dict[str, Any] = {
     "append_chunks": {"offset": 0, "chunks": ["The cache", " is stale."]},
     "start_generation": {"message": {"id": "m43", "text": "Why does the build fail?"}, "instructions": "Be brief."},
     "end_stream": {"interrupted": False},
+    "change_sessions": {"act": "tag", "sessions": ["9f6f2d1c-43a5-4a1e-9f1e-6a2b8c0d4e5f"], "tags": ["release"]},
+    "change_errors": {"act": "resolve", "fingerprints": ["0f2c5d…"], "known_fix": "Create the cart first."},
+    "mute_error": {"times": 10},
     "resolve_error": {"known_fix": "Create the cart first."},
     "import_file": _FIRST + _LAST,
     "start_import": _FIRST + _LAST,

@@ -22,9 +22,10 @@ from sessions_app.agents.transfer import api as transfer_api
 from sessions_app.chats.beacon import api as beacon_api
 from sessions_app.chats.files import api as file_api
 from sessions_app.chats.lifecycle import api as lifecycle_api
-from sessions_app.chats.lifecycle import move_api
 from sessions_app.chats.lifecycle import project_deletion_api as _project_deletion_api  # noqa: F401 - adds operations to the router of its path
 from sessions_app.chats.lifecycle import session_deletion_api as _session_deletion_api  # noqa: F401 - adds operations to the router of its path
+from sessions_app.chats.lifecycle.bulk import api as bulk_api
+from sessions_app.chats.lifecycle.moving import move_api
 from sessions_app.chats.saving import api as saving_api
 from sessions_app.chats.search import api as search_api
 from sessions_app.chats.sessions import api as session_api
@@ -59,6 +60,7 @@ api.add_router("/sessions", agent_state_api.router)
 api.add_router("/sessions", ai_state_api.router)
 api.add_router("/sessions", transfer_api.router)
 api.add_router("/sessions", move_api.router)
+api.add_router("", bulk_api.router)
 api.add_router("/projects", handoff_api.router)
 api.add_router("/sessions", beacon_api.router)
 api.add_router("", account_api.router)

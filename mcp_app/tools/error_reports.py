@@ -8,8 +8,10 @@ from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import Outcome, answered, stored
 from mcp_app.core.places import known_project, project_to_write
 from mcp_app.core.tool import WRITE, Arguments, ProjectName, Tool, marked_schema, schema
+from memory_app.errors.known_fixes import similar_fixes
 from memory_app.errors.queries import error_detail, get_error
-from memory_app.errors.services import NewError, record_errors, resolve_error
+from memory_app.errors.services import NewError, record_errors
+from memory_app.errors.state_changes import Act, Change, change_error
 
 
 class RecordArguments(Arguments):
@@ -41,17 +43,21 @@ def error_record(call: Call, given: RecordArguments) -> Outcome:
         return stored("A noise rule covers this error: it is only counted.", {}, **head)
     known = get_error(caller=call.caller, project_id=project_id, fingerprint=fingerprint)
     said = "Recorded a new error." if done.new else f"Recorded: seen {known.count} times."
-    content = {"count": known.count, "known_fix": known.known_fix}
-    return stored(f"{said} It has a known fix." if known.known_fix else said, content, **head)
+    content: dict[str, Any] = {"count": known.count, "known_fix": known.known_fix}
+    if known.known_fix:
+        return stored(f"{said} It has a known fix.", content, **head)
+    if (similar := similar_fixes(project_id, [known]).get(known.pk)) is None:
+        return stored(said, content, **head)
+    return stored(f"{said} A similar error has a known fix.", {**content, "similar_fix": similar.as_json()}, **head)
 
 
 def error_resolve(call: Call, given: ResolveArguments) -> Outcome:
     project_id = known_project(call, given.project)
-    error, redacted = resolve_error(
+    error, redacted = change_error(
         caller=call.caller,
         project_id=project_id,
         fingerprint=given.fingerprint,
-        known_fix=given.known_fix,
+        change=Change(Act.RESOLVE, given.known_fix),
         run_id=call.run_id,
     )
     state = error_detail(error)["state"]

@@ -94,10 +94,13 @@ def unsaved_context(*, caller: Caller, path: str, budget: int) -> bytes:
 
 def _counters(project_id: uuid.UUID, at: datetime) -> tuple[int | None, int, int]:
     """The memory's rev, and counts of unresolved and recently resolved errors. Plain SQL, as it is most of a 304's cost."""
+    is_open = "resolved_at IS NULL AND (muted_until IS NULL OR muted_until <= %s)"
     sql = (
-        "SELECT (SELECT rev FROM memory_app_memorystore WHERE project_id = %s), COUNT(CASE WHEN resolved_at IS NULL THEN 1 END), "
+        f"SELECT (SELECT rev FROM memory_app_memorystore WHERE project_id = %s), COUNT(CASE WHEN {is_open} THEN 1 END), "  # noqa: S608
         "COUNT(CASE WHEN resolved_at > %s THEN 1 END) FROM memory_app_errorreport WHERE project_id = %s AND last_seen > %s"
     )
     project = db_uuid(project_id)
-    rev, unresolved, resolved = fetch_row(sql, [project, db_time(at - RESOLVED_FOR), project, db_time(at - KEPT_FOR)])
+    rev, unresolved, resolved = fetch_row(
+        sql, [project, db_time(at), db_time(at - RESOLVED_FOR), project, db_time(at - KEPT_FOR)]
+    )
     return rev, unresolved, resolved

@@ -71,7 +71,7 @@ def noise_section(reading: Reading) -> Section:
 def errors_section(reading: Reading) -> Section:
     rows = ErrorReport.objects.kept_at(reading.at).filter(project_id=reading.project_id).order_by("-last_seen", "id")
     lists = {
-        "unresolved": _errors(reading, rows.filter(resolved_at=None)),
+        "unresolved": _errors(reading, rows.open_at(reading.at)),
         "resolved": _errors(reading, rows.filter(resolved_at__gt=reading.at - RESOLVED_FOR), *_OF_RESOLVED),
     }
     return Section("errors", lambda kept: kept, lists, reading.href("errors"), reading.errors)

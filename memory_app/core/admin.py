@@ -7,6 +7,7 @@ from memory_app.models import (
     Checkpoint,
     DeletedEntry,
     EndpointTiming,
+    ErrorDay,
     ErrorReport,
     FilteredCount,
     GraphThread,
@@ -83,6 +84,14 @@ class ErrorReportAdmin(ReadOnlyAdmin):
     list_filter = (("resolved_at", admin.EmptyFieldListFilter), "last_seen")
     search_fields = ("kind", "message", "fingerprint", "project__path")
     deferred = ("stack", "known_fix")
+
+
+@admin.register(ErrorDay)
+class ErrorDayAdmin(ReadOnlyAdmin):
+    list_display = ("error", "day", "run", "count", "last_at")
+    list_select_related = ("error",)
+    list_filter = ("day",)
+    search_fields = ("error__fingerprint", "session_id")
 
 
 @admin.register(FilteredCount)

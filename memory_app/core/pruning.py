@@ -8,6 +8,7 @@ from memory_app.models import (
     ChannelValue,
     Checkpoint,
     DeletedEntry,
+    ErrorDay,
     ErrorReport,
     MemoryEntry,
     MemoryStore,
@@ -31,6 +32,8 @@ def due_rows() -> dict[str, Due]:
         "deleted entries": Due(DeletedEntry.objects.filter(deleted_at__lt=kept_since, versions=None)),
         "expired versions": Due(MemoryVersion.objects.filter(entry__expires_at__lte=now()), size="size_bytes"),
         "expired entries": Due(ExpiredEntries(MemoryEntry).expired_at(now()).filter(versions=None), size="size_bytes"),
+        "days of expired errors": Due(ErrorDay.objects.filter(error__last_seen__lte=kept_since)),
+        "days of errors": Due(ErrorDay.objects.filter(day__lt=kept_since.date())),
         "errors": Due(ErrorReport.objects.expired_at(now())),
         "runs": Due(Run.objects.filter(~Exists(is_writer), last_seen_at__lt=kept_since)),
         **_of_projects(kept_since),
@@ -62,6 +65,7 @@ def _of_projects(kept_since: datetime) -> dict[str, Due]:
         "projects' versions": Due(MemoryVersion.objects.filter(within("entry")), size="size_bytes"),
         "projects' deleted versions": Due(MemoryVersion.objects.filter(within("deleted")), size="size_bytes"),
         "projects' entries": Due(MemoryEntry.objects.filter(**gone, versions=None), size="size_bytes"),
+        "projects' days of errors": Due(ErrorDay.objects.filter(within("error"))),
         "projects' errors": Due(ErrorReport.objects.filter(**gone)),
         **{
             f"projects' {name}": Due(rows._default_manager.filter(within("thread")), size="size_bytes")

@@ -52,6 +52,7 @@ _VARYING = re.compile(
 )
 _KEY_KINDS, _WHOLE_NAME = re.compile(r"Key\w*Error|KeyNotFound|NoSuchKey|NoSuchElement"), re.compile(_NAME)
 _STATUS_KINDS, _WHOLE_STATUS = re.compile(r"(?i)http|status|request|response|api"), re.compile(r"[1-5]\d\d(?!\d)")
+_PLACEHOLDER, _WORD = re.compile(r"<\w++>"), re.compile(r"[^\W\d_]{3}")
 # What remains of a date, an address or `1,200.5ms`.
 _NUMBERS = re.compile(r"<number>(?:[.,:]?<number>)+")
 # `Uncaught TypeError: …`, `java.lang.IllegalStateException: …` at the beginning of a message or of a stack.
@@ -93,9 +94,19 @@ def identify(*, message: str, kind: str = "", stack: Any = None) -> Identity:
     place = [_file(frame.file), _function(frame)]
     if not place[1]:
         place.append(str(frame.line or ""))
-    parts = [_short(own_kind), _told(_short(own_kind), own_message), *place]
-    digest = hashlib.sha256(orjson.dumps(parts)).hexdigest()[:FINGERPRINT_LENGTH]
+    digest = _digest(_short(own_kind), _told(_short(own_kind), own_message), *place)
     return Identity(digest, own_message, own_kind, frame)
+
+
+def alike(*, message: str, kind: str, own: Frame) -> tuple[str, str]:
+    """What similar errors have in common: kind and top own frame; kind and message without variable parts.
+
+    Empty where there is too little to compare: no function, or no word outside the variable parts.
+    """
+    short = _short(kind)
+    function, told = _function(own), _told(short, message)
+    place = _digest(short, _file(own.file), function) if short and function else ""
+    return place, _digest(short, told) if _WORD.search(_PLACEHOLDER.sub("", told)) else ""
 
 
 def normalise(message: str) -> str:
@@ -104,6 +115,10 @@ def normalise(message: str) -> str:
     Kept are the codes of compilers, the status of an answer, and the names in import, attribute and key errors.
     """
     return " ".join(_NUMBERS.sub("<number>", _VARYING.sub(_fold, message)).split())
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:FINGERPRINT_LENGTH]
 
 
 def _told(kind: str, message: str) -> str:

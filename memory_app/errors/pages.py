@@ -2,29 +2,32 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import orjson
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from memory_app.core.lease import By
-from memory_app.core.page_context import overridden, page, rows_asked
+from memory_app.core.page_context import page, rows_asked
 from memory_app.errors import queries
-from memory_app.errors import services as error_services
+from memory_app.errors.known_fixes import SimilarFix, similar_fixes
 from memory_app.errors.noise.queries import list_rules
-from memory_app.models import ErrorReport
+from memory_app.errors.occurrences import agents_of_runs, occurrences_of
+from memory_app.errors.own_frames import FrameGroup, frame_groups
+from memory_app.models import ErrorDay, ErrorReport
+from sessions_app.chats.reading.session_previews import session_titles
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import now
-from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
-from sessions_app.core.web.toasts import toast_response
 
 A_PAGE, MOST_AT_ONCE = 30, 500
-MOST_CHARACTERS, FIX_LENGTH, TITLE_LENGTH = 200, 10_000, 120
+MOST_CHARACTERS, TITLE_LENGTH = 200, 120
+# What the form for muting proposes.
+MUTE = timedelta(days=7)
+NO_SESSION = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Shown:
 
     error: ErrorReport
     days: list[int]
+    muted: bool
+    similar: SimilarFix | None
 
     @property
     def title(self) -> str:
@@ -57,6 +62,15 @@ class Shown:
         return f"{error.function} in {where}" if error.function and where else error.function or where
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Occurrences of one day and run. `title`: of the session, if it can be opened."""
+
+    row: ErrorDay
+    agent: str
+    title: str | None
+
+
 @login_required
 @require_safe
 def errors_page(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
@@ -73,8 +87,10 @@ def errors_page(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
         limit=limit,
     )
     rules = list_rules(project_id=project_id)
+    similar = similar_fixes(project_id, rows[:limit])
     known = {
-        "rows": [_shown(row) for row in rows[:limit]],
+        "rows": [_shown(row, similar.get(row.pk)) for row in rows[:limit]],
+        "next_week": (now() + MUTE).date(),
         "next": make_cursor(rows[limit - 1].last_seen, rows[limit - 1].id) if len(rows) > limit else None,
         "counts": queries.count_by_state(project_id=project_id),
         "rules": rules,
@@ -89,44 +105,33 @@ def errors_page(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def error_page(request: HttpRequest, project_id: uuid.UUID, fingerprint: str) -> HttpResponse:
     error = queries.get_error(caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint)
-    known = {"shown": _shown(error), "stack": stack_text(error.stack)}
+    similar = similar_fixes(project_id, [error])
+    known = {
+        "shown": _shown(error, similar.get(error.pk)),
+        "stack": _groups(error.stack),
+        "next_week": (now() + MUTE).date(),
+        **_where(request, error),
+    }
     return page(request, project_id, "errors/detail", known, tab="errors")
 
 
-@login_required
-@require_POST
-def resolve_error(request: HttpRequest, project_id: uuid.UUID, fingerprint: str) -> HttpResponse:
-    fix = clean_text(request.POST.get("known_fix", "").strip())[:FIX_LENGTH]
-    error, _ = error_services.resolve_error(
-        caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint, known_fix=fix, run_id=By.PERSON
-    )
-    undo = reverse("reopen_error", args=[project_id, error.fingerprint])
-    done = f"Resolved. It is reopened when it is seen again.{overridden(project_id)}"
-    return toast_response(request, done, page=reverse("errors", args=[project_id]), undo=undo)
-
-
-@login_required
-@require_POST
-def reopen_error(request: HttpRequest, project_id: uuid.UUID, fingerprint: str) -> HttpResponse:
-    error_services.reopen_error(
-        caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint, run_id=By.PERSON
-    )
-    return toast_response(request, f"Open again.{overridden(project_id)}", page=reverse("errors", args=[project_id]))
-
-
-def stack_text(stored: str) -> str:
-    """The stack with one line per frame; text, and a damaged value, unchanged."""
+def _groups(stored: str) -> list[FrameGroup]:
+    """A damaged value is shown as it is stored."""
     try:
-        stack = orjson.loads(stored)
-        return "\n".join(_frame_text(frame) for frame in stack) if isinstance(stack, list) else str(stack or "")
-    except (orjson.JSONDecodeError, AttributeError):
-        return stored
+        return frame_groups(orjson.loads(stored))
+    except orjson.JSONDecodeError:
+        return frame_groups(stored)
 
 
-def _frame_text(frame: dict[str, Any]) -> str:
-    where = ":".join(str(part) for part in (frame.get("file"), frame.get("line")) if part is not None)
-    return f"{frame.get('function') or '(anonymous)'}  {where}".rstrip()
+def _where(request: HttpRequest, error: ErrorReport) -> dict[str, Any]:
+    """When and where it happened: rows by day and run, and the newest place in the chats that can be opened."""
+    rows = occurrences_of(error)
+    sessions = {row.session_id for row in rows if row.session_id is not None}
+    titles = session_titles(caller=signed_in_caller(request), session_ids=sessions)
+    agents = agents_of_runs(error.project_id, rows)
+    shown = [Seen(row, agents.get(row.run, ""), titles.get(row.session_id or NO_SESSION)) for row in rows]
+    return {"occurrences": shown, "origin": next((one for one in shown if one.title is not None), None)}
 
 
-def _shown(error: ErrorReport) -> Shown:
-    return Shown(error, queries.daily_counts(error, today=now().date()))
+def _shown(error: ErrorReport, similar: SimilarFix | None = None) -> Shown:
+    return Shown(error, queries.daily_counts(error, today=now().date()), error.is_muted(now()), similar)

@@ -8,14 +8,16 @@ import orjson
 from django.db.models import Count, Q
 
 from memory_app.core.stored_json import as_json
+from memory_app.errors.known_fixes import similar_fixes
+from memory_app.errors.occurrences import occurrence_json, occurrences_of
 from memory_app.models import ErrorReport, MemoryStore
-from memory_app.models.error import KEPT_FOR
+from memory_app.models.error import KEPT_FOR, ErrorQuerySet
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import Caller, now, rfc3339
 from sessions_app.projects.queries import get_project
 
 SHOWN_DAYS = 14
-STATES = ("", "unresolved", "resolved")
+STATES = ("", "unresolved", "resolved", "muted")
 
 
 def list_errors(
@@ -27,11 +29,9 @@ def list_errors(
     after: tuple[datetime, uuid.UUID] | None = None,
     limit: int,
 ) -> list[ErrorReport]:
-    """Last seen first, without stacks; one more than `limit` if there are more."""
+    """Last seen first, without stacks; one more than `limit` if there are more. Muted ones are only in their own list."""
     get_project(caller=caller, project_id=project_id)
-    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id).defer("stack")
-    if state:
-        rows = rows.filter(resolved_at__isnull=state == "unresolved")
+    rows = _in_state(state).filter(project_id=project_id).defer("stack")
     if text:
         rows = rows.filter(Q(message__icontains=text) | Q(kind__icontains=text) | Q(file__icontains=text))
     if after is not None:
@@ -39,9 +39,20 @@ def list_errors(
     return list(rows.order_by("-last_seen", "id")[: limit + 1])
 
 
+def _in_state(state: str) -> ErrorQuerySet:
+    at = now()
+    kept = ErrorReport.objects.kept_at(at)
+    if state == "unresolved":
+        return kept.open_at(at)
+    if state == "resolved":
+        return kept.exclude(resolved_at=None)
+    return kept.muted_at(at) if state == "muted" else kept.exclude(resolved_at=None, muted_until__gt=at)
+
+
 def count_open_errors(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
     """The count per project, for projects that have any. The caller must have checked access."""
-    rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=project_ids, resolved_at=None).order_by()
+    at = now()
+    rows = ErrorReport.objects.kept_at(at).open_at(at).filter(project_id__in=project_ids).order_by()
     return dict(rows.values("project_id").annotate(count=Count("*")).values_list("project_id", "count"))
 
 
@@ -58,11 +69,14 @@ def count_fixed(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
 
 
 def count_by_state(*, project_id: uuid.UUID) -> dict[str, int]:
-    """The caller must have checked access."""
-    unresolved = Count("id", filter=Q(resolved_at=None))
-    rows = ErrorReport.objects.kept_at(now()).filter(project_id=project_id)
-    counted: dict[str, int] = rows.aggregate(all=Count("id"), unresolved=unresolved)
-    return counted | {"resolved": counted["all"] - counted["unresolved"]}
+    """The caller must have checked access. `all`: without muted ones."""
+    at = now()
+    resolved = Count("id", filter=~Q(resolved_at=None))
+    muted = Count("id", filter=Q(resolved_at=None, muted_until__gt=at))
+    rows = ErrorReport.objects.kept_at(at).filter(project_id=project_id)
+    counted: dict[str, int] = rows.aggregate(stored=Count("id"), resolved=resolved, muted=muted)
+    shown = counted["stored"] - counted["muted"]
+    return counted | {"all": shown, "unresolved": shown - counted["resolved"]}
 
 
 class ErrorNotFound(NotFound):
@@ -83,8 +97,17 @@ def error_json(error: ErrorReport) -> dict[str, Any]:
     return {**_summary(error), "days": daily_counts(error, today=now().date())}
 
 
+def errors_json(project_id: uuid.UUID, errors: list[ErrorReport]) -> list[dict[str, Any]]:
+    """As `error_json`, each with the known fix of a similar error."""
+    fixes = similar_fixes(project_id, errors)
+    return [{**error_json(error), "similar_fix": fixes[error.pk].as_json() if error.pk in fixes else None} for error in errors]
+
+
 def error_detail(error: ErrorReport) -> dict[str, Any]:
-    return {**error_json(error), "stack": as_json(error.stack)}
+    """With its stack, its occurrences, and where in the chats it arose last."""
+    [shown] = errors_json(error.project_id, [error])
+    occurrences = [occurrence_json(row) for row in occurrences_of(error)]
+    return {**shown, "stack": as_json(error.stack), "occurrences": occurrences}
 
 
 def daily_counts(error: ErrorReport, *, today: date) -> list[int]:
@@ -121,11 +144,18 @@ def _summary(error: ErrorReport) -> dict[str, Any]:
         "message": error.message,
         "kind": error.kind,
         "top_frame": {"file": error.file, "function": error.function, "line": error.line} if is_known else None,
-        "state": "unresolved" if error.resolved_at is None else "resolved",
+        "state": state_of(error),
         "count": error.count,
         "first_seen": rfc3339(error.first_seen),
         "last_seen": rfc3339(error.last_seen),
         "resolved_at": None if error.resolved_at is None else rfc3339(error.resolved_at),
         "reopened_at": None if error.reopened_at is None else rfc3339(error.reopened_at),
+        "muted_until": rfc3339(error.muted_until) if error.muted_until is not None and error.is_muted(now()) else None,
         "known_fix": error.known_fix,
     }
+
+
+def state_of(error: ErrorReport) -> str:
+    if error.resolved_at is not None:
+        return "resolved"
+    return "muted" if error.is_muted(now()) else "unresolved"

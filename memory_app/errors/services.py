@@ -1,4 +1,4 @@
-"""Records and resolves errors."""
+"""Records errors."""
 
 import uuid
 from collections import Counter
@@ -8,14 +8,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memory_app.core.lease import Writer, lock_for_writing
-from memory_app.errors.fingerprints import Identity, identify
+from memory_app.errors.fingerprints import Identity, alike, identify
 from memory_app.errors.noise import filtering
 from memory_app.errors.noise.filtering import Rules, count_filtered, rules_of
-from memory_app.errors.queries import ErrorNotFound, read_days
+from memory_app.errors.occurrences import Occurrence, Origin, count_days, run_number
+from memory_app.errors.own_frames import top_own_frame
+from memory_app.errors.queries import read_days
 from memory_app.models import ErrorReport, MemoryStore
-from memory_app.models.error import KEPT, KIND_LENGTH, PLACE_LENGTH
+from memory_app.models.error import KEPT, KEPT_FOR, KIND_LENGTH, PLACE_LENGTH
 from sessions_app.core.public_names import Caller, EventType, now
-from sessions_app.core.redaction import Redacted, redact, redact_text
+from sessions_app.core.redaction import Redacted, redact
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
@@ -24,9 +26,10 @@ MESSAGE_LENGTH = 2_000
 STACK_LENGTH = 8_000
 FRAMES = 50
 HISTORY_DAYS = 14
+NOWHERE_IN_CHATS = Origin()
 _CHANGED = (
     "message", "kind", "file", "function", "line", "stack", "count", "days", "first_seen", "last_seen", "resolved_at",
-    "reopened_at",
+    "reopened_at", "muted_until", "muted_count", "alike_place", "alike_message",
 )  # fmt: skip
 
 
@@ -37,6 +40,7 @@ class NewError:
     stack: Any = None
     # When it happened, if not just now.
     at: datetime | None = None
+    origin: Origin = NOWHERE_IN_CHATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,9 @@ class CheckedError:
     at: datetime
     identity: Identity
     redacted: Redacted
+    # See `fingerprints.alike`.
+    alike: tuple[str, str]
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,39 +100,7 @@ def record_errors(*, caller: Caller, project_id: uuid.UUID, errors: list[NewErro
 
     def work() -> Recorded:
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
-        return store_errors(caller=caller, store=store, batch=batch)
-
-    return write(work)
-
-
-def resolve_error(
-    *, caller: Caller, project_id: uuid.UUID, fingerprint: str, known_fix: str = "", run_id: Writer
-) -> tuple[ErrorReport, Redacted]:
-    """Resolve until it is seen again. Without a fix the known one stays."""
-    fix, redacted = redact_text(known_fix)
-
-    def work() -> tuple[ErrorReport, Redacted]:
-        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
-        error = _find(project_id, fingerprint)
-        error.resolved_at = error.resolved_at or now()
-        error.known_fix = fix or error.known_fix
-        error.save(update_fields=["resolved_at", "known_fix"])
-        _tell(caller, store)
-        return error, redacted
-
-    return write(work)
-
-
-def reopen_error(*, caller: Caller, project_id: uuid.UUID, fingerprint: str, run_id: Writer) -> ErrorReport:
-    """Undo a resolve that was a mistake."""
-
-    def work() -> ErrorReport:
-        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
-        error = _find(project_id, fingerprint)
-        error.resolved_at = None
-        error.save(update_fields=["resolved_at"])
-        _tell(caller, store)
-        return error
+        return store_errors(caller=caller, store=store, batch=batch, run_id=run_id)
 
     return write(work)
 
@@ -142,17 +117,18 @@ def check_error(error: NewError) -> CheckedError:
     message, stack = _cut(said["message"], MESSAGE_LENGTH), _short_stack(said["stack"])
     identity = identify(message=message, kind=said["kind"][:KIND_LENGTH], stack=stack)
     at = now() if error.at is None else min(_to_ms(error.at), now())
-    return CheckedError(message, json_text(stack), at, identity, redacted)
+    same = alike(message=identity.message, kind=identity.kind, own=top_own_frame(stack))
+    return CheckedError(message, json_text(stack), at, identity, redacted, same, error.origin)
 
 
-def store_errors(*, caller: Caller, store: MemoryStore, batch: Batch) -> Recorded:
+def store_errors(*, caller: Caller, store: MemoryStore, batch: Batch, run_id: Writer) -> Recorded:
     """Runs in the caller's transaction, on the locked store."""
     rules = rules_of(store.project_id, batch.rules)
     same = rules.rules == batch.rules.rules
     filtered_by = batch.filtered_by if same else rules.sift(_said(batch.errors), filtering.SECONDS_LOCKED)
     count_filtered(store.project_id, [rule_id for rule_id in filtered_by if rule_id is not None])
     kept = [error for error, rule_id in zip(batch.errors, filtered_by, strict=True) if rule_id is None]
-    new, reopened = _count_up(store, kept) if kept else (0, 0)
+    new, reopened = _count_up(store, kept, run_id) if kept else (0, 0)
     fingerprints = [
         error.identity.fingerprint if rule_id is None else None for error, rule_id in zip(batch.errors, filtered_by, strict=True)
     ]
@@ -172,12 +148,13 @@ def total(many: Iterable[Redacted]) -> Redacted:
     return dict(added)
 
 
-def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]:
+def _count_up(store: MemoryStore, errors: list[CheckedError], run_id: Writer) -> tuple[int, int]:
     """Stores the errors; returns how many are new, and how many were reopened."""
     mine = ErrorReport.objects.filter(project_id=store.project_id)
     mine.expired_at(now()).delete()
     known = {row.fingerprint: row for row in mine.filter(fingerprint__in={error.identity.fingerprint for error in errors})}
     before, resolved = len(known), {row.fingerprint for row in known.values() if row.resolved_at is not None}
+    seen: list[Occurrence] = []
     for error in errors:
         fingerprint = error.identity.fingerprint
         row = known.get(fingerprint)
@@ -186,8 +163,10 @@ def _count_up(store: MemoryStore, errors: list[CheckedError]) -> tuple[int, int]
             row.first_seen = row.last_seen = error.at
             known[fingerprint] = row
         see(row, error)
+        seen.append(Occurrence(row, error.at, error.origin))
     # One statement for new and known ones.
     ErrorReport.objects.bulk_create(known.values(), update_conflicts=True, unique_fields=["id"], update_fields=_CHANGED)
+    count_days([one for one in seen if one.at > now() - KEPT_FOR], run_number(store, run_id))
     too_many = list(mine.order_by("-last_seen", "id").values_list("pk", flat=True)[KEPT:])
     mine.filter(pk__in=too_many).delete()
     return len(known) - before, len(resolved)
@@ -198,30 +177,20 @@ def see(row: ErrorReport, error: CheckedError) -> None:
     row.count += 1
     if row.resolved_at is not None:
         row.resolved_at, row.reopened_at = None, now()
+    if row.muted_count is not None and row.count >= row.muted_count:
+        row.muted_until = row.muted_count = None
     row.first_seen = min(row.first_seen, error.at)
     if error.at >= row.last_seen:
         identity = error.identity
         row.message, row.kind, row.stack, row.last_seen = error.message, identity.kind[:KIND_LENGTH], error.stack, error.at
         row.file, row.function = identity.frame.file[-PLACE_LENGTH:], identity.frame.function[:PLACE_LENGTH]
         row.line = identity.frame.line
+        row.alike_place, row.alike_message = error.alike
     days = read_days(row)
     day = error.at.date().isoformat()
     days[day] = days.get(day, 0) + 1
     oldest = (row.last_seen.date() - timedelta(days=HISTORY_DAYS - 1)).isoformat()
     row.days = json_text({name: count for name, count in sorted(days.items()) if name >= oldest})
-
-
-def _find(project_id: uuid.UUID, fingerprint: str) -> ErrorReport:
-    found = ErrorReport.objects.kept_at(now()).filter(project_id=project_id, fingerprint=fingerprint).first()
-    if found is None:
-        raise ErrorNotFound
-    return found
-
-
-def _tell(caller: Caller, store: MemoryStore) -> None:
-    touch(store)
-    data = {"namespace": "errors", "key": "history", "rev": store.rev, "deleted": False}
-    event_log.publish(project_id=store.project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)
 
 
 def touch(store: MemoryStore) -> None:
@@ -249,7 +218,8 @@ def _short_stack(stack: Any) -> Any:
 def _short_frame(frame: dict[str, Any]) -> dict[str, Any]:
     """Cuts a frame: the end of a path and the beginning of a function matter most."""
     file, function = frame.get("file"), frame.get("function")
-    return {"file": file and file[-PLACE_LENGTH:], "function": function and function[:PLACE_LENGTH], "line": frame.get("line")}
+    short = {"file": file and file[-PLACE_LENGTH:], "function": function and function[:PLACE_LENGTH], "line": frame.get("line")}
+    return short if frame.get("own") is None else {**short, "own": frame["own"]}
 
 
 def _cut(text: str, length: int) -> str:

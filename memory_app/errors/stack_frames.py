@@ -57,11 +57,11 @@ def top_frame(stack: Any) -> Frame:
     """The top frame of a text or a list of `{file, function, line}`; `NOWHERE` if there is none."""
     if isinstance(stack, str):
         return _of_text(stack.replace("\r\n", "\n"))
-    frames = [_of_item(item) for item in stack or [] if isinstance(item, dict)]
+    frames = [frame_of(item) for item in stack or [] if isinstance(item, dict)]
     return _first(frame for frame in frames if frame != NOWHERE)
 
 
-def _of_item(item: dict[str, Any]) -> Frame:
+def frame_of(item: dict[str, Any]) -> Frame:
     file, function, line = item.get("file"), item.get("function"), item.get("line")
     is_line = isinstance(line, int) and not isinstance(line, bool) and line >= 0
     return Frame(file if isinstance(file, str) else "", function if isinstance(function, str) else "", line if is_line else None)
@@ -75,6 +75,24 @@ def last_call(text: str) -> Any:
         if call is not None and call.start() <= place:
             return call
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFrame:
+    """A frame of a printed stack, and where in the text it is."""
+
+    start: int
+    end: int
+    frame: Frame
+
+
+def printed_frames(text: str) -> list[PrintedFrame]:
+    """The frames of a printed stack in their order. Which pattern matches decides the language, as for the top frame."""
+    for pattern in [_PYTHON, *_TOP_FIRST]:
+        found = [PrintedFrame(match.start(), match.end(), _frame(match)) for match in pattern.finditer(text)]
+        if any(one.frame != NOWHERE for one in found):
+            return found
+    return []
 
 
 def _of_text(text: str) -> Frame:

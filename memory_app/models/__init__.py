@@ -1,5 +1,6 @@
 from memory_app.models.entry import DeletedEntry, MemoryEntry, MemoryVersion
 from memory_app.models.error import ErrorReport
+from memory_app.models.error_day import ErrorDay
 from memory_app.models.graph_thread import ChannelValue, Checkpoint, GraphThread, PendingWrite
 from memory_app.models.namespace_settings import NamespaceSettings
 from memory_app.models.noise import FilteredCount
@@ -12,6 +13,7 @@ __all__ = [
     "Checkpoint",
     "DeletedEntry",
     "EndpointTiming",
+    "ErrorDay",
     "ErrorReport",
     "FilteredCount",
     "GraphThread",

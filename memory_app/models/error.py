@@ -21,6 +21,16 @@ class ErrorQuerySet(models.QuerySet["ErrorReport"]):
     def kept_at(self, moment: datetime) -> "ErrorQuerySet":
         return self.filter(last_seen__gt=moment - KEPT_FOR)
 
+    def audible_at(self, moment: datetime) -> "ErrorQuerySet":
+        """Those that are not muted."""
+        return self.filter(models.Q(muted_until=None) | models.Q(muted_until__lte=moment))
+
+    def open_at(self, moment: datetime) -> "ErrorQuerySet":
+        return self.filter(resolved_at=None).audible_at(moment)
+
+    def muted_at(self, moment: datetime) -> "ErrorQuerySet":
+        return self.filter(resolved_at=None, muted_until__gt=moment)
+
 
 class ErrorReport(models.Model):
     """One error of a project, however often it happened: its latest details, and how often and when it was seen."""
@@ -43,6 +53,13 @@ class ErrorReport(models.Model):
     # When it was last seen again after it had been resolved.
     reopened_at = models.DateTimeField(null=True, blank=True)
     known_fix = models.TextField(blank=True)
+    # Until then it is not counted as open; null: it is not muted.
+    muted_until = models.DateTimeField(null=True, blank=True)
+    # The mute ends at this count; null: only with its time.
+    muted_count = models.PositiveBigIntegerField(null=True, blank=True)
+    # What similar errors have in common (see `fingerprints.alike`); empty: it says too little.
+    alike_place = models.CharField(max_length=FINGERPRINT_LENGTH, blank=True, default="")
+    alike_message = models.CharField(max_length=FINGERPRINT_LENGTH, blank=True, default="")
 
     objects = ErrorQuerySet.as_manager()
 
@@ -52,10 +69,16 @@ class ErrorReport(models.Model):
         indexes = [
             models.Index("project", models.F("last_seen").desc(), "id", name="error_browse"),
             # Open errors are counted from the index alone.
-            models.Index("project", "last_seen", condition=models.Q(resolved_at=None), name="error_open"),
+            models.Index("project", "last_seen", "muted_until", condition=models.Q(resolved_at=None), name="error_open"),
+            # The known fixes of similar errors.
+            models.Index("project", "alike_place", name="error_alike_place"),
+            models.Index("project", "alike_message", name="error_alike_message"),
             # For the pruning, which searches all projects.
             models.Index("last_seen", name="error_age"),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message[:80]}" if self.kind else self.message[:80]
+
+    def is_muted(self, moment: datetime) -> bool:
+        return self.resolved_at is None and self.muted_until is not None and self.muted_until > moment

@@ -12,6 +12,7 @@ from memory_app.key_value.namespaces.services import count_settings
 from memory_app.models import (
     DeletedEntry,
     EndpointTiming,
+    ErrorDay,
     ErrorReport,
     FilteredCount,
     MemoryEntry,
@@ -124,6 +125,7 @@ KINDS = (
     Kind("deleted_version", MemoryVersion, "deleted_entry", "deleted", ("rev",), without=("entry",), clean=_clean_value),
     Kind("endpoint_timing", EndpointTiming, "project", "project", ("endpoint", "run"), clean=_clean_timing),
     Kind("error_report", ErrorReport, "project", "project", ("first_seen", "id"), clean=_clean_error),
+    Kind("error_day", ErrorDay, "error_report", "error", ("day", "run")),
     Kind("filtered_count", FilteredCount, "project", "project", ("rule_id",)),
     *thread_export.KINDS,
 )

@@ -155,7 +155,7 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
         if entries or errors.errors:
             store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         redacted = [store_entry(caller=caller, store=store, entry=entry).redacted for entry in entries]
-        recorded = store_errors(caller=caller, store=store, batch=errors)
+        recorded = store_errors(caller=caller, store=store, batch=errors, run_id=run_id)
         for session_id, state in zip(sessions, held.ai_states, strict=True):
             _, _, taken_out = save_ai_state(
                 caller=caller, session_id=session_id, ai_id=state.ai_id, fields=state.fields, keep=True

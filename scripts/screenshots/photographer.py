@@ -32,6 +32,13 @@ class Photographer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._chrome.quit()
 
+    def _chats(self) -> dict[str, str]:
+        return {
+            "chat": f"/chat/?project={CHAT_PROJECT}",
+            "chat-parts": f"/chat/?project={PROJECTS[1][0]}",
+            "chat-new": "/chat/?project=new",
+        }
+
     def pages(self) -> dict[str, str]:
         project = f"/projects/{self.places['project']}/"
         return {
@@ -47,6 +54,7 @@ class Photographer:
             "memory": f"{project}memory/",
             "memory-entry": f"{project}memory/notes/conventions/",
             "errors": f"{project}errors/",
+            "error": f"{project}errors/{self.places['error']}/",
             "performance": f"{project}performance/",
             "agents": f"{project}agents/",
             "activity": f"{project}activity/",
@@ -60,9 +68,7 @@ class Photographer:
             "search-none": "/search/?q=nothing-like-it",
             "keys": "/keys/",
             "account": "/account/",
-            "chat": f"/chat/?project={CHAT_PROJECT}",
-            "chat-parts": f"/chat/?project={PROJECTS[1][0]}",
-            "chat-new": "/chat/?project=new",
+            **self._chats(),
             "missing": "/nowhere/",
             "login": "/login/",
             "welcome": "/welcome/token/",

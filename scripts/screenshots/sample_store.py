@@ -72,16 +72,13 @@ def fill() -> dict[str, str]:
     api_keys.create_key(caller=caller, name="nightly report", scopes=("read",))
     for path, title, messages in SESSIONS:
         store.session(path, title, messages)
-    checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
-    other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
-    store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
-    store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
-    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
+    checkout = _checkout(store)
     content = store.session(PROJECTS[1][0], "Sales figures and a formula", words.CONTENT)
     versions = _versions(store)
     parts = add_parts(lambda title, messages: store.session(PROJECTS[1][0], title, messages), _picture())
     empty = store.session(PROJECTS[-1][0], "", [])
     _remember(store, Project.objects.get(path=PROJECTS[0][0]))
+    error = _fail(store, Project.objects.get(path=PROJECTS[0][0]), checkout)
     _work_by_mcp(store, Project.objects.get(path=PROJECTS[0][0]))
     _spread_over_days()
     history, trace = _changed_often(store), _traced(store)
@@ -97,7 +94,18 @@ def fill() -> dict[str, str]:
         **parts,
         "history": history,
         "trace": trace,
+        "error": error,
     }
+
+
+def _checkout(store: Store) -> str:
+    """A session with a plan, a conflict and two AIs."""
+    checkout = store.session(PROJECTS[0][0], "Checkout fails with an empty cart", CHECKOUT, step="brainstorm")
+    other = {"op": "upsert", "id": "m3", "role": "user", "text": "Could it be the cookie's SameSite setting?"}
+    store.call("POST", f"/sessions/{checkout}/changes", {"epoch": 1, "writer_id": "phone", "seq": 1, "ops": [other]})
+    store.call("PUT", f"/sessions/{checkout}/agent-state", words.AGENT_STATE)
+    store.call("PUT", f"/sessions/{checkout}/ai-states/reviewer", words.AI_STATE)
+    return checkout
 
 
 def _changed_often(store: Store) -> str:
@@ -188,6 +196,23 @@ def _remember(store: Store, project: Project) -> None:
         ]
         store.call("POST", f"{base}/performance", {"samples": samples}, **{"Stillhere-Run": run})
         store.call("POST", f"{base}/runs/{run}/end")
+
+
+def _fail(store: Store, project: Project, session: str) -> str:
+    """An error of two runs that arose in a session, and a similar one with a known fix. Returns the first one's fingerprint."""
+    base = f"/projects/{project.id}"
+    told = {"kind": "EmptyCart", "stack": words.STACK, "session": session, "message_id": "m2"}
+    fixed = {**told, "message": "the cart was released"}
+    [known] = store.call("POST", f"{base}/errors", {"errors": [fixed]})["fingerprints"]
+    store.call("POST", f"{base}/errors/{known}/resolve", {"known_fix": "Take the lock before the cart is read."})
+    error = {**told, "message": "no lines after the payment"}
+    for days, agent in ((0, "claude-code"), (2, "reviewer"), (3, "claude-code")):
+        run = store.call("POST", f"{base}/runs", {"agent": agent})["run_id"]
+        at = (now() - timedelta(days=days)).isoformat()
+        errors = [{**error, "at": at}] * (days + 1)
+        [found, *_] = store.call("POST", f"{base}/errors", {"errors": errors}, **{"Stillhere-Run": run})["fingerprints"]
+        store.call("POST", f"{base}/runs/{run}/end")
+    return str(found)
 
 
 def _work_by_mcp(store: Store, project: Project) -> None:

@@ -225,6 +225,19 @@ ERRORS = [
         3,
     ),
 ]
+STACK = """Traceback (most recent call last):
+  File "/srv/shop/.venv/lib/python3.13/site-packages/asgiref/sync.py", line 534, in thread_handler
+    raise exc_info[1]
+  File "/srv/shop/.venv/lib/python3.13/site-packages/django/core/handlers/exception.py", line 42, in inner
+    response = await get_response(request)
+  File "/srv/shop/checkout/views.py", line 88, in pay
+    receipt = settle(cart)
+  File "/srv/shop/checkout/settlement.py", line 31, in settle
+    lines = gateway.lines(cart.id)
+  File "/srv/shop/.venv/lib/python3.13/site-packages/gateway/client.py", line 212, in lines
+    raise EmptyCart(message)
+EmptyCart: no lines after the payment
+"""
 DURATIONS = {"POST /checkout": [180, 210, 240, 220], "GET /cart": [24, 22, 31, 27], "GET /invoices/{id}": [61, 64, 230, 250]}
 
 CONTENT: list[dict[str, Any]] = [

@@ -1,7 +1,9 @@
 """Publishes changes: a row in the project's event log in the same transaction, and a push after the commit."""
 
 import uuid
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,6 +15,7 @@ from sessions_app.events import hub
 from sessions_app.models import Caller, Event
 
 _TAKE_NUMBER = "UPDATE sessions_app_project SET event_seq = event_seq + 1 WHERE id = %s RETURNING event_seq, path"
+_TAKE_NUMBERS = "UPDATE sessions_app_project SET event_seq = event_seq + %s WHERE id = %s RETURNING event_seq, path"
 _INSERT = "INSERT INTO sessions_app_event (project_id, event_seq, type, session_id, frame, at) VALUES (%s, %s, %s, %s, %s, %s)"
 
 
@@ -41,6 +44,32 @@ def publish(
     write_later(_INSERT, [[db_uuid(project_id), event_seq, str(type), session, frame, db_time(now)]])
     transaction.on_commit(lambda: hub.push(project_id, event_seq, frame), robust=True)
     return int(event_seq)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """A session with its numbers after the change."""
+
+    session_id: uuid.UUID
+    epoch: int | None = None
+    rev: int | None = None
+
+
+def publish_all(
+    *, project_id: uuid.UUID, type: str, caller: Caller, sessions: list[SessionChange], data: dict[str, Any] | None = None
+) -> None:
+    """As `publish`, one event for each session of one project, in two statements."""
+    now = datetime.now(UTC)
+    newest, path = fetch_row(_TAKE_NUMBERS, [len(sessions), db_uuid(project_id)])
+    framed = []
+    for number, one in enumerate(sessions, newest - len(sessions) + 1):
+        framed.append((number, one, _frame(type, number, now, path, caller, one.session_id, one.epoch, one.rev, None, data)))
+    rows = [
+        [db_uuid(project_id), number, str(type), db_uuid(one.session_id), frame, db_time(now)] for number, one, frame in framed
+    ]
+    write_later(_INSERT, rows)
+    for number, _, frame in framed:
+        transaction.on_commit(partial(hub.push, project_id, number, frame), robust=True)
 
 
 def _next_number(project: Any) -> Any:

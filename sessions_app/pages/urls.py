@@ -6,12 +6,13 @@ from sessions_app.agents.handoff import pages as handoff_pages
 from sessions_app.agents.transfer import pages as transfer_pages
 from sessions_app.chats.search import pages as search_pages
 from sessions_app.events import pages as event_pages
-from sessions_app.pages import health_pages, palette
+from sessions_app.pages import palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.chat.offline import worker_pages
 from sessions_app.pages.dashboard import home_page, project_pages
+from sessions_app.pages.health import probes
 from sessions_app.pages.history import compare_page, history_page
-from sessions_app.pages.overview import overview_page, sessions_page
+from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
 from sessions_app.pages.trace import trace_page
@@ -43,6 +44,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/restore/", project_pages.restore_project, name="restore_project"),
     path("projects/<uuid:project_id>/erase/", project_pages.erase_project, name="erase_project"),
     path("sessions/", sessions_page.all_sessions, name="sessions"),
+    path("sessions/bulk/", bulk_page.bulk, name="bulk_sessions"),
     path("sessions/<uuid:session_id>/", session_page.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", session_page.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/source/", session_page.message_source, name="message_source"),
@@ -64,6 +66,6 @@ urlpatterns = [
     path("chat/sign-in-state", script_endpoints.sign_in_state, name="chat_sign_in_state"),
     path("service-worker.js", worker_pages.service_worker, name="service_worker"),
     path("offline/", worker_pages.offline, name="offline"),
-    path("healthz", health_pages.healthz, name="healthz"),
-    path("readyz", health_pages.readyz, name="readyz"),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
 ]

@@ -5,7 +5,7 @@ import math
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import orjson
@@ -116,6 +116,10 @@ def _time(column: "Field[Any, Any]", value: Any) -> datetime:
     return moment.astimezone(UTC)
 
 
+def _day(column: "Field[Any, Any]", value: Any) -> date:
+    return date.fromisoformat(value)
+
+
 def _shallow(value: Any, left: int) -> Any:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if left == 0:
@@ -139,6 +143,7 @@ _READERS: dict[str, Callable[["Field[Any, Any]", Any], Any]] = {
     "FloatField": _float,
     "BooleanField": _flag,
     "UUIDField": lambda _, value: uuid.UUID(value),
+    "DateField": _day,
     "DateTimeField": _time,
     "BinaryField": lambda _, value: b64decode(value, validate=True),
     "JSONField": lambda _, value: _shallow(value, MAX_DEPTH),

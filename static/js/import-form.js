@@ -1,6 +1,9 @@
-/** The import page: a file is sent to the API unchanged, and the list of imports shows its progress. */
+/**
+ * The import page: a file is sent to the API unchanged, and the list of imports shows its progress. A file that is dropped anywhere
+ * on the page is looked into; *Import this file* then sends it again, to be imported.
+ */
 
-import { byId, one } from "./pages/elements.js";
+import { all, around, byId, one } from "./pages/elements.js";
 
 const LOOK_MS = 1_000;
 const GONE = "The upload failed: the server does not answer, or the file changed meanwhile. Send it again.";
@@ -11,9 +14,13 @@ const sending = byId("sending", HTMLElement);
 const problem = byId("problem", HTMLElement);
 /** @type {XMLHttpRequest | null} */
 let request = null;
+/** The chosen file, once it was looked into. @type {File | null} */
+let seen = null;
 
 input.addEventListener("change", () => {
   const file = input.files?.[0];
+  seen = null;
+  offer();
   const large = file !== undefined && file.size > Number(form.dataset.most);
   input.setCustomValidity(large ? "This file is too large for this server." : "");
   if (large) input.reportValidity();
@@ -28,6 +35,11 @@ function show(sent) {
 /** @param {boolean} disabled */
 function setDisabled(disabled) {
   for (const button of form.querySelectorAll("button")) if (button.type === "submit") button.disabled = disabled;
+}
+
+/** Under what was found in the chosen file, and only there. */
+function offer() {
+  for (const button of all(document, "[data-import-this]")) button.hidden = seen === null || seen !== input.files?.[0];
 }
 
 function end(said = "") {
@@ -59,7 +71,10 @@ function send(file, dryRun) {
   xhr.setRequestHeader("Content-Type", "application/x-ndjson");
   xhr.setRequestHeader("X-CSRFToken", token.value);
   xhr.upload.addEventListener("progress", ({ loaded, total }) => show(total ? loaded / total : 1));
-  xhr.addEventListener("load", () => end(xhr.status === 202 ? "" : refusal(xhr)));
+  xhr.addEventListener("load", () => {
+    seen = dryRun && xhr.status === 202 ? file : null;
+    end(xhr.status === 202 ? "" : refusal(xhr));
+  });
   xhr.addEventListener("error", () => end(GONE));
   xhr.addEventListener("abort", () => end());
   xhr.send(file);
@@ -73,6 +88,43 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   const file = input.files?.[0];
   if (file && !request) send(file, event.submitter instanceof HTMLButtonElement && event.submitter.value === "look");
+});
+
+/** @param {DragEvent} event */
+const brings = ({ dataTransfer }) => dataTransfer?.types.includes("Files") === true;
+
+/** @param {DragEvent} event */
+function over(event) {
+  if (!brings(event)) return;
+  event.preventDefault();
+  form.classList.add("dropping");
+}
+
+/** Otherwise the browser would open the file in place of the page. @param {DragEvent} event */
+function drop(event) {
+  form.classList.remove("dropping");
+  if (!brings(event)) return;
+  event.preventDefault();
+  const files = event.dataTransfer?.files;
+  if (!files || request) return;
+  if (files.length !== 1) {
+    problem.textContent = "Drop one file at a time.";
+    return;
+  }
+  input.files = files;
+  input.dispatchEvent(new Event("change"));
+  if (input.checkValidity()) send(files[0], true);
+}
+
+byId("drop-hint", HTMLElement).hidden = false;
+document.addEventListener("dragenter", over);
+document.addEventListener("dragover", over);
+document.addEventListener("dragleave", ({ relatedTarget }) => {
+  if (!relatedTarget) form.classList.remove("dropping");
+});
+document.addEventListener("drop", drop);
+document.addEventListener("click", (event) => {
+  if (around(event, "[data-import-this]")) one(form, "[value=import]", HTMLButtonElement).click();
 });
 byId("cancel", HTMLElement).addEventListener("click", () => request?.abort());
 window.addEventListener("beforeunload", (event) => {
@@ -91,3 +143,4 @@ setInterval(() => {
   if (!document.hidden && "active" in imports().dataset) look();
 }, LOOK_MS);
 document.body.addEventListener("changed", look);
+document.body.addEventListener("htmx:load", offer);

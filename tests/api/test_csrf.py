@@ -12,7 +12,7 @@ from django.test import Client
 
 from tests.conftest import Alone
 from tests.support.example_objects import World
-from tests.support.routes import API, FORMS, Row
+from tests.support.routes import API, Row
 
 MUTATIONS = {name: row for name, row in API.items() if row.writes and not row.credentials_inside}
 OWN = "http://127.0.0.1:8000"
@@ -23,6 +23,47 @@ FOREIGN = [
     "https://127.0.0.1:8000",
     "http://127.0.0.1.evil.example:8000",
 ]
+# What takes a form: address and fields. Each is refused without its token.
+FORMS: dict[str, str] = {
+    "login": "/login/",
+    "logout": "/logout/",
+    "welcome": "/welcome/token/",
+    "home": "/",
+    "account": "/account/",
+    "end_login": "/account/logins/{login}/end/",
+    "delete_account": "/account/delete/",
+    "import": "/import/",
+    "import_act": "/import/{import}/stop/",
+    "keys": "/keys/",
+    "revoke_key": "/keys/{key}/revoke/",
+    "restore_key": "/keys/{key}/restore/",
+    "chat_words": "/chat/words",
+    "project": "/projects/{project}/",
+    "project_settings": "/projects/{project}/settings/",
+    "handoff_act": "/projects/{project}/handoff/freeze/",
+    "remove_project": "/projects/{project}/delete/",
+    "restore_project": "/projects/{project}/restore/",
+    "erase_project": "/projects/{project}/erase/",
+    "resolve_error": "/projects/{project}/errors/{error}/resolve/",
+    "reopen_error": "/projects/{project}/errors/{error}/reopen/",
+    "mute_error": "/projects/{project}/errors/{error}/mute/",
+    "unmute_error": "/projects/{project}/errors/{error}/unmute/",
+    "change_errors": "/projects/{project}/errors-bulk/",
+    "add_noise_rule": "/projects/{project}/noise/",
+    "switch_noise_rule": "/projects/{project}/noise/switch/",
+    "delete_noise_rule": "/projects/{project}/noise/delete/",
+    "free_lease": "/projects/{project}/lease/free/",
+    "take_over_lease": "/projects/{project}/runs/{run}/takeover/",
+    "new_memory_entry": "/projects/{project}/memory-new/",
+    "undelete_memory_entry": "/projects/{project}/memory-deleted/{deleted}/restore/",
+    "edit_memory_entry": "/projects/{project}/memory/notes/{entry}/edit/",
+    "delete_memory_entry": "/projects/{project}/memory/notes/{entry}/delete/",
+    "restore_memory_version": "/projects/{project}/memory/notes/{entry}/versions/1/restore/",
+    "transfer": "/sessions/{session}/transfer/",
+    "move_session": "/sessions/{session}/move/",
+    "bulk_sessions": "/sessions/bulk/",
+    "session_act": "/sessions/{session}/delete/",
+}
 
 
 @pytest.fixture

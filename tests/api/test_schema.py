@@ -101,7 +101,7 @@ def shapes(of: type[Schema]) -> set[type[Schema]]:
 
 
 # What it names nothing else would: a transfer needs its target.
-NEEDS_ONE_OF_SEVERAL = "/transfer"
+NEEDS_ONE_OF_SEVERAL = ("/transfer", "/mute")
 
 
 def test_a_post_whose_body_needs_nothing_needs_no_body(db: None, api: Callable[..., Any], alice: User) -> None:

@@ -90,3 +90,40 @@ def test_nothing_is_lost_or_refused_while_a_session_moves(server: LiveServer, ap
     for project in Project.objects.all():
         numbers = list(Event.objects.filter(project=project).order_by("event_seq").values_list("event_seq", flat=True))
         assert numbers == list(range(1, project.event_seq + 1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_changes_of_many_meet_each_other_and_saves(server: LiveServer, api: Callable[..., Any], alice: User) -> None:
+    chats = [Chat(api(alice), project=PLACES[number % 2]) for number in range(6)]
+    ids = [chat.id for chat in chats]
+    crowds = [Crowd(server.url, chat) for chat in chats[:3]]
+    root = f"{server.url}/api/v1"
+
+    def change(number: int) -> None:
+        with crowds[0].client() as http:
+            for turn in range(MOVES):
+                some = (ids, ids[::-1], ids[1:5])[number]
+                moved = {"act": "move", "to_project": PLACES[(turn + number) % 2]}
+                act = moved if number < 2 else {"act": "tag", "tags": [str(turn)]}
+                crowds[0].expect(http.post(f"{root}/sessions-bulk", json={**act, "sessions": some}), {200})
+
+    def work(number: int) -> None:
+        try:
+            change(number)
+        finally:
+            for crowd in crowds:
+                crowd.over.set()
+
+    with ThreadPoolExecutor(6) as pool:
+        tasks = [pool.submit(work, number) for number in range(3)]
+        tasks += [pool.submit(crowd.save, writer) for writer, crowd in enumerate(crowds)]
+    assert [task.exception() for task in tasks] == [None] * len(tasks)
+    assert [crowd.surprises for crowd in crowds] == [[], [], []]
+    for chat, crowd in zip(chats, crowds, strict=False):
+        shown = chat.get("messages?limit=500").json()["items"]
+        assert {message["id"]: message["text"] for message in shown}.items() <= crowd.acked.items()
+        assert chat.read()["session"]["message_count"] == len(crowd.acked)
+    assert all(len(chat.read()["session"]["tags"]) == MOVES for chat in chats[1:5])
+    for project in Project.objects.all():
+        numbers = list(Event.objects.filter(project=project).order_by("event_seq").values_list("event_seq", flat=True))
+        assert numbers == list(range(1, project.event_seq + 1))

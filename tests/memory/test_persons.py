@@ -1,6 +1,7 @@
 """A person's edits of a project's memory: allowed despite the lease, with undo."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from memory_app.models import DeletedEntry
 from memory_app.runs import services as run_services
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import NotFound
+from sessions_app.core.public_names import now
 from sessions_app.core.web.preconditions import ANY
 from tests.memory.conftest import Memory
 
@@ -118,6 +120,8 @@ def test_a_taken_key_and_a_full_memory_keep_a_deleted_entry_where_it_is(person: 
 def test_only_so_many_deleted_entries_are_kept(person: Person, memory: Memory) -> None:
     person.put("first", 1)
     first = person.delete("first")
+    # Times are stored in milliseconds: others can be as old.
+    DeletedEntry.objects.update(deleted_at=now() - timedelta(seconds=1))
     DeletedEntry.objects.bulk_create(
         DeletedEntry(project_id=memory.project, namespace="notes", key=f"k{number}") for number in range(DELETED)
     )

@@ -65,7 +65,7 @@ def test_what_does_not_pass_by_itself_names_no_time(client: Client, db: None, mo
     def full() -> None:
         raise InsufficientStorage
 
-    monkeypatch.setattr("sessions_app.pages.health_pages.check_ready", full)
+    monkeypatch.setattr("sessions_app.pages.health.probes.check_ready", full)
     answer = client.get("/readyz")
     assert answer.status_code == 507
     assert "Retry-After" not in answer

@@ -42,9 +42,8 @@ def chat(api: Callable[..., Any], alice: User) -> Chat:
         call = {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]}
         save(chat, f"a{number}", "openai.chat", call)
         failed = output.startswith("Error")
-        result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"c{number}", "content": output}]}
-        result["content"][0] |= {"is_error": True} if failed else {}  # type: ignore[index]
-        save(chat, f"r{number}", "anthropic", result)
+        part = {"type": "tool_result", "tool_use_id": f"c{number}", "content": output, "is_error": failed}
+        save(chat, f"r{number}", "anthropic", {"role": "user", "content": [part]})
     return chat
 
 

@@ -96,6 +96,7 @@ API: dict[str, Row] = {
     "restore_ai_state": Row("POST", "/sessions/{session}/ai-states/claude/history/1/restore", {}),
     "transfer_session": Row("POST", "/sessions/{session}/transfer", {"to_project": "{path}"}),
     "move_session": Row("POST", "/sessions/{session}/move", {"to_project": "{path}"}),
+    "change_sessions": Row("POST", "/sessions-bulk", {"act": "delete", "sessions": ["{session}"]}, named=False),
     "get_handoff": Row("GET", "/projects/{project}/handoff"),
     "update_handoff": Row("PATCH", "/projects/{project}/handoff", {"summary": "taken over"}),
     "add_decision": Row("POST", "/projects/{project}/handoff/decisions", {"text": "taken over"}),
@@ -158,6 +159,9 @@ API: dict[str, Row] = {
     "get_error": Row("GET", "/projects/{project}/errors/{error}"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve", {}),
     "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen", {}),
+    "mute_error": Row("POST", "/projects/{project}/errors/{error}/mute", {"times": 1}),
+    "unmute_error": Row("POST", "/projects/{project}/errors/{error}/unmute", {}),
+    "change_errors": Row("POST", "/projects/{project}/errors-bulk", {"act": "resolve", "fingerprints": ["{error}"]}),
     "start_generation": Row("POST", "/sessions/{session}/generations", {"message": {"text": "taken over"}}),
     "list_generations": Row("GET", "/sessions/{session}/generations"),
     "list_models": Row("GET", "/models", named=False),
@@ -179,7 +183,7 @@ API: dict[str, Row] = {
 # Pages by the name of their address. `open_to_all` ones are listed with None.
 PAGES: dict[str, Row | None] = {
     **dict.fromkeys(
-        ["healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state", "service_worker", "offline"]
+        ("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state", "service_worker", "offline")
     ),
     "home": Row("GET", "/", named=False),
     "account": Row("GET", "/account/", named=False),
@@ -209,6 +213,9 @@ PAGES: dict[str, Row | None] = {
     "error": Row("GET", "/projects/{project}/errors/{error}/"),
     "resolve_error": Row("POST", "/projects/{project}/errors/{error}/resolve/"),
     "reopen_error": Row("POST", "/projects/{project}/errors/{error}/reopen/"),
+    "mute_error": Row("POST", "/projects/{project}/errors/{error}/mute/"),
+    "unmute_error": Row("POST", "/projects/{project}/errors/{error}/unmute/"),
+    "change_errors": Row("POST", "/projects/{project}/errors-bulk/"),
     "add_noise_rule": Row("POST", "/projects/{project}/noise/"),
     "switch_noise_rule": Row("POST", "/projects/{project}/noise/switch/"),
     "delete_noise_rule": Row("POST", "/projects/{project}/noise/delete/"),
@@ -237,48 +244,12 @@ PAGES: dict[str, Row | None] = {
     "overview": Row("GET", "/overview/", named=False),
     "project_overview": Row("GET", "/projects/{project}/overview/"),
     "sessions": Row("GET", "/sessions/?agent=claude", named=False),
+    "bulk_sessions": Row("POST", "/sessions/bulk/", named=False),
     "palette": Row("GET", "/palette/?q=shop", named=False),
     "chat": Row("GET", "/chat/?project={path}", named=False),
 }
 # Parts of a page, for scripts.
 FRAGMENTS = {"go_to_message", "palette", "session_changes", "session_rail", "message_source"}
-# What takes a form: address and fields. Each is refused without its token.
-FORMS: dict[str, str] = {
-    "login": "/login/",
-    "logout": "/logout/",
-    "welcome": "/welcome/token/",
-    "home": "/",
-    "account": "/account/",
-    "end_login": "/account/logins/{login}/end/",
-    "delete_account": "/account/delete/",
-    "import": "/import/",
-    "import_act": "/import/{import}/stop/",
-    "keys": "/keys/",
-    "revoke_key": "/keys/{key}/revoke/",
-    "restore_key": "/keys/{key}/restore/",
-    "chat_words": "/chat/words",
-    "project": "/projects/{project}/",
-    "project_settings": "/projects/{project}/settings/",
-    "handoff_act": "/projects/{project}/handoff/freeze/",
-    "remove_project": "/projects/{project}/delete/",
-    "restore_project": "/projects/{project}/restore/",
-    "erase_project": "/projects/{project}/erase/",
-    "resolve_error": "/projects/{project}/errors/{error}/resolve/",
-    "reopen_error": "/projects/{project}/errors/{error}/reopen/",
-    "add_noise_rule": "/projects/{project}/noise/",
-    "switch_noise_rule": "/projects/{project}/noise/switch/",
-    "delete_noise_rule": "/projects/{project}/noise/delete/",
-    "free_lease": "/projects/{project}/lease/free/",
-    "take_over_lease": "/projects/{project}/runs/{run}/takeover/",
-    "new_memory_entry": "/projects/{project}/memory-new/",
-    "undelete_memory_entry": "/projects/{project}/memory-deleted/{deleted}/restore/",
-    "edit_memory_entry": "/projects/{project}/memory/notes/{entry}/edit/",
-    "delete_memory_entry": "/projects/{project}/memory/notes/{entry}/delete/",
-    "restore_memory_version": "/projects/{project}/memory/notes/{entry}/versions/1/restore/",
-    "transfer": "/sessions/{session}/transfer/",
-    "move_session": "/sessions/{session}/move/",
-    "session_act": "/sessions/{session}/delete/",
-}
 
 
 def operations() -> dict[str, tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Previews for lists of sessions: the beginning of the last message; and the trash."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -37,3 +38,9 @@ def list_trash(*, caller: Caller, project_id: uuid.UUID, limit: int = 100) -> li
     """The project's deleted sessions, most recently deleted first."""
     rows = ChatSession.objects.visible_to(caller).filter(project_id=project_id, deleted_at__isnull=False)
     return list(rows.order_by("-deleted_at", "id")[:limit])
+
+
+def session_titles(*, caller: Caller, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Of those that the caller can open."""
+    rows = ChatSession.objects.visible_to(caller).filter(id__in=set(session_ids), deleted_at=None, project__deleted_at=None)
+    return dict(rows.values_list("id", "title"))

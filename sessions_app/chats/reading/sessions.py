@@ -77,9 +77,7 @@ class SessionRow:
 
     @property
     def tag_list(self) -> list[str]:
-        """Empty if the stored value is damaged."""
-        found = None if self.tags is None else read_value(self.tags)
-        return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+        return stored_tags(self.tags)
 
     @property
     def metadata_object(self) -> dict[str, Any]:
@@ -117,6 +115,12 @@ class SessionRow:
             "archived_at": self.archived_at,
             "deleted_at": self.deleted_at,
         }
+
+
+def stored_tags(text: str | None) -> list[str]:
+    """Empty if the stored value is damaged."""
+    found = None if text is None else read_value(text)
+    return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
 
 
 def session_uuid(text: str) -> uuid.UUID:

@@ -37,7 +37,7 @@ class IfNoneMatchNeeded(PreconditionRequired):
     operation_id="create_session",
 )
 def create(request: HttpRequest, project_id: str, payload: SessionIn = NO_BODY) -> HttpResponse:
-    """Create a session; unless `current` is false it becomes the project's current one, and the previous one is archived."""
+    """Create a session; unless `current` is false it becomes the project's current one, and the previous one an earlier one."""
     new = _new(payload)
     row = session_services.create_session(caller=caller_of(request), project_id=project_uuid(project_id), new=new)
     return _row_reply(row, status=201)

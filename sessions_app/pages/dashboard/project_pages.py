@@ -26,6 +26,7 @@ from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Caller
 from sessions_app.models.project import INSTRUCTIONS_LENGTH, NAME_LENGTH
 from sessions_app.models.session import SessionState
+from sessions_app.pages.move_targets import move_targets
 from sessions_app.projects.queries import get_project, get_trashed
 from sessions_app.projects.services import update_project
 
@@ -70,6 +71,7 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         next=following,
         text=text,
         state=state,
+        places=move_targets(caller, without=project_id),
     )
 
 

@@ -14,15 +14,18 @@ from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words
 from sessions_app.chats.search.services import catch_up
 from sessions_app.core.id_parsing import uuid_or_none
+from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
-from sessions_app.models.session import SessionState
+from sessions_app.models.session import MOST_TAGS, SessionState
+from sessions_app.pages.move_targets import move_targets
 from sessions_app.projects.queries import get_project
 
 A_PAGE = 30
 MOST_CHARACTERS = 200
 STATES = {state.value: state for state in SessionState if state != SessionState.TRASH}
+PINNED = {"1": True, "0": False}
 HAS: dict[str, Has] = {"errors": "errors", "question": "question"}
 
 
@@ -50,7 +53,8 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
         "next": None if found.next is None else make_cursor(found.next.value, found.next.id),
         "only": project,
         "states": STATES,
-        "chosen": {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "since", "until")},
+        "chosen": {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "tag", "pinned", "since", "until")},
+        "places": move_targets(caller, without=asked.project_id),
         "filtered": asked.wanted != SessionFilter(),
     }
     return render(request, "pages/overview/sessions.html", context)
@@ -63,6 +67,8 @@ def _asked(given: QueryDict) -> Asked:
         agent=given.get("agent", "").strip() or None,
         state=STATES.get(given.get("state", "")),
         has=HAS.get(given.get("has", "")),
+        tags=tuple(dict.fromkeys(filter(None, (tag.strip() for tag in clean_text(given.get("tag", "")).split(",")))))[:MOST_TAGS],
+        pinned=PINNED.get(given.get("pinned", "")),
         since=_day(given.get("since", "")),
         until=None if until is None else until + timedelta(days=1, milliseconds=-1),
     )

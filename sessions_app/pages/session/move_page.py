@@ -13,14 +13,13 @@ from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.agents.states.queries import states_in_session
 from sessions_app.agents.transfer.transfer_targets import ai_names
-from sessions_app.chats.lifecycle.session_move import move_session
+from sessions_app.chats.lifecycle.moving.session_move import move_session
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import AppError, Conflict, Invalid
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller
-from sessions_app.projects.queries import get_project, list_projects, project_uuid
-
-PROJECTS = 200
+from sessions_app.pages.move_targets import move_targets
+from sessions_app.projects.queries import get_project, project_uuid
 
 
 class NoPlace(Invalid):
@@ -44,7 +43,7 @@ def move_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         "session": session,
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
-        "places": [row for row in list_projects(caller=caller, limit=PROJECTS)[:PROJECTS] if row.id != session.project_id],
+        "places": move_targets(caller, without=session.project_id),
         "ais": ai_names(session_id=session.id),
         "has_agent_state": states_in_session(session.id, limit=0)[0] is not None,
         "problem": problem,

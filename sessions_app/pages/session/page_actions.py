@@ -13,8 +13,9 @@ from django.views.decorators.http import require_POST
 
 from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, resolve_action
 from sessions_app.agents.transfer import forking
-from sessions_app.chats.lifecycle import deletion, session_move
+from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
+from sessions_app.chats.lifecycle.moving import session_move
 from sessions_app.chats.lifecycle.restore_and_conflicts import Keep, settle_conflict
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.chats.saving.idempotency import Step

@@ -15,7 +15,7 @@ const state = document.getElementById("live-state");
 const shown = new WeakMap();
 const list = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-rows]"));
 const source = (/** @type {Element} */ row) => row.outerHTML.replace(VOLATILE, "");
-const busy = (/** @type {Element} */ row) => row.querySelector("details[open]") !== null;
+const busy = (/** @type {Element} */ row) => row.hasAttribute("data-editing") || row.querySelector("details[open]") !== null;
 const newer = (/** @type {string} */ one, /** @type {string} */ other) => one.localeCompare(other, "en", { numeric: true }) > 0;
 let timer = 0;
 let fetching = false;

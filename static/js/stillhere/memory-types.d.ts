@@ -55,9 +55,13 @@ export interface Memory {
 export interface ErrorReport {
   message: string;
   kind?: string;
-  stack?: string | { file?: string; function?: string; line?: number }[];
+  /** `own`: whether a frame is code of the project; left out: by its path. */
+  stack?: string | { file?: string; function?: string; line?: number; own?: boolean }[];
   /** RFC 3339; left out: now. */
   at?: string;
+  /** The session in which it arose, and the message: the error's page links to them. */
+  session?: string;
+  message_id?: string;
 }
 
 /** `fingerprints`: one an error, null where a noise rule kept it out. */

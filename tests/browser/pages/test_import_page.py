@@ -121,6 +121,44 @@ def test_a_file_on_its_way_shows_how_much_of_it_and_can_be_called_back(
     signed_in.until(SAYS, "Imported")
 
 
+def drop(browser: Browser, *files: Path) -> None:
+    """As a person does, from outside of the browser, beside the form."""
+    data = {"items": [], "files": [str(file) for file in files], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        event = {"type": kind, "x": 400, "y": 60, "data": data}
+        browser.driver.execute_cdp_cmd("Input.dispatchDragEvent", event)
+
+
+def test_a_file_that_is_dropped_is_looked_into_and_then_imported(signed_in: Browser, server: LiveServer, file: Path) -> None:
+    signed_in.open(f"{server.url}/import/")
+    drop(signed_in, file, file)
+    signed_in.until("return document.getElementById('problem').textContent.includes('one file at a time');")
+    drop(signed_in, file)
+    signed_in.until(SAYS, "Dry run: nothing was imported")
+    signed_in.until(SAYS, f"1 session, {MESSAGES} messages")
+    assert (Message.objects.count(), signed_in.run("return location.pathname;")) == (0, "/import/")
+    signed_in.until("return document.getElementById('import-this')?.checkVisibility();")
+    look_over(signed_in)
+    signed_in.click("Import this file")
+    signed_in.until("return document.querySelector('#imports h3').innerText === 'Imported';")
+    assert Message.objects.count() == MESSAGES
+    signed_in.open(f"{server.url}/import/")
+    assert signed_in.run("return document.getElementById('import-this') === null;")
+    signed_in.click("Undo")
+    signed_in.until("return document.querySelector('#imports h3').innerText === 'Undone';")
+    assert not Message.objects.exists()
+
+
+def test_what_is_no_export_is_refused_in_words(signed_in: Browser, server: LiveServer, tmp_path: Path) -> None:
+    other = tmp_path / "conversations.json"
+    other.write_text('[{"title": "from elsewhere"}]')
+    signed_in.open(f"{server.url}/import/")
+    drop(signed_in, other)
+    signed_in.until(SAYS, "Failed: nothing was imported")
+    assert signed_in.run("return document.querySelector('#imports article').innerText;").count("\n") >= 1
+    assert not signed_in.run("return document.getElementById('import-this')?.checkVisibility();")
+
+
 @override_settings(MAX_IMPORT_BYTES=1_000)
 def test_a_file_that_is_too_large_is_not_sent(signed_in: Browser, server: LiveServer, file: Path) -> None:
     signed_in.open(f"{server.url}/import/")

@@ -83,5 +83,5 @@ def test_keys_of_messages_and_rows(signed_in: Browser, server: LiveServer, chat:
     assert signed_in.run(here) == "Rename e"
     keys.press("j", Keys.ESCAPE)
     keys.press("j", "e")
-    assert signed_in.run(FOCUSED) == f"title-{chat.id}"
+    assert signed_in.run(FOCUSED) == f"rename-session-{chat.id}"
     assert signed_in.complaints() == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-_WORKER = "js/offline/service-worker.js"
+_WORKER = "js/chat/offline/service-worker.js"
 
 
 @cache

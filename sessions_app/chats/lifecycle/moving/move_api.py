@@ -3,8 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from sessions_app.chats.lifecycle.move_schemas import MoveIn
-from sessions_app.chats.lifecycle.session_move import Move, move_to_path
+from sessions_app.chats.lifecycle.moving.move_schemas import MoveIn
+from sessions_app.chats.lifecycle.moving.session_move import Move, move_to_path
 from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.chats.saving.api import answer_of
 from sessions_app.chats.saving.request_identity import same_request

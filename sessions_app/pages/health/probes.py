@@ -8,7 +8,7 @@ from sessions_app.core.errors import AppError
 from sessions_app.core.storage.database_errors import StoreUnreachable, as_app_error
 from sessions_app.core.storage.store_incarnation import incarnation
 from sessions_app.core.web.product_version import version
-from sessions_app.pages.health_checks import check_ready, durability
+from sessions_app.pages.health.checks import check_ready, durability
 
 
 @require_safe

@@ -91,7 +91,7 @@ def _move_locked(caller: Caller, row: SessionRow, project_id: uuid.UUID) -> Sess
     if row.project_id == project_id:
         return row
     source, target = (Project.objects.get(id=found) for found in (row.project_id, project_id))
-    if _removes_secrets(target) and not _removes_secrets(source):
+    if removes_secrets(target) and not removes_secrets(source):
         raise StricterProject
     refuse_taken(target, row.external_id)
     _move(source, target, row)
@@ -101,7 +101,7 @@ def _move_locked(caller: Caller, row: SessionRow, project_id: uuid.UUID) -> Sess
     return get_session(caller=caller, session_id=row.id)
 
 
-def _removes_secrets(project: Project) -> bool:
+def removes_secrets(project: Project) -> bool:
     return bool(project.settings.get("redaction") == "redact")
 
 

@@ -1,0 +1,103 @@
+"""What the buttons of the error pages do: for one error, and for all that are ticked in the list."""
+
+import uuid
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from memory_app.core.lease import By
+from memory_app.core.page_context import overridden
+from memory_app.errors.state_changes import MOST_AT_ONCE, Act, Change, WrongMute, change_error, change_errors, reopen_resolved_at
+from sessions_app.core.errors import Invalid, NotFound
+from sessions_app.core.public_names import rfc3339
+from sessions_app.core.serialization.strict_json import clean_text
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.toasts import toast_response
+
+FIX_LENGTH = 10_000
+DONE = {
+    Act.RESOLVE: "Resolved. It is reopened when it is seen again.",
+    Act.REOPEN: "Open again.",
+    Act.MUTE: "Muted. It is in the list of muted errors.",
+    Act.UNMUTE: "No longer muted.",
+}
+DONE_TO_ALL = {Act.RESOLVE: "resolved", Act.REOPEN: "open again", Act.MUTE: "muted", Act.UNMUTE: "no longer muted"}
+REVERSE = {Act.RESOLVE: Act.REOPEN, Act.MUTE: Act.UNMUTE}
+
+
+@login_required
+@require_POST
+def act(request: HttpRequest, project_id: uuid.UUID, fingerprint: str, name: str) -> HttpResponse:
+    done = Act(name)
+    error, _ = change_error(
+        caller=signed_in_caller(request),
+        project_id=project_id,
+        fingerprint=fingerprint,
+        change=_change(done, request.POST),
+        run_id=By.PERSON,
+    )
+    undo = reverse(f"{REVERSE[done]}_error", args=[project_id, error.fingerprint]) if done in REVERSE else ""
+    return toast_response(request, DONE[done] + overridden(project_id), page=_back(request, project_id), undo=undo)
+
+
+@login_required
+@require_POST
+def bulk(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """`act`, and `fingerprint` of each error that is ticked. `act=undo` with `at` reopens what one resolve resolved."""
+    caller, page = signed_in_caller(request), _back(request, project_id)
+    name = request.POST.get("act") or request.GET.get("act", "")
+    if name == "undo":
+        number = reopen_resolved_at(caller=caller, project_id=project_id, at=_moment(request.GET.get("at", "")), run_id=By.PERSON)
+        return toast_response(request, f"{_errors(number)} open again.{overridden(project_id)}", page=page)
+    if name not in set(Act):
+        raise NotFound
+    ticked = request.POST.getlist("fingerprint")[: MOST_AT_ONCE + 1]
+    if not ticked:
+        return toast_response(request, "No error is ticked.", page=page, failed=True)
+    wanted = Act(name)
+    done = change_errors(
+        caller=caller, project_id=project_id, fingerprints=ticked, change=_change(wanted, request.POST), run_id=By.PERSON
+    )
+    said = f"{_errors(len(done.fingerprints))} {DONE_TO_ALL[wanted]}.{overridden(project_id)}"
+    undo = reverse("change_errors", args=[project_id]) + f"?{urlencode({'act': 'undo', 'at': rfc3339(done.at)})}"
+    return toast_response(request, said, page=page, undo=undo if wanted == Act.RESOLVE else "")
+
+
+def _change(act: Act, form: QueryDict) -> Change:
+    fix = clean_text(form.get("known_fix", "").strip())[:FIX_LENGTH]
+    if act != Act.MUTE:
+        return Change(act, fix if act == Act.RESOLVE else "")
+    times, until = form.get("times", "").strip(), form.get("until", "").strip()
+    if times and not (times.isascii() and times.isdecimal() and len(times) < 10 and int(times)):
+        raise WrongMute(details={"field": "times"})
+    return Change(act, until=_day(until) if until else None, times=int(times) if times else None)
+
+
+def _day(text: str) -> datetime:
+    """The beginning of a day, in UTC."""
+    try:
+        return datetime.fromisoformat(f"{text[:10]}T00:00:00+00:00")
+    except ValueError:
+        raise WrongMute(details={"field": "until"}) from None
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Invalid("This Undo cannot be read. Open the list of resolved errors.", details={"field": "at"}) from None
+
+
+def _errors(number: int) -> str:
+    return f"{number:,} error{'' if number == 1 else 's'}"
+
+
+def _back(request: HttpRequest, project_id: uuid.UUID) -> str:
+    """The list as it was filtered, if the form names it."""
+    back, page = request.POST.get("back", ""), reverse("errors", args=[project_id])
+    return back if back.startswith(page) and url_has_allowed_host_and_scheme(back, allowed_hosts=None) else page

@@ -1,0 +1,136 @@
+"""Resolves, reopens and mutes errors: one, or up to 500 at a time. Each change may be repeated."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from django.db.models import F, QuerySet
+
+from memory_app.core.lease import Writer, lock_for_writing
+from memory_app.errors.queries import ErrorNotFound
+from memory_app.errors.services import touch
+from memory_app.models import ErrorReport, MemoryStore
+from sessions_app.core.errors import Invalid
+from sessions_app.core.public_names import Caller, EventType, now
+from sessions_app.core.redaction import Redacted, redact_text
+from sessions_app.core.storage.transactions import write
+from sessions_app.events import event_log
+
+MOST_AT_ONCE = 500
+LONGEST_MUTE = timedelta(days=366)
+_NOT_MUTED = {"muted_until": None, "muted_count": None}
+
+
+class WrongMute(Invalid):
+    code = "wrong_mute"
+    message = f"A mute has an `until` in the future, at most {LONGEST_MUTE.days} days away, or `times`, or both."
+
+
+class Act(StrEnum):
+    RESOLVE = "resolve"
+    REOPEN = "reopen"
+    MUTE = "mute"
+    UNMUTE = "unmute"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`known_fix`: of a resolve; empty: the known one stays. `until`, `times`: of a mute, which also so many occurrences end."""
+
+    act: Act
+    known_fix: str = ""
+    until: datetime | None = None
+    times: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """`at`: the moment of the change. `unknown`: fingerprints that the project does not have."""
+
+    fingerprints: list[str]
+    unknown: list[str]
+    at: datetime
+    redacted: Redacted
+
+
+def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[str], change: Change, run_id: Writer) -> Changed:
+    """The same change of several errors, in a constant number of statements. Raises WrongMute, Invalid."""
+    wanted = list(dict.fromkeys(fingerprints))
+    if len(wanted) > MOST_AT_ONCE:
+        raise Invalid(f"At most {MOST_AT_ONCE} errors at a time.", details={"field": "fingerprints", "limit": MOST_AT_ONCE})
+    fix, redacted = redact_text(change.known_fix)
+
+    def work() -> Changed:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        at = now()
+        rows = ErrorReport.objects.kept_at(at).filter(project_id=project_id, fingerprint__in=wanted)
+        found = set(rows.values_list("fingerprint", flat=True))
+        if found:
+            _CHANGES[change.act](rows, change, at)
+            if fix and change.act == Act.RESOLVE:
+                rows.update(known_fix=fix)
+            _tell(caller, store)
+        known, unknown = ([name for name in wanted if (name in found) is there] for there in (True, False))
+        return Changed(known, unknown, at, redacted)
+
+    return write(work)
+
+
+def change_error(
+    *, caller: Caller, project_id: uuid.UUID, fingerprint: str, change: Change, run_id: Writer
+) -> tuple[ErrorReport, Redacted]:
+    """Raises ErrorNotFound, WrongMute."""
+    done = change_errors(caller=caller, project_id=project_id, fingerprints=[fingerprint], change=change, run_id=run_id)
+    found = ErrorReport.objects.filter(project_id=project_id, fingerprint=fingerprint).first() if done.fingerprints else None
+    if found is None:
+        raise ErrorNotFound
+    return found, done.redacted
+
+
+def reopen_resolved_at(*, caller: Caller, project_id: uuid.UUID, at: datetime, run_id: Writer) -> int:
+    """Undoes a resolve of several errors: all that were resolved at this moment. Returns how many."""
+
+    def work() -> int:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        reopened = ErrorReport.objects.filter(project_id=project_id, resolved_at=at).update(resolved_at=None)
+        if reopened:
+            _tell(caller, store)
+        return reopened
+
+    return write(work)
+
+
+def _resolve(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
+    rows.filter(resolved_at=None).update(resolved_at=at, **_NOT_MUTED)
+
+
+def _reopen(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
+    rows.exclude(resolved_at=None).update(resolved_at=None)
+
+
+def _mute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
+    until = at + LONGEST_MUTE if change.until is None and change.times is not None else change.until
+    if until is None or not at < until <= at + LONGEST_MUTE:
+        raise WrongMute(details={"field": "until"})
+    count = None if change.times is None else F("count") + change.times
+    rows.filter(resolved_at=None).update(muted_until=until, muted_count=count)
+
+
+def _unmute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
+    rows.exclude(muted_until=None).update(**_NOT_MUTED)
+
+
+_CHANGES: dict[Act, Callable[[QuerySet[ErrorReport], Change, datetime], None]] = {
+    Act.RESOLVE: _resolve,
+    Act.REOPEN: _reopen,
+    Act.MUTE: _mute,
+    Act.UNMUTE: _unmute,
+}
+
+
+def _tell(caller: Caller, store: MemoryStore) -> None:
+    touch(store)
+    data = {"namespace": "errors", "key": "history", "rev": store.rev, "deleted": False}
+    event_log.publish(project_id=store.project_id, type=EventType.MEMORY_CHANGED, caller=caller, data=data)

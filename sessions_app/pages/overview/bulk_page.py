@@ -1,0 +1,114 @@
+"""`/sessions/bulk/`: what the bar above a list of sessions does to all that are ticked, and the one Undo for it.
+
+What takes it back is kept in the login until the next change: five hundred ids do not fit into an address.
+"""
+
+import secrets
+import uuid
+from base64 import b64decode, b64encode
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from sessions_app.chats.lifecycle.bulk.services import MOST_AT_ONCE, Act, Change, Step, change_sessions, run_steps
+from sessions_app.core.errors import Invalid, NotFound
+from sessions_app.core.id_parsing import uuid_or_none
+from sessions_app.core.serialization.strict_json import clean_text
+from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.toasts import toast_response
+from sessions_app.projects.queries import project_uuid
+
+KEPT = "bulk_undo"
+DONE = {
+    Act.ARCHIVE: "archived",
+    Act.UNARCHIVE: "removed from the archive",
+    Act.PIN: "pinned",
+    Act.UNPIN: "unpinned",
+    Act.TAG: "tagged",
+    Act.UNTAG: "without the tags",
+    Act.MOVE: "moved, with everything in them",
+    Act.DELETE: "in the trash for 30 days",
+}
+
+
+@login_required
+@require_POST
+def bulk(request: HttpRequest) -> HttpResponse:
+    caller, back = signed_in_caller(request), request.POST.get("back", "")
+    page = back if back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None) else reverse("sessions")
+    if "undo" in request.GET:
+        return _undo(request, page)
+    name = request.POST.get("act", "")
+    if name not in set(DONE):
+        raise NotFound
+    ticked = [found for text in request.POST.getlist("session")[: MOST_AT_ONCE + 1] if (found := uuid_or_none(text))]
+    if not ticked:
+        return toast_response(request, "No session is ticked.", page=page, failed=True)
+    done = change_sessions(caller=caller, sessions=ticked, change=_change(Act(name), request.POST))
+    said = f"{_sessions(len(done.changed))} {DONE[Act(name)]}."
+    if done.unchanged:
+        said += f" {_sessions(len(done.unchanged))} did not need it."
+    if done.unknown:
+        said += f" {_sessions(len(done.unknown))} could not be found any more."
+    return toast_response(request, said, page=page, undo=_keep(request, done.undo, page))
+
+
+def _change(act: Act, form: QueryDict) -> Change:
+    tags = tuple(dict.fromkeys(filter(None, (tag.strip() for tag in clean_text(form.get("tag", "")).split(",")))))
+    if act in {Act.TAG, Act.UNTAG} and not tags:
+        raise Invalid("Write the tags first, with commas between them.", details={"field": "tag"})
+    if act == Act.MOVE and not form.get("project"):
+        raise Invalid("Choose the project to move the sessions to.", details={"field": "project"})
+    return Change(act, tags, project_uuid(form.get("project", "")) if act == Act.MOVE else None)
+
+
+def _undo(request: HttpRequest, page: str) -> HttpResponse:
+    kept = request.session.get(KEPT)
+    if kept is None or not secrets.compare_digest(kept["token"], request.GET["undo"]):
+        return toast_response(request, "This was undone already, or something else was done since.", page=page, failed=True)
+    done = run_steps(caller=signed_in_caller(request), steps=[_read_step(step) for step in kept["steps"]])
+    del request.session[KEPT]
+    missing = f" {_sessions(len(done.unknown))} could not be found any more." if done.unknown else ""
+    return toast_response(request, f"Undone for {_sessions(len(done.changed))}.{missing}", page=kept["page"])
+
+
+def _keep(request: HttpRequest, steps: list[Step], page: str) -> str:
+    """The address that takes the change back."""
+    if not steps:
+        return ""
+    token = secrets.token_urlsafe(16)
+    request.session[KEPT] = {"token": token, "page": page, "steps": [_written_step(step) for step in steps]}
+    return f"{reverse('bulk_sessions')}?undo={token}"
+
+
+def _written_step(step: Step) -> dict[str, Any]:
+    change = step.change
+    return {
+        "act": change.act.value,
+        "tags": list(change.tags),
+        "to": str(change.to_project or ""),
+        "ids": _packed(step.sessions),
+        "current": _packed(sorted(change.current)),
+    }
+
+
+def _read_step(kept: dict[str, Any]) -> Step:
+    current = frozenset(_unpacked(kept["current"]))
+    return Step(Change(Act(kept["act"]), tuple(kept["tags"]), uuid_or_none(kept["to"]), current), _unpacked(kept["ids"]))
+
+
+def _packed(ids: list[uuid.UUID]) -> str:
+    return b64encode(b"".join(one.bytes for one in ids)).decode()
+
+
+def _unpacked(text: str) -> list[uuid.UUID]:
+    packed = b64decode(text)
+    return [uuid.UUID(bytes=packed[at : at + 16]) for at in range(0, len(packed), 16)]
+
+
+def _sessions(number: int) -> str:
+    return f"{number:,} session{'' if number == 1 else 's'}"

@@ -1,0 +1,111 @@
+/**
+ * Renames a row's object where its title is: by its button, by `e`, or by a double click beside the links. Enter saves, Escape
+ * gives up. It sends the form that the row has for pages without scripts.
+ */
+
+import { all, around, focusOn, one } from "../pages/elements.js";
+import { toast } from "../pages/toasts.js";
+
+const UNTITLED = "Untitled session";
+const OTHERS = "a, button, input, select, textarea, summary, label, form, details";
+
+/** One title that is being written. */
+class Renaming {
+  /** @param {HTMLElement} row */
+  constructor(row) {
+    this.row = row;
+    this.title = one(row, ".title", HTMLElement);
+    this.form = one(row, "form[data-rename-form]", HTMLFormElement);
+    this.stored = one(this.form, "input[name=title]", HTMLInputElement);
+    this.field = document.createElement("input");
+    this.field.id = `rename-${row.id}`;
+    this.field.className = "inline-title";
+    this.field.maxLength = this.stored.maxLength;
+    this.field.value = this.stored.value;
+    this.field.setAttribute("aria-label", "Title");
+    this.field.autocomplete = "off";
+    this.ended = false;
+  }
+
+  begin() {
+    this.row.dataset.editing = "";
+    this.title.hidden = true;
+    this.title.before(this.field);
+    this.field.select();
+    this.field.focus();
+    this.field.addEventListener("keydown", (event) => this._pressed(event));
+    this.field.addEventListener("blur", () => this.save(false));
+  }
+
+  /** @param {KeyboardEvent} event */
+  _pressed(event) {
+    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    event.preventDefault();
+    if (event.key === "Enter") this.save(true);
+    else this.end(true);
+  }
+
+  /** @param {boolean} refocus */
+  end(refocus) {
+    // A field that is removed loses the focus, which would save what was given up.
+    this.ended = true;
+    delete this.row.dataset.editing;
+    this.title.hidden = false;
+    this.field.remove();
+    if (refocus) focusOn(this.title);
+  }
+
+  /** @param {boolean} refocus */
+  async save(refocus) {
+    if (this.ended || this.field.readOnly) return;
+    const words = this.field.value.trim();
+    if (words === this.stored.value) return this.end(refocus);
+    this.field.readOnly = true;
+    const problem = await send(this.form, words);
+    this.field.readOnly = false;
+    if (problem) return toast(problem, { error: true });
+    this.stored.value = words;
+    this.stored.defaultValue = words;
+    this.title.textContent = words || UNTITLED;
+    this.end(refocus);
+    toast("Renamed.");
+  }
+}
+
+/** @param {HTMLElement} row */
+function edit(row) {
+  if (!row.hasAttribute("data-editing")) new Renaming(row).begin();
+}
+
+/** @param {HTMLFormElement} form @param {string} title @returns {Promise<string>} what went wrong; empty: nothing */
+async function send(form, title) {
+  const body = new FormData(form);
+  body.set("title", title);
+  try {
+    const reply = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
+    if (reply.redirected) return "You are signed out. Sign in in another tab, then try again.";
+    if (reply.ok) return "";
+    const told = reply.headers.get("Stillhere-Message");
+    return told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
+  } catch {
+    return "The server does not answer. Is it running?";
+  }
+}
+
+/** @param {ParentNode} root */
+function offer(root) {
+  for (const button of all(root, "[data-rename]")) button.hidden = false;
+}
+
+document.addEventListener("click", (event) => {
+  const row = around(event, "[data-rename]")?.closest("li");
+  if (row) edit(row);
+});
+document.addEventListener("dblclick", (event) => {
+  const row = around(event, ".list > li");
+  if (!row?.querySelector("[data-rename]") || around(event, OTHERS)) return;
+  getSelection()?.removeAllRanges();
+  edit(row);
+});
+offer(document);
+new MutationObserver(() => offer(document)).observe(one(document, "main", HTMLElement), { childList: true, subtree: true });

@@ -1,0 +1,134 @@
+"""Lists in a real browser: rows are ticked and changed together, and renamed where their title is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from memory_app.models import ErrorReport
+from sessions_app.models import ChatSession
+from tests.browser.driving import Browser
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+BAR = """const bar = document.getElementById('bulk');
+return bar.checkVisibility() ? bar.querySelector('[data-bulk-count]').innerText : '';"""
+TICK = "document.getElementById('tick-' + args[0]).click();"
+UNTIL_SAID = "return [...document.querySelectorAll('.toast')].some((toast) => toast.innerText.includes(args[0]));"
+
+
+class List:
+    """A project's list of sessions, open in alice's browser."""
+
+    def __init__(self, browser: Browser, server: LiveServer, api: Any) -> None:
+        self.browser, self.url, self.api = browser, server.url, api
+        self.project = api.post("/projects", {"path": "lists"}).json()["id"]
+
+    def make(self, *titles: str) -> list[str]:
+        return [self.api.post(f"/projects/{self.project}/sessions", {"title": title}).json()["id"] for title in titles]
+
+    def open(self, tab: str = "") -> None:
+        self.browser.open(f"{self.url}/projects/{self.project}/{tab}")
+        self.browser.until("return document.querySelector('[data-bulk-all]')?.hidden === false;")
+
+    def tick(self, *rows: str) -> None:
+        for row in rows:
+            self.browser.run(TICK, row)
+
+    def bar(self) -> str:
+        return str(self.browser.run(BAR))
+
+    def said(self, words: str) -> None:
+        self.browser.until(UNTIL_SAID, words)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            ActionChains(self.browser.driver).send_keys(key).perform()
+
+
+@pytest.fixture
+def lists(signed_in: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> List:
+    return List(signed_in, server, api(alice))
+
+
+def test_ticked_sessions_are_changed_together_with_one_undo(lists: List) -> None:
+    one, two, _ = lists.make("one", "two", "three")
+    lists.open()
+    assert lists.bar() == ""
+    lists.tick(one, two)
+    assert lists.bar() == "2 sessions selected"
+    lists.browser.click("Select all shown")
+    assert lists.bar() == "3 sessions selected"
+    lists.browser.click("Select none")
+    assert lists.bar() == ""
+    lists.tick(one, two)
+    lists.browser.click("Delete")
+    lists.said("2 sessions in the trash")
+    assert ChatSession.objects.exclude(deleted_at=None).count() == 2
+    lists.browser.click("Undo")
+    lists.said("Undone for 2 sessions")
+    assert ChatSession.objects.exclude(deleted_at=None).count() == 0
+
+
+def test_ticks_stay_while_the_list_is_updated(lists: List) -> None:
+    one, two = lists.make("one", "two")
+    lists.open()
+    lists.tick(one)
+    for session in (one, two):
+        lists.api.patch(f"/sessions/{session}", {"title": f"{session} renamed"})
+    lists.browser.until("return [...document.querySelectorAll('.title')].every((title) => title.innerText.includes('renamed'));")
+    assert lists.browser.run("return document.getElementById('tick-' + args[0]).checked;", one)
+    assert lists.bar() == "1 session selected"
+    lists.api.delete(f"/sessions/{one}")
+    lists.browser.until("return document.getElementById('tick-' + args[0]) === null;", one)
+    lists.browser.until("return !document.getElementById('bulk').checkVisibility();")
+
+
+def test_a_session_is_renamed_where_its_title_is(lists: List) -> None:
+    lists.make("before")
+    lists.open()
+    lists.press("j", "e")
+    lists.browser.until("return document.activeElement.ariaLabel === 'Title';")
+    lists.press("x", Keys.ESCAPE)
+    assert lists.browser.run("return document.activeElement.innerText;") == "before"
+    lists.press("e", *"after <b>", Keys.ENTER)
+    lists.said("Renamed.")
+    assert ChatSession.objects.get().title == "after <b>"
+    assert lists.browser.run("return document.querySelector('.title').innerText;") == "after <b>"
+    ActionChains(lists.browser.driver).double_click(lists.browser.driver.find_element("css selector", "li .facts")).perform()
+    lists.browser.until("return document.activeElement.ariaLabel === 'Title' && document.activeElement.value === 'after <b>';")
+    lists.press(*"third")
+    lists.browser.run("document.activeElement.blur();")
+    lists.browser.until("return document.querySelector('.title').innerText === 'third';")
+    assert ChatSession.objects.get().title == "third"
+
+
+def test_a_rename_that_fails_keeps_what_was_written(lists: List) -> None:
+    lists.make("before")
+    lists.open()
+    lists.browser.offline()
+    lists.press("j", "e", *"kept", Keys.ENTER)
+    lists.said("The server does not answer")
+    assert lists.browser.run("return document.querySelector('.inline-title').value;") == "kept"
+    lists.browser.online()
+    lists.browser.run("document.querySelector('.inline-title').focus();")
+    lists.press(Keys.ENTER)
+    lists.said("Renamed.")
+    assert ChatSession.objects.get().title == "kept"
+
+
+def test_ticked_errors_are_resolved_together(lists: List) -> None:
+    errors = [{"message": word, "kind": "ValueError"} for word in ("one", "two", "three")]
+    found = lists.api.post(f"/projects/{lists.project}/errors", {"errors": errors}).json()["fingerprints"]
+    lists.open("errors/")
+    lists.tick(*found[:2])
+    assert lists.bar() == "2 errors selected"
+    lists.browser.run("document.querySelector('#bulk [value=resolve]').click();")
+    lists.said("2 errors resolved")
+    assert ErrorReport.objects.exclude(resolved_at=None).count() == 2
+    lists.browser.click("Undo")
+    lists.said("2 errors open again")
+    assert ErrorReport.objects.exclude(resolved_at=None).count() == 0
