@@ -11,7 +11,7 @@ export STILLHERE_TEST_REDIS_URL=${STILLHERE_TEST_REDIS_URL:-redis://127.0.0.1:63
 side_by_side=(-n "${STILLHERE_TEST_WORKERS:-3}" --dist worksteal)
 # On one database, of this process only: coverage would double the start time of servers that tests start.
 covered="--cov --cov-report=term"
-slowest="--durations=20"
+slowest="--durations=${STILLHERE_TEST_SLOWEST:-20}"
 nothing_chosen=5
 # Each keeps a connection, of which a PostgreSQL may have 100 for the servers of all tests.
 few_threads=4

@@ -8,10 +8,10 @@ from sessions_app.chats.search import pages as search_pages
 from sessions_app.events import pages as event_pages
 from sessions_app.pages import palette
 from sessions_app.pages.chat import chat_page, script_endpoints
+from sessions_app.pages.chat.offline import worker_pages
 from sessions_app.pages.dashboard import home_page, project_pages
 from sessions_app.pages.health import probes
 from sessions_app.pages.history import compare_page, history_page
-from sessions_app.pages.offline import worker_pages
 from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions

@@ -1,5 +1,5 @@
 /** The page's notices about its server: unreachable, signed out, back. Each disappears when it is no longer true. */
-import { forgetPages } from "../offline/registration.js";
+import { forgetPages } from "./offline/registration.js";
 import { SignInCheck } from "./sign-in-check.js";
 
 /**

@@ -61,7 +61,7 @@ function closeMenus({ target }) {
 
 /* After the page: what it needs without the server, and what waits for the server. */
 if (document.querySelector(".frame")) {
-  addEventListener("load", async () => (await import("../offline/offline.js")).begin());
+  addEventListener("load", async () => (await import("../chat/offline/offline.js")).begin());
 }
 document.addEventListener("click", closeMenus);
 document.addEventListener("keydown", (event) => {

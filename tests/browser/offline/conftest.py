@@ -12,7 +12,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
 
-from sessions_app.pages.offline import static_version
+from sessions_app.pages.chat.offline import static_version
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser
 from tests.support.live_server import LiveServer

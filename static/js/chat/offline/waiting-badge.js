@@ -1,9 +1,9 @@
 /** "3 messages waiting": what only this browser has, with a list, Retry and Copy. Loaded after the page. */
-import { copyWords } from "../pages/clipboard.js";
-import { byId } from "../pages/elements.js";
-import { WaitingMessages } from "../stillhere/storage/waiting.js";
+import { copyWords } from "../../pages/clipboard.js";
+import { byId } from "../../pages/elements.js";
+import { WaitingMessages } from "../../stillhere/storage/waiting.js";
 
-/** @import { WaitingMessage } from "../stillhere/storage/waiting.js" */
+/** @import { WaitingMessage } from "../../stillhere/storage/waiting.js" */
 
 const LOOK_MS = 1500;
 // A message that is being sent waits for a moment.
@@ -71,7 +71,7 @@ export class WaitingBadge {
   async _send({ project, chat }) {
     const wanted = new CustomEvent("stillhere:retry", { detail: project, cancelable: true });
     if (chat === undefined && !document.dispatchEvent(wanted)) return this._gone(project);
-    const { connect } = await import("../stillhere.js");
+    const { connect } = await import("../../stillhere.js");
     const connection = connect({ project, chat, client: "chat", auth: { cookie: true, user: this.account } });
     try {
       await connection.resume();

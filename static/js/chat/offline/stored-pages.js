@@ -1,5 +1,5 @@
 /** The page without a connection: which pages this browser has. */
-import { byId } from "../pages/elements.js";
+import { byId } from "../../pages/elements.js";
 
 const PAGES = "stillhere-pages-";
 

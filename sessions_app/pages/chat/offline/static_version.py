@@ -11,9 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-# Folders with the modules that the chat and the sessions' pages import, also later. What a page names is found in the page.
-_FOLDERS = ("chat", "offline", "pages", "session", "stillhere")
-_ALONE = ("js/stillhere.js",)
+_WORKER = "js/chat/offline/service-worker.js"
 
 
 @cache
@@ -30,15 +28,14 @@ def static_version() -> str:
 
 @cache
 def module_addresses() -> tuple[str, ...]:
-    """The addresses of those modules, by the plain names under which they are imported."""
+    """The addresses of all modules, by the plain names under which they are imported. What a page names is found in the page."""
     root = _root()
-    found = (path for folder in _FOLDERS for path in (root / "js" / folder).rglob("*.js"))
-    names = sorted([*_ALONE, *(str(path.relative_to(root)) for path in found)])
-    return tuple(f"{settings.STATIC_URL}{name}" for name in names)
+    names = sorted(str(path.relative_to(root)) for path in (root / "js").rglob("*.js"))
+    return tuple(f"{settings.STATIC_URL}{name}" for name in names if name != _WORKER)
 
 
 def worker_source() -> str:
-    return (_root() / "js/offline/service-worker.js").read_text(encoding="utf-8")
+    return (_root() / _WORKER).read_text(encoding="utf-8")
 
 
 def _root() -> Path:

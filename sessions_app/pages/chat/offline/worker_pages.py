@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions_app.pages.offline.static_version import module_addresses, static_version, worker_source
+from sessions_app.pages.chat.offline.static_version import module_addresses, static_version, worker_source
 
 # Served in place of the worker while it is switched off: browsers that have one remove it, with what it kept.
 _FAREWELL = """

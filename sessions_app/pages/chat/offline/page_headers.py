@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from sessions_app.pages.offline.static_version import static_version
+from sessions_app.pages.chat.offline.static_version import static_version
 
 VERSION, ACCOUNT = "Stillhere-Version", "Stillhere-Account"
 NOBODY = "none"
