@@ -1,6 +1,7 @@
 """Screenshots of the pages, from a store of invented content.
 
-`python -m scripts.screenshots` makes README's in docs/screenshots; `… --every FOLDER` each page at three widths in both schemes.
+`python -m scripts.screenshots` makes those of README and docs/pages.md in docs/screenshots; `… --every FOLDER` each page at three
+widths in both schemes.
 """
 
 import argparse
@@ -14,8 +15,11 @@ READMES = ROOT / "docs" / "screenshots"
 WIDTHS = (360, 1280, 1920)
 SCHEMES = ("light", "dark")
 HEIGHT = 800
-# Which pages README shows, and in which scheme.
-README = {"projects": "light", "session": "light", "chat": "dark"}
+# Which pages README and docs/pages.md show, and in which scheme.
+SHOWN = {
+    **{"projects": "light", "session": "light", "chat": "dark"},
+    **{"session-parts": "light", "history": "light", "trace": "dark", "overview": "light", "all-sessions": "dark", "error": "light"},
+}
 TALLEST = 3000
 
 
@@ -53,12 +57,9 @@ def _take(every: Path | None, only: str) -> None:
         if every is None:
             READMES.mkdir(parents=True, exist_ok=True)
             photographer.chat()
-            for name, page, scheme in (
-                ("projects", "projects", "light"),
-                ("session", "session", "light"),
-                ("chat", "chat", "dark"),
-            ):
-                photographer.take(page, READMES / f"{name}.png", width=1280, height=HEIGHT, scheme=scheme)
+            for name, scheme in SHOWN.items():
+                if only in name:
+                    photographer.take(name, READMES / f"{name}.png", width=1280, height=HEIGHT, scheme=scheme)
             return
         every.mkdir(parents=True, exist_ok=True)
         photographer.chat()

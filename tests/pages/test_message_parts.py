@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.models import Message
-from sessions_app.pages.session.parts import room
+from sessions_app.pages.session.parts import contents, room
 from sessions_app.pages.session.parts.room import Room
 from sessions_app.pages.session.parts.tools import tool_of
 from tests.support.chat import Chat
@@ -191,3 +191,20 @@ def test_hostile_text_stays_text_in_every_part(shown: Callable[..., str], text: 
     assert all(re.match(r"(https://|/|\?|data:image/png;|data:text/html,|data:image/svg|#)", unescape(one)) for one in addresses)
     shown_as_image = re.findall(r'<img src="([^"]*)"', html)
     assert all(one.startswith("data:image/png;base64,") for one in shown_as_image)
+
+
+def test_an_image_that_only_the_framework_s_message_has_is_shown(
+    client: Client, alice: User, chat: Chat, monkeypatch: Any
+) -> None:
+    client.force_login(alice)
+    content = base64.b64encode(PNG).decode()
+    source = {"type": "base64", "media_type": "image/png", "data": content}
+    raw = {"role": "user", "content": [{"type": "text", "text": "See:"}, {"type": "image", "source": source}]}
+    chat.ops(*({"op": "upsert", "id": f"m{n}", "role": "user", "format": "anthropic", "raw": raw} for n in range(2)))
+    page = client.get(f"/sessions/{chat.id}/").content.decode()
+    assert page.count(f'src="data:image/png;base64,{content}"') == 2
+    monkeypatch.setattr(contents, "MOST_CHARACTERS", len(content) + 1)
+    page = client.get(f"/sessions/{chat.id}/").content.decode()
+    first, second = page.split("<article")[1:]
+    assert (content in first, content in second) == (False, True), "the newest ones first"
+    assert "Image" in first

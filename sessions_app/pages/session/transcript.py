@@ -13,6 +13,7 @@ from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.template_tags.formatting import speaker
 from sessions_app.pages.session.parts.attachments import files_named
 from sessions_app.pages.session.parts.blocks import Block, Shelf, blocks_of, prose_of
+from sessions_app.pages.session.parts.contents import add_contents
 from sessions_app.pages.session.parts.results import with_results
 from sessions_app.pages.session.parts.room import Room
 
@@ -42,6 +43,7 @@ def shown(page: Page, renderer: PageRenderer, *, fold_results: bool = True) -> l
     `fold_results`: a tool's result is shown in the call that it answers, and a message that has nothing else is left out.
     """
     parts = [_parts(item) for item in page.items]
+    add_contents(page.items, parts)
     joined = with_results(parts, [item["created_at"] for item in page.items]) if fold_results else parts
     messages = list(zip(page.items, joined, strict=True))
     if fold_results:

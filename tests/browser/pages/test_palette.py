@@ -54,11 +54,11 @@ def test_the_palette_goes_anywhere_and_does_what_the_page_can(signed_in: Browser
     keys.press("renam")
     signed_in.until(f"return (() => {{ {CHOSEN} }})() === 'Rename';")
     keys.press(Keys.ENTER)
-    assert signed_in.run(FOCUSED) == "title"
+    signed_in.until(f"return (() => {{ {FOCUSED} }})() === 'title';")
     open_palette(signed_in)
     keys.press("j?", Keys.ESCAPE)
-    assert signed_in.run("return document.querySelector('dialog[open]') === null;")
-    assert signed_in.run(FOCUSED) == "title"
+    signed_in.until("return document.querySelector('dialog[open]') === null;")
+    signed_in.until(f"return (() => {{ {FOCUSED} }})() === 'title';")
     assert signed_in.complaints() == []
 
 
