@@ -64,7 +64,7 @@ MIDDLEWARE = [
     "config.http.middleware.PageMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "sessions_app.pages.chat.offline.page_headers.offline_headers",
+    "config.http.middleware.offline_pages",
     "sessions_app.pages.error_pages.PageErrors",
 ]
 ROOT_URLCONF = "config.urls"

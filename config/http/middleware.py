@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 import orjson
+from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from sessions_app.core.errors import AppError, BadRequest, Forbidden, MethodNotAllowed, NotFound, TooLarge
 from sessions_app.core.serialization.strict_json import REPLACEMENT
+from sessions_app.pages.chat.offline.page_headers import add_offline_headers
 
 APIS = ("/api/", "/v1/")
 _UNUSED = (
@@ -57,6 +59,18 @@ def default_headers(get_response: Callable[[HttpRequest], HttpResponseBase]) -> 
         response = get_response(request)
         response.headers.setdefault("Cache-Control", "private, no-cache")
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        return response
+
+    return middleware
+
+
+def offline_pages(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Tells the service worker about every page; responses of an API never come near that code."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if settings.OFFLINE_PAGES and response.get("Content-Type", "").startswith("text/html"):
+            add_offline_headers(request, response)
         return response
 
     return middleware

@@ -17,8 +17,15 @@ SCHEMES = ("light", "dark")
 HEIGHT = 800
 # Which pages README and docs/pages.md show, and in which scheme.
 SHOWN = {
-    **{"projects": "light", "session": "light", "chat": "dark"},
-    **{"session-parts": "light", "history": "light", "trace": "dark", "overview": "light", "all-sessions": "dark", "error": "light"},
+    "projects": "light",
+    "session": "light",
+    "chat": "dark",
+    "session-parts": "light",
+    "history": "light",
+    "trace": "dark",
+    "overview": "light",
+    "all-sessions": "dark",
+    "error": "light",
 }
 TALLEST = 3000
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import TimeoutException, WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
@@ -183,7 +183,11 @@ class Browser:
 
     def until(self, script: str, *arguments: Any, seconds: float = PATIENCE_SECONDS) -> Any:
         """Run it until it answers something true."""
-        return wait_for(lambda: self.run(script, *arguments), seconds, f"{script} with {arguments}")
+        what = f"{script} with {arguments}"
+        try:
+            return wait_for(lambda: self.run(script, *arguments), seconds, what)
+        except TimeoutException:  # The page was left while the script ran: the browser never answered.
+            return wait_for(lambda: self.run(script, *arguments), seconds, what)
 
     def requests(self) -> list[dict[str, Any]]:
         """What was sent since the last look, by any tab: `{tab, method, url, body}`."""

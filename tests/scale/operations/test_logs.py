@@ -31,7 +31,7 @@ def lines(server: ServerProcess) -> dict[str, dict[str, Any]]:
 EXPECTED = [
     ("POST", "api/v1/sessions/<session_id>/changes", 200),
     ("GET", "api/v1/search", 200),
-    ("GET", "^api/", 404),
+    ("GET", "^(?:api|v1)/", 404),
     ("GET", "welcome/<str:token>/", None),
     ("POST", "api/v1/sessions/<session_id>/changes", 413),
     ("GET", "/static/", 200),

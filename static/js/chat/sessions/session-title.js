@@ -17,6 +17,9 @@ export class SessionTitle {
     this.needs = needs;
     /** Sessions that got a title from this page. @type {WeakSet<Session>} */
     this.titled = new WeakSet();
+    /** Renamed elsewhere while nobody looked. @type {string | undefined} */
+    this.outdated = undefined;
+    document.addEventListener("visibilitychange", () => document.hidden || this.changed(this.outdated));
     this.heading = byId("chat-title", HTMLElement);
     this.button = byId("chat-rename", HTMLButtonElement);
     this.form = byId("chat-title-form", HTMLFormElement);
@@ -49,6 +52,9 @@ export class SessionTitle {
   async changed(session) {
     const own = this.needs.chat.session;
     if (!own || own.id !== session) return;
+    // A hidden page asks nothing.
+    this.outdated = document.hidden ? session : undefined;
+    if (document.hidden) return;
     /** @type {{session: Session} | null} */
     const found = await this.needs.api.get(`/sessions/${own.id}?messages=0`).catch(() => null);
     if (!found) return;
