@@ -57,8 +57,8 @@ def test_a_key_for_one_project_needs_no_workspace_and_gets_into_no_other(script:
     key = create_key(caller=caller_of_user(alice), project_path="/users/ana").secret
     code = """
     await cloud("").threads.create({ last_message_at: now() });
-    const other = cloud("/users/ben").threads.create({ last_message_at: now() });
-    say([(await cloud("").threads.list()).threads.length, await refused(other)]);
+    const other = await refused(cloud("/users/ben").threads.create({ last_message_at: now() }));
+    say([(await cloud("").threads.list()).threads.length, other]);
     """
     assert script(code, key=key) == [1, 403]
 
