@@ -38,6 +38,27 @@ SCROLL_UP = """
 """
 
 
+# A list of its own: what grows in the same moment in which somebody scrolls.
+SCROLLED = """
+    const { SteadyScroll } = await import("/static/js/chat/messages/steady-scroll.js");
+    const log = document.createElement("div");
+    const grow = () => Object.assign(document.createElement("p"), { style: "height: 300px; margin: 0" });
+    log.style = "height: 400px; overflow: auto; overflow-anchor: none";
+    log.append(document.createElement("span"), ...Array.from({ length: 10 }, grow));
+    document.body.append(log);
+    const scroll = new SteadyScroll(log);
+    const positions = [];
+    scroll.keep(() => log.append(grow()));
+    positions.push(log.scrollHeight - log.scrollTop - log.clientHeight);
+    log.scrollTop = 650;
+    scroll.keep(() => log.append(grow()));
+    positions.push(log.scrollTop);
+    scroll.toTheEnd();
+    positions.push(log.scrollHeight - log.scrollTop - log.clientHeight);
+    return positions;
+"""
+
+
 @pytest.fixture
 def agent(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
     return Chat(api(alice))
@@ -94,3 +115,8 @@ def test_a_change_to_an_older_message_is_shown_in_its_place(page: ChatPage, agen
     assert page.texts()[0] == "changed by somebody"
     agent.ops({"op": "upsert", "id": "m0", "role": "user", "text": "and again", "if_ver": 2})
     page.until(lambda texts: texts[0] == "and again")
+
+
+def test_who_scrolls_while_something_grows_is_not_taken_back_to_the_end(page: ChatPage) -> None:
+    page.open()
+    assert page.browser.run(SCROLLED) == [0, 650, 0]

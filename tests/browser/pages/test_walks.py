@@ -75,7 +75,9 @@ class Steps:
     def write(self, selector: str, *words: str) -> None:
         """A tap into a field, and words."""
         self.count += 1
-        self.browser.driver.find_element(By.CSS_SELECTOR, selector).send_keys(*words)
+        [field] = wait_for(lambda: self.browser.driver.find_elements(By.CSS_SELECTOR, selector))
+        wait_for(field.is_displayed)
+        field.send_keys(*words)
 
     def tap(self, script: str) -> None:
         """What is tapped has to be seen."""

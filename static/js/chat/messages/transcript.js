@@ -11,6 +11,7 @@ import { keepFolds, place as placePiece, show as showPieces } from "./growing.js
 import { MessageButtons } from "./message-buttons.js";
 import { textFiles, textOfFile } from "./message-parts.js";
 import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
+import { SteadyScroll } from "./steady-scroll.js";
 
 /**
  * @import { MessageActs } from "./message-buttons.js"
@@ -30,7 +31,6 @@ import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
 const SPEAKERS = { user: "You", assistant: "Answer" };
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "cut off" };
-const NEAR_END = 80;
 const NEAR_VIEW = "800px";
 
 export class Transcript {
@@ -41,7 +41,6 @@ export class Transcript {
     this.count = one(this.head, "span", HTMLElement);
     /** @type {Map<string, Shown>} */
     this.entries = new Map();
-    this.following = true;
     this.reading = false;
     /** Rendered, but not inserted yet. @type {Map<Shown, {print: string, words: Element}>} */
     this.waiting = new Map();
@@ -54,10 +53,7 @@ export class Transcript {
     this.acts = { edit: () => {}, regenerate: () => {}, version: () => {} };
     this.rendering = new ServerRendering(csrf, (message, article) => this._rendered(message, article));
     this.near = new IntersectionObserver((seen) => this._seen(seen), { root: log, rootMargin: NEAR_VIEW });
-    new ResizeObserver(() => this._steady(() => {})).observe(log);
-    log.addEventListener("scroll", () => {
-      this.following = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_END;
-    });
+    this.scroll = new SteadyScroll(log);
     log.addEventListener("click", ({ target }) => target instanceof Element && this._clicked(target));
     for (const type of ["selectionchange", "focusout"]) document.addEventListener(type, () => this._placeWaiting());
   }
@@ -71,8 +67,8 @@ export class Transcript {
 
   /** @param {PageMessage[]} messages @param {number} total how many there are, loaded or not */
   show(messages, total) {
-    if (messages.length === 0) this.following = true;
-    this._steady(() => {
+    if (messages.length === 0) this.scroll.following = true;
+    this.scroll.keep(() => {
       this.head.hidden = total <= messages.length;
       this.count.textContent = `${count(messages.length)} of ${count(total)} messages`;
       this._place(messages);
@@ -80,8 +76,7 @@ export class Transcript {
   }
 
   toEnd() {
-    this.following = true;
-    this._steady(() => {});
+    this.scroll.toTheEnd();
   }
 
   /** Retries what could not be read or rendered while the server was unreachable. */
@@ -150,7 +145,7 @@ export class Transcript {
     prepare(content, words);
     if (piece) {
       if (entry.lightly && !busy(entry.words.children[piece.at])) {
-        this._steady(() => placePiece(entry.words, piece.at, piece.source, words));
+        this.scroll.keep(() => placePiece(entry.words, piece.at, piece.source, words));
       }
       return;
     }
@@ -167,7 +162,7 @@ export class Transcript {
       this.waiting.delete(entry);
       if (entry.print !== print) continue;
       keepFolds(entry.words, words);
-      this._steady(() => entry.words.replaceChildren(...words.childNodes));
+      this.scroll.keep(() => entry.words.replaceChildren(...words.childNodes));
       entry.lightly = false;
     }
   }
@@ -205,28 +200,6 @@ export class Transcript {
   _lookAgain() {
     this.near.unobserve(this.head);
     this.near.observe(this.head);
-  }
-
-  /** Run it and keep the scroll position: the end if the end was shown, else the first message in view. @param {() => void} act */
-  _steady(act) {
-    const { log, following } = this;
-    const anchor = following ? null : this._firstInView();
-    const top = anchor?.getBoundingClientRect().top ?? 0;
-    act();
-    if (following) log.scrollTop = log.scrollHeight;
-    else if (anchor?.isConnected) log.scrollTop += anchor.getBoundingClientRect().top - top;
-  }
-
-  _firstInView() {
-    const { children } = this.log;
-    const { top } = this.log.getBoundingClientRect();
-    let [low, high] = [1, children.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (children[middle].getBoundingClientRect().bottom > top) high = middle;
-      else low = middle + 1;
-    }
-    return children[low] ?? null;
   }
 
   /** @param {PageMessage} message @returns {Shown} */
