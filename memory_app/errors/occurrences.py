@@ -18,7 +18,7 @@ SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where in the chats an error arose, as whoever reports it says."""
+    """Where in the chats an error arose, as the report says."""
 
     session_id: uuid.UUID | None = None
     message_id: str = ""

@@ -16,12 +16,6 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(api: Callable[..., Any], alice: User) -> Chat:
     return Chat(api(alice))
 

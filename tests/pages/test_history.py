@@ -18,12 +18,6 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> [x](javascript:
 
 
 @pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(api: Callable[..., Any], alice: User) -> Chat:
     return Chat(api(alice))
 

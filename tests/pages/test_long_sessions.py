@@ -17,12 +17,6 @@ ABOUT = "How does the cart work?"
 
 
 @pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(api: Callable[..., Any], alice: User) -> Chat:
     """120 messages, the third of each ten about a needle."""
     chat = Chat(api(alice))

@@ -3,13 +3,12 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import caches
 from django.test import Client
 
 from sessions_app.models import ChatSession, Message, Project
@@ -19,18 +18,7 @@ from sessions_app.pages.overview.activity_counts import count_activity
 from sessions_app.pages.overview.heat_map import squares, week
 from tests.support.chat import Chat
 
-
-@pytest.fixture(autouse=True)
-def nothing_counted() -> Iterator[None]:
-    caches["process"].clear()
-    yield
-    caches["process"].clear()
-
-
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
+pytestmark = pytest.mark.usefixtures("nothing_counted")
 
 
 @pytest.fixture

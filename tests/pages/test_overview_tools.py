@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -16,20 +16,7 @@ from sessions_app.models.times import now
 from sessions_app.pages.overview import tool_counts
 from tests.support.chat import Chat
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def nothing_counted() -> Iterator[None]:
-    caches["process"].clear()
-    yield
-    caches["process"].clear()
-
-
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_counted")]
 
 
 @pytest.fixture
@@ -104,7 +91,7 @@ def test_a_project_has_its_own(page: Client, chat: Chat) -> None:
 
 
 def test_it_is_counted_in_pieces_of_limited_time(page: Client, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Numbers of messages do not begin anew for each test.
+    # Numbers of messages go on from test to test.
     monkeypatch.setattr(tool_counts, "PIECE", Message.objects.latest("id").pk // 4)
     monkeypatch.setattr(tool_counts, "SECONDS", 0)
     assert "still being looked through" in page.get("/overview/").content.decode()

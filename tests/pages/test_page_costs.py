@@ -31,12 +31,6 @@ THROUGH_MUCH_SECONDS = 0.2
 ROUNDS = 15
 
 
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
 def statements(page: Client, address: str) -> int:
     page.get(address)  # What is said since is indexed now, and what stays for longer is loaded.
     with CaptureQueriesContext(connection) as seen:

@@ -16,12 +16,6 @@ from sessions_app.models.times import now
 from tests.support.chat import Chat
 
 
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
 def test_a_key_is_shown_once_and_works(page: Client, alice: User) -> None:
     made = page.post("/keys/", {"name": "laptop", "scopes": ["read"], "days": "7"})
     [secret] = set(re.findall(r"sh_\w{49}", made.content.decode()))

@@ -3,17 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.support.chat import Chat
-
-
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
 
 
 def found(page: Client, text: str = "") -> dict[str, list[str]]:

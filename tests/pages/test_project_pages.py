@@ -20,12 +20,6 @@ from tests.support.chat import Chat
 
 
 @pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(api: Callable[..., Any], alice: User) -> Chat:
     return Chat(api(alice))
 

@@ -27,12 +27,6 @@ PLAN = {
 }
 
 
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
 def ask(chat: Chat, action: str = "a1", **fields: Any) -> None:
     question = {"id": action, "kind": "deploy", "payload": {"to": "staging & more"}, **fields}
     assert chat.api.put(f"/sessions/{chat.id}/agent-state", {"plan": PLAN, "pending_action": question}).status_code < 300

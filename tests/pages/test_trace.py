@@ -20,12 +20,6 @@ BEGUN = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(api: Callable[..., Any], alice: User) -> Chat:
     return Chat(api(alice))
 

@@ -63,7 +63,7 @@ def test_the_corpus_runs_nothing(signed_in: Browser, server: LiveServer, chat: C
             script = "return document.querySelectorAll('[role=log] article')[args[0]].querySelector('.tool') !== null;"
             signed_in.until(script, number)
     signed_in.run(OPEN)
-    # Each button lays out the long page anew, so only some of the many alike are pressed.
+    # Each button lays out the whole long page, so only some of the many alike are pressed.
     every_so_many = "[...document.querySelectorAll(`[role=log] ${args[0]}`)].filter((_, number) => number % args[1] === 0)"
     for name, step in (("details > summary", 1), ("[data-picture]", 1), (".code button", 13)):
         signed_in.run(f"for (const one of {every_so_many}) one.click();", name, step)

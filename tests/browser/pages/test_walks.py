@@ -1,6 +1,6 @@
 """What people come for, step by step: find what was decided last month, fork there, hand the fork over to another session.
 
-A step is what a person does without looking anew: a key, words with Enter, a tap. docs/pages.md names the numbers.
+A step is what a person does with one look: a key, words with Enter, a tap. docs/pages.md names the numbers.
 """
 
 from collections.abc import Callable, Iterator

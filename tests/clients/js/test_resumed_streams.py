@@ -107,14 +107,8 @@ def asked(producer: Producer, site: Site) -> None:
         next(answer.iter_lines())
 
 
-@pytest.mark.usefixtures("asked")
-def test_two_pages_that_resume_one_answer_store_it_once(page: ChatPage, site: Site) -> None:
-    page.open(resume=True)
-    page.until("return chat.status !== 'ready';")
-    first = page.browser.driver.current_window_handle
-    page.browser.new_tab(f"{page.url}/")
-    page.open()
-    page.until("return chat.status !== 'ready';")
+def both_get_the_end(page: ChatPage, site: Site, first: str) -> None:
+    """The answer goes on in the present tab and in the first one, which is closed then."""
     site.go_on.set()
     page.idle()
     page.settle()
@@ -123,6 +117,17 @@ def test_two_pages_that_resume_one_answer_store_it_once(page: ChatPage, site: Si
     page.idle()
     page.settle()
     page.browser.close_tab(then=second)
+
+
+@pytest.mark.usefixtures("asked")
+def test_two_pages_that_resume_one_answer_store_it_once(page: ChatPage, site: Site) -> None:
+    page.open(resume=True)
+    page.until("return chat.status !== 'ready';")
+    first = page.browser.driver.current_window_handle
+    page.browser.new_tab(f"{page.url}/")
+    page.open()
+    page.until("return chat.status !== 'ready';")
+    both_get_the_end(page, site, first)
     # The backend sends the whole answer again: it is stored already.
     page.open()
     page.idle()
@@ -140,14 +145,7 @@ def test_a_page_that_asks_and_one_that_resumes_store_one_answer(page: ChatPage, 
     page.browser.new_tab(f"{page.url}/")
     page.open(resume=True)
     page.until("return chat.status !== 'ready';")
-    site.go_on.set()
-    page.idle()
-    page.settle()
-    second = page.browser.driver.current_window_handle
-    page.browser.go_to(first)
-    page.idle()
-    page.settle()
-    page.browser.close_tab(then=second)
+    both_get_the_end(page, site, first)
     page.open(resume=False)
     assert page.texts() == ["Count.", "wait", "It is done."]
 
