@@ -210,3 +210,10 @@ def test_long_texts_that_were_shown_once_do_not_fill_the_memory() -> None:
     finally:
         tracemalloc.stop()
     assert kept < 20_000_000
+
+
+@pytest.mark.parametrize("address", ["", "handoff/", "memory/", "errors/", "performance/", "agents/", "settings/"])
+def test_every_page_of_a_project_has_all_its_tabs(page: Client, chat: Chat, address: str) -> None:
+    tabs = page.get(project_page(address)).content.decode().partition('<nav class="tabs"')[2].partition("</nav>")[0]
+    names = ("Sessions", "Handoff", "Memory", "Errors", "Performance", "Agents", "Activity", "Overview", "Settings")
+    assert [name for name in names if f">{name}</a>" not in tabs] == []

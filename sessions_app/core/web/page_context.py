@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from sessions_app.core.callers import caller_of_user
-from sessions_app.core.extension import Tab, extensions
 from sessions_app.models import Caller, Project
 
 
@@ -19,10 +18,5 @@ def project_page(
     request: HttpRequest, project: Project, template: str, *, tab: str, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Render a tab of the project."""
-    shown = {"project": project, "here": project.id, "tab": tab, "tabs": _tabs(), **context}
+    shown = {"project": project, "here": project.id, "tab": tab, **context}
     return render(request, template, shown, status=status)
-
-
-def _tabs() -> list[Tab]:
-    """Tabs of other apps, in the order in which they are registered."""
-    return [tab for extension in extensions() for tab in extension.tabs]

@@ -7,6 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from sessions_app.core.extension import Tab, extensions
 from sessions_app.core.text import count
 from sessions_app.models.message import common_role
 
@@ -40,6 +41,12 @@ SYSTEMS = (
     ("Mac OS", "macOS"),
     ("Linux", "Linux"),
 )
+
+
+@register.simple_tag
+def tabs_of_other_apps() -> list[Tab]:
+    """Tabs of a project, in the order in which the apps are registered. A tag, because every page of a project has them."""
+    return [tab for extension in extensions() for tab in extension.tabs]
 
 
 @register.filter
