@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.measurements.agents.adk import adk_sessions
 from benchmarks.measurements.agents.conversations import conversations
 from benchmarks.measurements.agents.graphs import graphs
 from benchmarks.measurements.agents.mcp import mcp_calls
 from benchmarks.measurements.agents.memory import context, entries, runs
+from benchmarks.measurements.agents.pydantic_conversations import pydantic_conversations
 from benchmarks.measurements.events import events
 from benchmarks.measurements.flat import flat_cost
 from benchmarks.measurements.hostile import hostile_page, searches
@@ -43,6 +45,8 @@ MEASUREMENTS: dict[str, Callable[[Plan], list[Row]]] = {
     "RUNS": runs,
     "P15": graphs,
     "AGENTS": conversations,
+    "PYDANTIC": pydantic_conversations,
+    "ADK": adk_sessions,
     "P10": pages,
     "P11B": file_growth,
     "P11C": many_at_once,

@@ -110,19 +110,16 @@ async def _measure(side: Stillhere, count: int, seconds: float, requests: int) -
     for _ in range(LONG // 1_000):
         await first.append(1_000)
     found.late = await _appends(first, requests)
-    # Streams that stay: what the server's threads take with their first requests is no part of a further stream's memory.
+    # As many streams that stay: what the server's threads and their connections take under this load, however many streams there
+    # are, is no part of a further stream's memory.
     earlier = [_Stream(side, session) for session in sessions[count:]]
     watching = await _begin(earlier)
-    await asyncio.gather(*(stream.append(10) for stream in earlier))
-    await _until_arrived(earlier)
+    await _produce_all(earlier, seconds)
     held = [_Stream(side, session) for session in sessions[:count]]
     before = resident_kb(side.server.pid)
     watching += await _begin(held)
     with without_gc():
-        began = time.perf_counter() + 0.5
-        shift = EVERY_SECONDS / len(held)
-        await asyncio.gather(*(_produce(stream, began + number * shift, seconds) for number, stream in enumerate(held)))
-        await _until_arrived(held)
+        began = await _produce_all(held, seconds)
         found.rate = sum(len(stream.arrived) for stream in held) / (time.perf_counter() - began)
     found.stream_kb = (resident_kb(side.server.pid) - before) / count
     found.took = [took for stream in held for took in stream.arrived]
@@ -147,6 +144,15 @@ async def _until_arrived(held: list[_Stream]) -> None:
 
 async def _appends(stream: _Stream, count: int) -> float:
     return median([await stream.append(1) for _ in range(count)])
+
+
+async def _produce_all(held: list[_Stream], seconds: float) -> float:
+    """Returns when it began, once each watcher has everything."""
+    began = time.perf_counter() + 0.5
+    shift = EVERY_SECONDS / len(held)
+    await asyncio.gather(*(_produce(stream, began + number * shift, seconds) for number, stream in enumerate(held)))
+    await _until_arrived(held)
+    return began
 
 
 async def _produce(stream: _Stream, first: float, seconds: float) -> None:

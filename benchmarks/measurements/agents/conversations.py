@@ -6,10 +6,8 @@ That is the SQLite file of the OpenAI Agents SDK, and for the Claude Agent SDK a
 import asyncio
 import json
 import os
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,7 +15,7 @@ from agents import SQLiteSession
 from agents.memory import Session
 from claude_agent_sdk import SessionKey
 
-from benchmarks.support.http_client import without_gc
+from benchmarks.support.acts import READ, WRITE, Act, timed_row
 from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import Stillhere, filled, kept
 from benchmarks.support.table import Row
@@ -25,10 +23,7 @@ from stillhere.claude_agent import StillhereSessionStore
 from stillhere.openai_agents import StillhereSession
 
 ITEMS, READ_AT_ONCE = 200, 20
-# Ours may take so many times the local one's time.
-WRITE, READ = 3, 5
 KEY: SessionKey = {"project_key": "-bench", "session_id": "s"}
-type Act = Callable[[int], Awaitable[Any]]
 
 
 def conversations(plan: Plan) -> list[Row]:
@@ -52,10 +47,16 @@ async def _sessions(ours: Session, local: Session, items: int) -> list[Row]:
 
     what = "OpenAI Agents:"
     return [
-        await _row(f"{what} add an item", add(ours), add(local), items, WRITE),
-        await _row(f"{what} the newest 20", lambda _: ours.get_items(20), lambda _: local.get_items(20), READ_AT_ONCE, READ),
-        await _row(f"{what} all {items}", lambda _: ours.get_items(), lambda _: local.get_items(), READ_AT_ONCE, READ),
-        await _row(f"{what} pop an item", lambda _: ours.pop_item(), lambda _: local.pop_item(), READ_AT_ONCE, WRITE),
+        await timed_row("AGENTS", f"{what} add an item", add(ours), add(local), items, WRITE),
+        await timed_row(
+            "AGENTS", f"{what} the newest 20", lambda _: ours.get_items(20), lambda _: local.get_items(20), READ_AT_ONCE, READ
+        ),
+        await timed_row(
+            "AGENTS", f"{what} all {items}", lambda _: ours.get_items(), lambda _: local.get_items(), READ_AT_ONCE, READ
+        ),
+        await timed_row(
+            "AGENTS", f"{what} pop an item", lambda _: ours.pop_item(), lambda _: local.pop_item(), READ_AT_ONCE, WRITE
+        ),
     ]
 
 
@@ -67,11 +68,13 @@ async def _transcripts(ours: StillhereSessionStore, local: "_Lines", items: int)
         given: Any = [entry(number)]
         return ours.append(KEY, given)
 
-    appended = await _row(
-        "Claude Agent: append an entry, on the disk", append, lambda number: local.append(entry(number)), items, WRITE
+    appended = await timed_row(
+        "AGENTS", "Claude Agent: append an entry, on the disk", append, lambda number: local.append(entry(number)), items, WRITE
     )
     await ours.load(KEY)  # Waits for what was appended.
-    loaded = await _row(f"Claude Agent: load {items}", lambda _: ours.load(KEY), lambda _: local.load(), READ_AT_ONCE, READ)
+    loaded = await timed_row(
+        "AGENTS", f"Claude Agent: load {items}", lambda _: ours.load(KEY), lambda _: local.load(), READ_AT_ONCE, READ
+    )
     return [appended, loaded]
 
 
@@ -89,15 +92,3 @@ class _Lines:
     async def load(self) -> list[Any]:
         self.file.seek(0)
         return [json.loads(line) for line in self.file]
-
-
-async def _row(what: str, ours: Act, local: Act, count: int, limit: float) -> Row:
-    """The medians of both, in turn."""
-    took: list[list[float]] = [[], []]
-    with without_gc():
-        for number in range(count):
-            for times, act in zip(took, (ours, local), strict=True):
-                began = time.perf_counter()
-                await act(number)
-                times.append((time.perf_counter() - began) * 1000)
-    return Row("AGENTS", what, median(took[0]), median(took[1]), "local", "ms", limit, at_most=True)

@@ -7,19 +7,21 @@ once, and `run` and `arun` differ only in how they send.
 import asyncio
 import json
 import os
-import threading
 import time
 import uuid
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
-from weakref import WeakKeyDictionary
 
 import httpx
 import orjson
 
 from stillhere.errors import NoAnswer, StillhereError
-from stillhere.retries import Attempts, retry_after
+from stillhere.http.answers import Answer, query_of, value_of
+from stillhere.http.event_loops import EventLoops
+from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
+from stillhere.http.retries import Attempts, retry_after
+from stillhere.http.wires import AsyncWires, Server, Wires
 
 TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
@@ -53,14 +55,14 @@ class Connection:
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self.url = _setting("url", url, "STILLHERE_URL").rstrip("/")
+        self._server = Server(self.url)
         self._headers = {"Authorization": f"Bearer {_setting('key', key, 'STILLHERE_KEY')}"}
         self.project = _setting("project", project, "STILLHERE_PROJECT")
         self._project_id = self.project if is_id(self.project) else None
         self._timeout, self._retry_seconds = timeout, retry_seconds
-        self._client: httpx.Client | None = None
-        self._lock = threading.Lock()
-        # A client's connections belong to the event loop in which they were opened.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+        self._is_proxied = is_proxied(self.url)
+        self._wires = Proxied(self.url, timeout) if self._is_proxied else Wires(self._server, timeout)
+        self.event_loops = EventLoops(self._wires_of_a_loop)
 
     def run[T](self, operation: Operation[T]) -> T:
         """Raises StillhereError, or NoAnswer, which is one."""
@@ -88,8 +90,10 @@ class Connection:
         """Sends a file as a stream, once: it cannot be repeated. Returns the answer; raises StillhereError."""
         headers = {**self._headers, "Content-Type": "application/x-ndjson"}
         try:
-            url = f"{self.url}/api/v1{path}"
-            return _value_of(self._sync_client().post(url, params=query, content=content, headers=headers))
+            with httpx.Client(timeout=self._timeout) as client:
+                return _value_of(
+                    answer_of(client.post(f"{self.url}/api/v1{path}", params=query, content=content, headers=headers))
+                )
         except httpx.TransportError as error:
             raise NoAnswer(error) from error
 
@@ -99,20 +103,17 @@ class Connection:
 
     def close(self) -> None:
         """Closes the connections of threads."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        self._wires.close()
 
     async def aclose(self) -> None:
-        """Closes the connections of this event loop."""
-        if (client := self._clients.pop(asyncio.get_running_loop(), None)) is not None:
-            await client.aclose()
+        """Closes the connections of this event loop; one that ends as `asyncio.run` ends it does so by itself."""
+        await self.event_loops.close()
 
-    def _sent(self, request: Request) -> httpx.Response | StillhereError:
+    def _sent(self, request: Request) -> Answer | StillhereError:
         built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
         while True:
             try:
-                answer = self._sync_client().send(built)
+                answer = self._wires.send(*built)
                 pause = attempts.pause_after(answer)
             except httpx.TransportError as error:
                 try:
@@ -123,11 +124,11 @@ class Connection:
                 return answer
             time.sleep(pause)
 
-    async def _asent(self, request: Request) -> httpx.Response | StillhereError:
+    async def _asent(self, request: Request) -> Answer | StillhereError:
         built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
         while True:
             try:
-                answer = await self._async_client().send(built)
+                answer = await (await self.event_loops.connections()).send(*built)
                 pause = attempts.pause_after(answer)
             except httpx.TransportError as error:
                 try:
@@ -138,18 +139,8 @@ class Connection:
                 return answer
             await asyncio.sleep(pause)
 
-    def _sync_client(self) -> httpx.Client:
-        with self._lock:
-            if self._client is None:
-                self._client = httpx.Client(timeout=self._timeout)
-            return self._client
-
-    def _async_client(self) -> httpx.AsyncClient:
-        """Made once for an event loop: making one reads the system's certificates, which takes longer than a request."""
-        loop = asyncio.get_running_loop()
-        if (client := self._clients.get(loop)) is None:
-            client = self._clients[loop] = httpx.AsyncClient(timeout=self._timeout)
-        return client
+    def _wires_of_a_loop(self) -> AsyncProxied | AsyncWires:
+        return AsyncProxied(self.url, self._timeout) if self._is_proxied else AsyncWires(self._server, self._timeout)
 
     def _with_project[T](self, operation: Operation[T]) -> Operation[T]:
         if self._project_id is None:
@@ -158,14 +149,13 @@ class Connection:
             self._project_id = made["id"]
         return (yield from operation)
 
-    def _built(self, request: Request) -> httpx.Request:
-        url = f"{self.url}/api/v1{request.path.replace('{project}', self._project_id or '')}"
-        content = None if request.body is None else as_json(request.body)
-        headers = {**self._headers, **request.headers, "Content-Type": "application/json"}
-        timeout = httpx.Timeout(self._timeout).as_dict()
-        return httpx.Request(
-            request.method, url, params=request.query, content=content, headers=headers, extensions={"timeout": timeout}
-        )
+    def _built(self, request: Request) -> tuple[str, str, dict[str, str], bytes | None]:
+        target = f"/api/v1{request.path.replace('{project}', self._project_id or '')}{query_of(request.query)}"
+        headers = {**self._headers, **request.headers}
+        if request.body is None:
+            return request.method, target, headers, None
+        headers["Content-Type"] = "application/json"
+        return request.method, target, headers, as_json(request.body)
 
 
 def part(name: str) -> str:
@@ -194,7 +184,7 @@ def _setting(name: str, given: str | None, variable: str) -> str:
     raise ValueError(f"Pass `{name}`, or set {variable}.")
 
 
-def _next_request[T](steps: Operation[T], answer: httpx.Response | StillhereError) -> Request:
+def _next_request[T](steps: Operation[T], answer: Answer | StillhereError) -> Request:
     """Gives an answer to an operation. Raises `StopIteration` with its result."""
     try:
         if isinstance(answer, StillhereError):
@@ -205,12 +195,12 @@ def _next_request[T](steps: Operation[T], answer: httpx.Response | StillhereErro
     return steps.send(value)
 
 
-def _value_of(answer: httpx.Response) -> Any:
-    if answer.is_success:
-        return json.loads(answer.content) if answer.content else None  # Not orjson: large integers stay exact.
+def _value_of(answer: Answer) -> Any:
+    if 200 <= answer.status < 300:
+        return value_of(answer.content) if answer.content else None
     try:
-        error = json.loads(answer.content)["error"]
+        error = value_of(answer.content)["error"]
         code, message, details = error["code"], error["message"], error["details"]
     except (ValueError, KeyError, TypeError):
-        code, message, details = "unreadable", answer.text[:200], {}
-    raise StillhereError(answer.status_code, code, message, details, retry_after(answer))
+        code, message, details = "unreadable", answer.content[:200].decode(errors="replace"), {}
+    raise StillhereError(answer.status, code, message, details, retry_after(answer))

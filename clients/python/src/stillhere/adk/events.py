@@ -12,13 +12,10 @@ from stillhere.operations.long_objects import LONGEST_ID, upserts_of
 FORMAT = "adk"
 
 
-def as_ops(event: Event) -> list[dict[str, Any]]:
+def as_ops(event: Event, message_id: str) -> list[dict[str, Any]]:
     """The operations that store it, without its temporary state."""
-    raw: dict[str, Any] = json.loads(event.model_dump_json(exclude_none=True))
-    if delta := raw.get("actions", {}).get("state_delta"):
-        kept = {name: value for name, value in delta.items() if not name.startswith(State.TEMP_PREFIX)}
-        raw["actions"]["state_delta"] = kept
-    own_id = event.id if 0 < len(event.id) <= LONGEST_ID else str(uuid.uuid5(uuid.NAMESPACE_OID, event.id))
+    raw: dict[str, Any] = json.loads(_without_temporary_state(event).model_dump_json(exclude_none=True))
+    own_id = message_id if 0 < len(message_id) <= LONGEST_ID else str(uuid.uuid5(uuid.NAMESPACE_OID, message_id))
     return upserts_of({"id": own_id, "format": FORMAT, "raw": raw, **_shown(raw)})
 
 
@@ -29,6 +26,12 @@ def as_event(raw: Any) -> Event:
 def text_of(content: Any) -> str:
     """`content`: its JSON."""
     return " ".join(part["text"] for part in _parts_of(content) if isinstance(part.get("text"), str) and not part.get("thought"))
+
+
+def _without_temporary_state(event: Event) -> Event:
+    """A copy: ADK takes it away from the event itself once that is stored."""
+    kept = {name: value for name, value in event.actions.state_delta.items() if not name.startswith(State.TEMP_PREFIX)}
+    return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": kept})})
 
 
 def _parts_of(content: Any) -> list[dict[str, Any]]:

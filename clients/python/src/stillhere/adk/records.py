@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from stillhere.adk.scopes import digest
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
+from stillhere.operations.long_objects import has_lone_surrogates
 from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Saved, Session
 from stillhere.operations.saving import once, pieces
@@ -110,8 +111,9 @@ def _fields(record: Record) -> dict[str, Any]:
 def _state_op(record: Record) -> list[dict[str, Any]]:
     if not _is_long(record):
         return []
+    raw = [json.dumps(record.state)] if has_lone_surrogates(record.state) else record.state
     shown = {"role": "system", "text": "State of the session"}
-    return [{"op": "upsert", "id": STATE_MESSAGE, "format": STATE_FORMAT, "raw": record.state, **shown}]
+    return [{"op": "upsert", "id": STATE_MESSAGE, "format": STATE_FORMAT, "raw": raw, **shown}]
 
 
 def _is_long(record: Record) -> bool:
@@ -127,4 +129,6 @@ def _record_of(session: Session) -> Operation[Record | None]:
     if not is_long:
         return record
     message = yield from read_message(session.id, STATE_MESSAGE)
-    return None if message is None else record._replace(state=message.raw)
+    if message is None:
+        return None
+    return record._replace(state=json.loads(message.raw[0]) if isinstance(message.raw, list) else message.raw)

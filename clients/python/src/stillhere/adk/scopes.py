@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from stillhere.connection import Operation
 from stillhere.operations import memory
+from stillhere.operations.long_objects import has_lone_surrogates
 from stillhere.operations.records import Entry
 
 ROOT = "adk"
@@ -26,7 +27,7 @@ class Delta(NamedTuple):
     @classmethod
     def of(cls, state: Mapping[str, Any] | None) -> "Delta":
         made = cls({}, {}, {})
-        safe: dict[str, Any] = to_jsonable_python(dict(state or {}), fallback=str)
+        safe: dict[str, Any] = to_jsonable_python(dict(state or {}), serialize_unknown=True)
         for name, value in safe.items():
             if name.startswith(State.APP_PREFIX):
                 made.app[name.removeprefix(State.APP_PREFIX)] = value
@@ -61,9 +62,9 @@ class Store:
         users = [ROOT, _label(app_name), "user"]
         places = [[ROOT, _label(app_name), "app"], users if user_id is None else [*users, _label(user_id)]]
         app, of_users = yield from self.values(places)
-        made = Shared({entry.value["key"]: entry.value["value"] for entry in app}, {})
-        for entry in of_users:
-            made.users.setdefault(entry.value["user"], {})[entry.value["key"]] = entry.value["value"]
+        made = Shared({each["key"]: each["value"] for each in map(_as_sent, app)}, {})
+        for each in map(_as_sent, of_users):
+            made.users.setdefault(each["user"], {})[each["key"]] = each["value"]
         return made
 
     def share(self, app_name: str, user_id: str, delta: Delta) -> Operation[None]:
@@ -95,8 +96,14 @@ class Store:
 
 def put(namespace: Sequence[str], name: str, value: Any) -> dict[str, Any]:
     """`name`: any text."""
-    key = name if 0 < len(name) <= LONGEST_KEY and "\0" not in name else digest(name)
-    return {"op": "put", "namespace": list(namespace), "key": key, "value": value}
+    halves = has_lone_surrogates([name, value])
+    key = name if 0 < len(name) <= LONGEST_KEY and "\0" not in name and not halves else digest(name)
+    return {"op": "put", "namespace": list(namespace), "key": key, "value": {"json": json.dumps(value)} if halves else value}
+
+
+def _as_sent(entry: Entry) -> Any:
+    """The value of a `put`."""
+    return json.loads(entry.value["json"]) if "json" in entry.value else entry.value
 
 
 def place_of_memories(app_name: str, user_id: str) -> list[str]:

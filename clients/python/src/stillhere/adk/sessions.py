@@ -1,7 +1,6 @@
 """Sessions of ADK as sessions of a project, their events as messages."""
 
 import asyncio
-import time
 import uuid
 from typing import Any
 
@@ -9,6 +8,8 @@ from google.adk.errors._stale_session_error import StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
+from google.adk.platform import time as platform_time
+from google.adk.platform import uuid as platform_uuid
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 
@@ -43,7 +44,7 @@ class StillhereSessionService(BaseSessionService):
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
-        own_id = (session_id or "").strip() or str(uuid.uuid4())
+        own_id = (session_id or "").strip() or platform_uuid.new_uuid()
         return await self._run(self._create(app_name, user_id, own_id, Delta.of(state)))
 
     async def get_session(
@@ -62,9 +63,12 @@ class StillhereSessionService(BaseSessionService):
         return shared.users.get(user_id, {})
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        if event.partial:
+        """An event that is appended again is one. Another one with the same id is stored beside it."""
+        same_id = [each for each in session.events if each.id == event.id]
+        if event.partial or event in same_id:
             return event
-        place = await self._run(self._append(session, event))
+        ops = as_ops(event, str(uuid.uuid4()) if same_id else event.id)
+        place = await self._run(self._append(session, event, ops))
         session.last_update_time, session._storage_update_marker = event.timestamp, place.record.revision
         return await super().append_event(session=session, event=event)
 
@@ -73,7 +77,7 @@ class StillhereSessionService(BaseSessionService):
         return await asyncio.to_thread(self.client.connection.run, operation)
 
     def _create(self, app_name: str, user_id: str, own_id: str, delta: Delta) -> Operation[Session]:
-        record = Record(app_name, user_id, own_id, new_revision(), time.time(), delta.session)
+        record = Record(app_name, user_id, own_id, new_revision(), platform_time.get_time(), delta.session)
         try:
             place = yield from self._records.create(record)
         except StillhereError as error:
@@ -100,7 +104,7 @@ class StillhereSessionService(BaseSessionService):
         records.sort(key=lambda record: (record.updated_at, record.user_id, record.id))
         return [_session(record, shared, []) for record in records]
 
-    def _append(self, session: Session, event: Event) -> Operation[Place]:
+    def _append(self, session: Session, event: Event, ops: list[dict[str, Any]]) -> Operation[Place]:
         delta = Delta.of(event.actions.state_delta if event.actions else None)
         place = self._records.known(session._storage_update_marker) or (yield from self._place_now(session))
         stored: Place | None = None
@@ -108,7 +112,7 @@ class StillhereSessionService(BaseSessionService):
             state = {**place.record.state, **delta.session}
             record = place.record._replace(revision=new_revision(), updated_at=event.timestamp, state=state)
             try:
-                stored = yield from self._records.store(place._replace(record=record), as_ops(event))
+                stored = yield from self._records.store(place._replace(record=record), ops)
                 break
             except StillhereError as error:
                 if error.code != "rev_changed" and error.status not in {404, 410}:

@@ -4,10 +4,10 @@ A channel's value is sent under its version, once. Short plain values stay insid
 row of their own, and so does a value without a version.
 """
 
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pybase64
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -34,11 +34,11 @@ class Place(NamedTuple):
 
 def typed(serde: SerializerProtocol, value: Any) -> dict[str, str]:
     name, content = serde.dumps_typed(value)
-    return {"type": name, "base64": b64encode(content).decode()}
+    return {"type": name, "base64": pybase64.b64encode_as_string(content)}
 
 
 def untyped(serde: SerializerProtocol, sent: Mapping[str, str]) -> Any:
-    return serde.loads_typed((sent["type"], b64decode(sent["base64"])))
+    return serde.loads_typed((sent["type"], pybase64.b64decode(sent["base64"])))
 
 
 def checkpoint_body(

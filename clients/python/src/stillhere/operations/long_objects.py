@@ -24,7 +24,7 @@ def upserts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The operations that store `{id, role, text, format, raw, parts?}`. `parts` are left out if there is no room for them."""
     message = {**message, "text": message["text"][:MOST_CHARACTERS]}
     size = len(as_json(message["raw"]))
-    if size <= MOST_BYTES and not _has_lone_surrogates(message["raw"]):
+    if size <= MOST_BYTES and not has_lone_surrogates(message["raw"]):
         fits = size + len(as_json(message.get("parts"))) <= MOST_BYTES
         return [{"op": "upsert", **(message if fits else _without_parts(message))}]
     text = json.dumps(message["raw"])
@@ -45,7 +45,7 @@ def objects_in(messages: Iterable[Message], format: str) -> Iterator[Whole]:
                 yield Whole(first, json.loads("".join(found)))
 
 
-def _has_lone_surrogates(value: Any) -> bool:
+def has_lone_surrogates(value: Any) -> bool:
     """Halves of characters, as texts have that were cut. No JSON in UTF-8 can have them."""
     try:
         json.dumps(value, ensure_ascii=False).encode()

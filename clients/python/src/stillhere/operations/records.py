@@ -2,7 +2,7 @@
 left out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 
@@ -10,7 +10,8 @@ from typing import Any, Self
 class Record:
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
-        return cls(**{each.name: answer[each.name] for each in fields(cls) if each.name in answer})
+        known = cls.__dataclass_fields__
+        return cls(**(answer if answer.keys() <= known.keys() else {name: answer[name] for name in known.keys() & answer.keys()}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,8 +163,10 @@ class StillhereConversationStore(ConversationStore):
             self._know_home(op["id"], session)
 
     def _delete(self, conversation_id: str, expected: str) -> Operation[None]:
+        place = self._places.get(conversation_id)
         for _ in range(ATTEMPTS):
-            place = yield from self._place_now(conversation_id, expected)
+            if place is None or place.revision != expected:
+                place = yield from self._place_now(conversation_id, expected)
             if place is None:
                 break
             try:
@@ -172,6 +174,7 @@ class StillhereConversationStore(ConversationStore):
             except StillhereError as error:
                 if error.code != "rev_changed" and error.status not in _NOT_THERE:
                     raise
+                place = None
                 continue
             yield Request("DELETE", session_path(place.session), query={"purge": "1"}, repeatable=False)
             self._places.pop(conversation_id, None)

@@ -11,7 +11,19 @@ from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
 
 PYTHON = ROOT / ".venv-adk/bin/python"
-ALONE = ["-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "--timeout=60"]
+HERE = "tests/clients/python/adk"
+ALONE = [
+    "-p",
+    f"{HERE.replace('/', '.')}.fixtures",
+    "-c",
+    os.devnull,
+    "--noconftest",
+    "--import-mode=importlib",
+    "-p",
+    "no:cacheprovider",
+    "-q",
+    "--timeout=60",
+]
 
 pytestmark = [
     pytest.mark.scale,
@@ -21,9 +33,10 @@ pytestmark = [
 ]
 
 
-def test_the_checks_pass(server: LiveServer, secret: str) -> None:
+@pytest.mark.parametrize("checks", ["session_checks", "rule_checks", "scenario_checks"])
+def test_the_checks_pass(server: LiveServer, secret: str, checks: str) -> None:
     settings = {"STILLHERE_URL": server.url, "STILLHERE_KEY": secret, "PYTHONPATH": f"{SOURCE}{os.pathsep}{ROOT}"}
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | settings
-    command: list[str | Path] = [PYTHON, "-m", "pytest", *ALONE, f"--rootdir={ROOT}", ROOT / "tests/clients/python/adk_checks.py"]
+    command: list[str | Path] = [PYTHON, "-m", "pytest", *ALONE, f"--rootdir={ROOT}", ROOT / HERE / f"{checks}.py"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

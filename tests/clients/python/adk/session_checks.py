@@ -1,13 +1,7 @@
-"""The services of ADK. Run by test_adk.py, in an environment of its own, against the server that STILLHERE_URL names.
-
-What `make` makes is tested of ADK's own SQLite service too.
-"""
+"""The services of ADK. Run by test_services.py, in an environment of its own."""
 
 import asyncio
 import os
-import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,45 +9,17 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.memory.memory_entry import MemoryEntry
-from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.session import Session
-from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from stillhere import Client
 from stillhere.adk import StillhereMemoryService, StillhereSessionService
+from tests.clients.python.adk.fixtures import Make, MakeOurs
 from tests.clients.python.gate import Gate
 
 ANA: Any = {"app_name": "shop / 1", "user_id": "ana"}
 BEN: Any = {"app_name": "shop / 1", "user_id": "ben"}
-type Make = Callable[[], BaseSessionService]
-
-
-@pytest.fixture
-def project() -> str:
-    return f"/home/ana/{uuid.uuid4()}"
-
-
-@pytest.fixture
-def ours(project: str) -> Iterator[Callable[[], StillhereSessionService]]:
-    """Each as in another process."""
-    clients: list[Client] = []
-
-    def make() -> StillhereSessionService:
-        clients.append(Client(project=project))
-        return StillhereSessionService(client=clients[-1])
-
-    yield make
-    for client in clients:
-        client.close()
-
-
-@pytest.fixture(params=["stillhere", "sqlite"])
-def make(request: Any, tmp_path: Path) -> Make:
-    if request.param == "sqlite":
-        return lambda: SqliteSessionService(str(tmp_path / "sessions.db"))
-    made: Make = request.getfixturevalue("ours")
-    return made
 
 
 def event(number: float, *, author: str = "user", text: str = "hi", **delta: Any) -> Event:
@@ -208,7 +174,7 @@ def test_a_current_session_may_have_lost_its_marker(make: Make) -> None:
     asyncio.run(run())
 
 
-def test_copies_of_one_session_race(ours: Callable[[], StillhereSessionService]) -> None:
+def test_copies_of_one_session_race(ours: MakeOurs) -> None:
     """The SQLite service takes both: it compares times outside of its transaction."""
 
     async def run() -> None:
@@ -222,7 +188,7 @@ def test_copies_of_one_session_race(ours: Callable[[], StillhereSessionService])
     asyncio.run(run())
 
 
-def test_people_may_change_the_title_and_add_messages(ours: Callable[[], StillhereSessionService]) -> None:
+def test_people_may_change_the_title_and_add_messages(ours: MakeOurs) -> None:
     async def run() -> None:
         service = ours()
         session = await service.create_session(**ANA, session_id="s")
@@ -240,7 +206,7 @@ def test_people_may_change_the_title_and_add_messages(ours: Callable[[], Stillhe
     asyncio.run(run())
 
 
-def test_long_states_and_long_events(ours: Callable[[], StillhereSessionService]) -> None:
+def test_long_states_and_long_events(ours: MakeOurs) -> None:
     async def run() -> None:
         service = ours()
         session = await service.create_session(**ANA, session_id="s" * 200, state={"long": '"' * 20_000})
@@ -269,7 +235,7 @@ def test_lost_answers_store_nothing_twice(project: str) -> None:
     asyncio.run(run())
 
 
-def test_memories_are_found_by_their_words(ours: Callable[[], StillhereSessionService]) -> None:
+def test_memories_are_found_by_their_words(ours: MakeOurs) -> None:
     def texts(found: Any) -> list[str]:
         return [each.content.parts[0].text for each in found.memories]
 

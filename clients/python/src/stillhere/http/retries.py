@@ -6,6 +6,7 @@ import time
 import httpx
 
 from stillhere.errors import NoAnswer
+from stillhere.http.answers import Answer
 
 # Refused without being done: any request may be sent again.
 _NOT_DONE = {429, 503}
@@ -30,9 +31,9 @@ class Attempts:
             raise NoAnswer(error) from error
         return pause
 
-    def pause_after(self, answer: httpx.Response) -> float | None:
+    def pause_after(self, answer: Answer) -> float | None:
         """Seconds; None: this is the answer."""
-        again = answer.status_code in _NOT_DONE or (answer.status_code in _UNKNOWN and self._repeatable)
+        again = answer.status in _NOT_DONE or (answer.status in _UNKNOWN and self._repeatable)
         return self._next_pause(retry_after(answer) or 0) if again else None
 
     def _next_pause(self, least: float) -> float | None:
@@ -42,9 +43,9 @@ class Attempts:
         return pause if time.monotonic() + pause <= self._ends_at else None
 
 
-def retry_after(answer: httpx.Response) -> float | None:
+def retry_after(answer: Answer) -> float | None:
     """Seconds."""
     try:
-        return float(answer.headers["Retry-After"])
+        return float(answer.headers["retry-after"])
     except (KeyError, ValueError):
         return None

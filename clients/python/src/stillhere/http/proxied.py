@@ -1,0 +1,43 @@
+"""The same through a proxy that the environment names (`HTTPS_PROXY`, `NO_PROXY`), by httpx."""
+
+from collections.abc import Mapping
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from stillhere.http.answers import Answer
+
+
+def is_proxied(url: str) -> bool:
+    parsed, proxies = httpx.URL(url), getproxies()
+    return bool(proxies.get(parsed.scheme) or proxies.get("all")) and not proxy_bypass(parsed.host)
+
+
+class Proxied:
+    """For threads."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self._client = httpx.Client(base_url=url, timeout=timeout)
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+        return answer_of(self._client.request(method, target, headers=headers, content=content))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class AsyncProxied:
+    """For one event loop."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self._client = httpx.AsyncClient(base_url=url, timeout=timeout)
+
+    async def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+        return answer_of(await self._client.request(method, target, headers=headers, content=content))
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def answer_of(answer: httpx.Response) -> Answer:
+    return Answer(answer.status_code, answer.headers, answer.content)

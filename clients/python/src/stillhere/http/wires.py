@@ -1,0 +1,226 @@
+"""Connections that stay open between requests: of threads, and of an event loop."""
+
+import asyncio
+import select
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import NamedTuple, cast
+
+import httpx
+
+from stillhere.http.answers import Answer, Reading, request_bytes
+
+PIECE = 262_144
+# Servers close a connection that is silent for longer.
+IDLE_SECONDS, MOST_IDLE = 4.0, 20
+
+
+class Server:
+    """`url`: with a path before each target, or without. Raises ValueError for one that is no URL of HTTP."""
+
+    def __init__(self, url: str) -> None:
+        parsed = httpx.URL(url)
+        if parsed.scheme not in {"http", "https"} or not parsed.host:
+            raise ValueError(f"`url` begins with http:// or https:// and a name: {url}")
+        self.host, self.secure = parsed.raw_host.decode("ascii"), parsed.scheme == "https"
+        self.port = parsed.port or (443 if self.secure else 80)
+        self._prefix = parsed.raw_path.decode("ascii").rstrip("/")
+        self._named = parsed.netloc.decode("ascii")
+
+    @cached_property
+    def context(self) -> ssl.SSLContext | None:
+        """Made once: it reads the system's certificates, which takes longer than a request."""
+        return httpx.create_ssl_context() if self.secure else None
+
+    def request(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> bytes:
+        return request_bytes(method, self._prefix + target, {"Host": self._named, **headers}, content)
+
+
+class _Idle[C](NamedTuple):
+    connection: C
+    since: float
+
+    @property
+    def fresh(self) -> bool:
+        return time.monotonic() - self.since < IDLE_SECONDS
+
+
+class Wires:
+    """For threads."""
+
+    def __init__(self, server: Server, timeout: float) -> None:
+        self._server, self._timeout = server, timeout
+        self._idle: list[_Idle[socket.socket]] = []
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+        """Raises httpx.TransportError."""
+        request = self._server.request(method, target, headers, content)
+        connection = self._taken() or self._connected()
+        try:
+            with _as_httpx_has_them():
+                connection.sendall(request)
+                reading = Reading()
+                while (answer := reading.take(connection.recv(PIECE))) is None:
+                    pass
+        except BaseException:
+            connection.close()
+            raise
+        if reading.reusable and len(self._idle) < MOST_IDLE:
+            self._idle.append(_Idle(connection, time.monotonic()))
+        else:
+            connection.close()
+        return answer
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().connection.close()
+
+    def _taken(self) -> socket.socket | None:
+        while self._idle:
+            try:
+                idle = self._idle.pop()
+            except IndexError:  # Another thread took it.
+                return None
+            if idle.fresh and not _readable(idle.connection):
+                return idle.connection
+            idle.connection.close()
+        return None
+
+    def _connected(self) -> socket.socket:
+        server = self._server
+        try:
+            connection = socket.create_connection((server.host, server.port), self._timeout)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection if server.context is None else server.context.wrap_socket(connection, server_hostname=server.host)
+        except TimeoutError as error:
+            raise httpx.ConnectTimeout(str(error)) from error
+        except OSError as error:
+            raise httpx.ConnectError(str(error)) from error
+
+
+class AsyncWires:
+    """For one event loop."""
+
+    def __init__(self, server: Server, timeout: float) -> None:
+        self._server, self._timeout = server, timeout
+        self._idle: list[_Idle[_Line]] = []
+        self._closed = False
+
+    async def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+        """Raises httpx.TransportError."""
+        request = self._server.request(method, target, headers, content)
+        line = self._taken() or await self._connected()
+        try:
+            with _as_httpx_has_them():
+                answer = await line.send(request, self._timeout)
+        except BaseException:
+            line.transport.abort()
+            raise
+        if line.reusable and not self._closed and len(self._idle) < MOST_IDLE:
+            self._idle.append(_Idle(line, time.monotonic()))
+        else:
+            line.transport.abort()
+        return answer
+
+    async def close(self) -> None:
+        """Returns when the sockets are closed, which the loop does in its next rounds."""
+        self._closed, lines = True, [idle.connection for idle in self._idle]
+        self._idle.clear()
+        for line in lines:
+            line.transport.abort()
+        for line in lines:
+            await line.lost
+
+    def _taken(self) -> "_Line | None":
+        while self._idle:
+            idle = self._idle.pop()
+            if idle.fresh and idle.connection.reusable:
+                return idle.connection
+            idle.connection.transport.abort()
+        return None
+
+    async def _connected(self) -> "_Line":
+        server, loop = self._server, asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._timeout):
+                _, line = await loop.create_connection(_Line, server.host, server.port, ssl=server.context)
+        except TimeoutError as error:
+            raise httpx.ConnectTimeout(str(error)) from error
+        except OSError as error:
+            raise httpx.ConnectError(str(error)) from error
+        return line
+
+
+class _Line(asyncio.Protocol):
+    """One connection of an event loop, one request at a time. `reusable`: it may take another one."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self.reusable = False
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reading = Reading()
+        self._waiting: asyncio.Future[Answer] | None = None
+        self._limit: asyncio.Timeout | None = None
+        self._timeout = 0.0
+
+    async def send(self, request: bytes, timeout: float) -> Answer:
+        """`timeout`: seconds until the next piece of the answer."""
+        self.reusable, self._reading, self._timeout = False, Reading(), timeout
+        self._waiting = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        async with asyncio.timeout(timeout) as self._limit:
+            answer = await self._waiting
+        self.reusable = self._reading.reusable and not self.transport.is_closing()
+        return answer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.lost.done():  # Who waited for it may be cancelled.
+            self.lost.set_result(None)
+        if exc is None or self._waiting is None or self._waiting.done():
+            self._take(b"")
+        else:
+            self._waiting.set_exception(exc)
+
+    def _take(self, received: bytes) -> None:
+        if self._waiting is None or self._waiting.done():  # Nothing comes between two answers but the end.
+            self.reusable = False
+            return
+        try:
+            answer = self._reading.take(received)
+        except httpx.RemoteProtocolError as error:
+            self._waiting.set_exception(error)
+            return
+        if answer is not None:
+            self._waiting.set_result(answer)
+        elif self._limit is not None:
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
+
+
+@contextmanager
+def _as_httpx_has_them() -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise httpx.ReadTimeout(str(error)) from error
+    except OSError as error:
+        raise httpx.ReadError(str(error)) from error
+
+
+def _readable(connection: socket.socket) -> bool:
+    """True of one that the server has closed, because nothing else is to be read between two answers."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([connection], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
