@@ -21,8 +21,10 @@ from config.http.files.downloads import STALLED_SECONDS, send_file
 from config.http.files.uploads import body_of
 from config.http.learned_headers import Answered, QuickRequest
 from config.http.mcp import McpRequests
-from config.http.quick.memory import QuickMemory
+from config.http.quick.chats import ROUTES as CHATS
+from config.http.quick.memory import ROUTES as MEMORY
 from config.http.quick.resumes import QuickResumes, is_quick_resume
+from config.http.quick.routes import QuickRoutes
 from config.http.quick.small_writes import SmallWrites
 from config.http.refusals import refuse
 from config.http.request_body import Busy, Receive, RequestBodies, Upload
@@ -76,7 +78,7 @@ class Bridge:
         self._quick_resumes = QuickResumes()
         self._writes = SmallWrites() if together else None
         self._resumes = DatabaseThreads(RESUMING_THREADS, "resumes") if together else None
-        self._quick_memory = QuickMemory() if together else None
+        self._quick_routes = QuickRoutes((*MEMORY, *CHATS)) if together else None
         self._mcp = mcp
         self._bodies = bodies
         self._queue, self._requests = queue, 0
@@ -137,8 +139,8 @@ class Bridge:
         elif self._resumes is not None and is_quick_resume(scope, body):
             learning = self._quick_resumes.kinds
             answered = await asyncio.wrap_future(self._resumes.submit(self._quick_resumes.run, request))
-        elif self._quick_memory is not None and (learning := self._quick_memory.kinds_of(scope, body)) is not None:
-            answered = await asyncio.wrap_future(self._pool.submit(partial(self._quick_memory.run, request, learning)))
+        elif self._quick_routes is not None and (learning := self._quick_routes.kinds_of(scope, body)) is not None:
+            answered = await asyncio.wrap_future(self._pool.submit(partial(self._quick_routes.run, request, learning)))
         if answered is None or isinstance(answered, Later):
             work = partial(self._ask_django, request, receive, asyncio.get_running_loop())
             answered = await asyncio.wrap_future(self._pool.submit(work))

@@ -25,10 +25,9 @@ from sessions_app.models.credentials import WRITE
 Headers = list[tuple[bytes, bytes]]
 # Status, headers, content; None: it was sent already.
 Answered = tuple[int, Headers, bytes | FileBody | None]
+KEY = b"idempotency-key"
 # A request with one of these headers is left to Django.
-_NOT_QUICK = frozenset(
-    {b"cookie", b"idempotency-key", b"if-none-match", b"origin", b"content-encoding", b"transfer-encoding", b"expect"}
-)
+_NOT_QUICK = frozenset({b"cookie", b"if-none-match", b"origin", b"content-encoding", b"transfer-encoding", b"expect"})
 # Request headers that Django's middleware reads before it sets response headers.
 _LOOKED_AT = frozenset({b"host", b"x-forwarded-proto"})
 _OF_THIS_ANSWER = frozenset({b"content-type", b"content-length", b"cache-control", b"etag", b"idempotent-replayed"})
@@ -53,16 +52,17 @@ class Kind(NamedTuple):
 
 
 class Kinds:
-    """The kinds of one operation."""
+    """The kinds of one operation. `keyed`: it reads `Idempotency-Key` itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keyed: bool = False) -> None:
+        self._left = _NOT_QUICK if keyed else _NOT_QUICK | {KEY}
         self._kept: LRUCache[Any, Kind] = LRUCache(_KINDS_KEPT)
         self._lock = Lock()
 
     def learn(self, request: QuickRequest, answered: Answered) -> None:
         """Learns from a request that Django has answered."""
         status, headers, _ = answered
-        name = _name_of(request.scope)
+        name = _name_of(request.scope, self._left)
         if status in {200, 201} and name is not None and all(header != b"set-cookie" for header, _ in headers):
             common = [(header, value) for header, value in headers if header not in _OF_THIS_ANSWER]
             with self._lock:
@@ -70,7 +70,7 @@ class Kinds:
 
     def of(self, request: QuickRequest) -> Kind | None:
         """None: leave the request to Django."""
-        name = _name_of(request.scope)
+        name = _name_of(request.scope, self._left)
         with self._lock:
             return None if name is None else self._kept.get(name)
 
@@ -125,9 +125,9 @@ def read_write[T](request: QuickRequest, kinds: Kinds, callers: Callers, parse: 
         return None
 
 
-def _name_of(scope: Message) -> Any:
+def _name_of(scope: Message, left: frozenset[bytes]) -> Any:
     headers: Headers = scope["headers"]
     names = {name for name, _ in headers}
-    if len(names) < len(headers) or names & _NOT_QUICK or b"authorization" not in names:
+    if len(names) < len(headers) or names & left or b"authorization" not in names:
         return None
     return (scope.get("scheme"), *sorted((name, value) for name, value in headers if name in _LOOKED_AT))

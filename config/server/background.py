@@ -15,6 +15,7 @@ from mcp_app.core.held_values import write_again
 from memory_app.errors.noise.filtering import flush_filtered
 from sessions_app.chats.files.collection import collect_orphans
 from sessions_app.chats.lifecycle.pruning import prune_some
+from sessions_app.chats.reading.session_totals import session_totals
 from sessions_app.chats.search.index_update import index_in_passing
 from sessions_app.portability.imports.background_runner import ImportRunner
 
@@ -37,6 +38,7 @@ class BackgroundTask:
 TASKS = (
     BackgroundTask("indexing", 1.0, index_in_passing),
     BackgroundTask("importing", 0.5, ImportRunner().work),
+    BackgroundTask("counting tokens", 0.5, session_totals.count_on),
     BackgroundTask("silent streams", 5.0, interrupt_silent),
     BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=True),
     BackgroundTask("writing held values", 5.0, write_again, at_end=True),

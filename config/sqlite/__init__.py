@@ -22,7 +22,7 @@ PRAGMAS = (
     "PRAGMA synchronous=FULL;"
     "PRAGMA secure_delete=ON;"
     "PRAGMA journal_size_limit=67108864;"
-    "PRAGMA cache_size=-8000"
+    "PRAGMA cache_size=-2000"
 )
 
 

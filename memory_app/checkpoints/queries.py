@@ -1,13 +1,12 @@
 """Reading threads and checkpoints. Each read sees one moment, and takes the same number of statements whatever is stored."""
 
 import uuid
-from base64 import b64encode
-from binascii import b2a_base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
+import pybase64
 
 from memory_app.checkpoints import rows
 from memory_app.checkpoints.rows import Place, Version
@@ -129,6 +128,7 @@ def _with_parts(heads: Sequence[_Head]) -> tuple[list[dict[str, Any]], list[byte
         writes.setdefault((ns, checkpoint_id), []).append(write)
     by_place = {(ns, checkpoint_id): (name, content) for ns, checkpoint_id, name, content in data}
     items = [_item(head, by_place[head.place], writes.get(head.place, [])) for head in heads]
+    values = sorted(values, key=lambda row: row[:3])  # Whatever plan the database chose.
     return items, [_value_json((ns, channel, version), name, content) for ns, channel, version, name, content in values]
 
 
@@ -151,11 +151,11 @@ def _item(head: _Head, typed: tuple[str, bytes], writes: Sequence[Any]) -> dict[
 def _value_json(version: Version, name: str, content: bytes) -> bytes:
     """Not by orjson: of a large page, it would take twice as long as everything else, as it looks for what it must escape."""
     head = orjson.dumps(dict(zip(("ns", "channel", "version"), version, strict=True)) | {"type": name})
-    return b'%b,"base64":"%b"}' % (head[:-1], b2a_base64(content, newline=False))
+    return b"".join((head[:-1], b',"base64":"', pybase64.b64encode(content), b'"}'))  # `%` would take longer.
 
 
 def _typed_json(name: str, content: bytes) -> dict[str, str]:
-    return {"type": name, "base64": b64encode(content).decode()}
+    return {"type": name, "base64": pybase64.b64encode_as_string(content)}
 
 
 def list_threads(*, caller: Caller, project_id: uuid.UUID, after: str, limit: int) -> list[GraphThread]:

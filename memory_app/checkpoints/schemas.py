@@ -1,10 +1,9 @@
 """Schemas of checkpoints, and how bodies become what services take."""
 
-import binascii
-from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import pybase64
 from ninja import Schema
 from pydantic import Field
 
@@ -30,8 +29,8 @@ class TypedIn(In):
 
     def typed(self, field: str) -> Typed:
         try:
-            return Typed(checked(self.type, "type", TYPE_BYTES), b64decode(self.base64, validate=True))
-        except (binascii.Error, ValueError):
+            return Typed(checked(self.type, "type", TYPE_BYTES), pybase64.b64decode(self.base64, validate=True))
+        except ValueError:
             raise Invalid("`base64` has bytes in standard base64, with padding.", details={"field": field}) from None
 
 

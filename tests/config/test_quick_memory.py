@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from config.http.quick.memory import QuickMemory
+from config.http.quick.routes import QuickRoutes
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ApiKey
@@ -24,14 +24,14 @@ GET = {"ops": [{"op": "get", "namespace": ["users", "1"], "key": "k"}]}
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each request: was it answered without Django?"""
     told: list[bool] = []
-    run = QuickMemory.run
+    run = QuickRoutes.run
 
-    def watched(self: QuickMemory, request: Any, kinds: Any) -> Any:
+    def watched(self: QuickRoutes, request: Any, kinds: Any) -> Any:
         answered = run(self, request, kinds)
         told.append(answered is not None)
         return answered
 
-    monkeypatch.setattr(QuickMemory, "run", watched)
+    monkeypatch.setattr(QuickRoutes, "run", watched)
     return told
 
 

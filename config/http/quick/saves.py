@@ -13,11 +13,12 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest
 
-from config.http.learned_headers import Answered, Callers, Kinds, QuickRequest, answered_as, read_write
+from config.http.learned_headers import KEY, Answered, Callers, Kinds, QuickRequest, answered_as, read_write
 from config.http.save_batching import LATER, Later
 from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.chats.saving.api import all_changes_of, answer_of
 from sessions_app.chats.saving.receipts import Answer
+from sessions_app.chats.saving.request_identity import HEADER
 from sessions_app.chats.saving.save_batches import Left, Save, save_together
 from sessions_app.chats.saving.schemas import ChangesIn
 from sessions_app.core.serialization import strict_json
@@ -36,11 +37,12 @@ class _Body(NamedTuple):
 
     sent: dict[str, Any]
     normalized: list[str]
+    headers: dict[str, str]
 
 
 class QuickSaves:
     def __init__(self) -> None:
-        self.kinds = Kinds()
+        self.kinds = Kinds(keyed=True)
 
     def run(self, requests: Sequence[SaveRequest]) -> list[Answered | Later | None]:
         """Returns responses to those that it can handle, after one commit; None: leave it to Django. Raises StoreBusy."""
@@ -71,5 +73,7 @@ def _save(request: SaveRequest, caller: Caller) -> Save:
     """Raises AppError, ValidationError."""
     value, normalized = strict_json.loads(request.body)
     payload = ChangesIn.model_validate(value)
-    changes = all_changes_of(cast(HttpRequest, _Body(value, normalized)), payload)
+    keys = [value.decode("latin-1") for name, value in request.scope["headers"] if name == KEY]
+    headers = {HEADER: keys[0]} if keys else {}
+    changes = all_changes_of(cast(HttpRequest, _Body(value, normalized, headers)), payload)
     return Save(caller, session_uuid(request.scope["path"].split("/")[4]), changes)

@@ -145,11 +145,20 @@ def session_row(values: tuple[Any, ...]) -> SessionRow:
 
 def get_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
     """One of the caller's sessions; in the trash → 410."""
+    return _found(caller, "s.id = %s", [db_uuid(session_id)])
+
+
+def get_session_by_external_id(*, caller: Caller, project_id: uuid.UUID, external_id: str) -> SessionRow:
+    """As `get_session`; a project that is unknown or in the trash counts as its sessions do."""
+    return _found(caller, "s.project_id = %s AND s.external_id = %s", [db_uuid(project_id), external_id])
+
+
+def _found(caller: Caller, where: str, parameters: list[Any]) -> SessionRow:
     sql = (
         f"SELECT p.deleted_at, {session_columns()} FROM sessions_app_chatsession s "  # noqa: S608 - constants only
-        "JOIN sessions_app_project p ON p.id = s.project_id WHERE s.id = %s AND p.owner_id = %s"
+        f"JOIN sessions_app_project p ON p.id = s.project_id WHERE {where} AND p.owner_id = %s"
     )
-    values = fetch_row(sql, [db_uuid(session_id), caller.user_id])
+    values = fetch_row(sql, [*parameters, caller.user_id])
     if values is None:
         raise SessionNotFound
     row = session_row(values[1:])

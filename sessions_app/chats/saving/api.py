@@ -39,6 +39,7 @@ from sessions_app.core.errors import Invalid, TooLarge
 from sessions_app.core.web.responses import IDEMPOTENCY_KEY, IF_MATCH, json_reply, refusals, takes
 from sessions_app.core.web.schemas import BIGGEST, LIMIT
 from sessions_app.core.web.waiting import WAIT, Awaited, nothing_yet
+from sessions_app.models import Caller
 
 router = Router(tags=["Messages"])
 MOST_OPS = 500
@@ -116,8 +117,14 @@ def browse(
         page, others = _changed(row, since_rev, limit, branches=branches)
         return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
     page = _page_of(row, before, after, limit, head, branches=branches)
-    others = {"next": _edge(page, 0 if after is None else -1)}
-    return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
+    return _page_reply(row, page, as_, edge=0 if after is None else -1, repair=repair, branches=branches)
+
+
+def page_reply(caller: Caller, session_id: str, before: str | None, limit: int, as_: str | None) -> HttpResponse:
+    """What `browse` returns to a request that has no other parameters."""
+    check_format(as_)
+    row = get_session(caller=caller, session_id=session_uuid(session_id))
+    return _page_reply(row, _page_of(row, before, None, limit, None, branches=False), as_)
 
 
 def _check_combination(head: str | None, after: str | None, since_rev: int | None, *, branches: bool) -> None:
@@ -193,6 +200,12 @@ def _changed(row: SessionRow, since_rev: int, limit: int, *, branches: bool) -> 
     rev = row.rev if last is None else last
     head = {} if row.head is None else {"head": row.head or None}
     return page, {"removed": removed, "epoch": row.epoch, "rev": rev, **head, "more": page.more, "next": None}
+
+
+def _page_reply(
+    row: SessionRow, page: Page, as_: str | None, *, edge: int = 0, repair: bool = False, branches: bool = False
+) -> HttpResponse:
+    return _reply(_beside(row, page, branches=branches), {"next": _edge(page, edge)}, as_, repair=repair)
 
 
 def _edge(page: Page, at: int) -> str | None:

@@ -43,7 +43,7 @@ class Answer:
 
     status: int
     body: bytes
-    etag: str | None = None
+    etag: str
     replayed: bool = False
 
 
@@ -70,7 +70,7 @@ def find(request: Request) -> Answer | None:
     if body_sha256 != request.body_sha256:
         raise KeyReused if request.writer_id.startswith(KEYED) else SeqReused
     etag, _, body = stored.partition("\n")
-    return Answer(status, body.encode(), etag or None, replayed=True)
+    return Answer(status, body.encode(), etag, replayed=True)
 
 
 def many(requests: list[Request]) -> tuple[str, list[Any]]:
@@ -88,7 +88,7 @@ def put_ahead(batch: Batch, requests: list[Request], rows: list[Any]) -> None:
 
 
 def keep(request: Request, answer: Answer) -> Answer:
-    stored = f"{answer.etag or ''}\n{answer.body.decode()}"
+    stored = f"{answer.etag}\n{answer.body.decode()}"
     parameters = [request.writer_id, request.seq, request.body_sha256, answer.status, stored, db_time(now())]
     write_later(_KEEP, [[db_uuid(request.session_id), *parameters]])
     return answer

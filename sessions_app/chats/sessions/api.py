@@ -18,6 +18,7 @@ from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, PreconditionRequired
 from sessions_app.core.web.converters import ANYTHING
 from sessions_app.core.web.responses import IF_MATCH, MUST_BE_NEW, json_reply, refusals, takes, unchanged
+from sessions_app.models import Caller
 from sessions_app.models.session import EXTERNAL_ID_LENGTH
 from sessions_app.projects.queries import project_uuid
 
@@ -74,9 +75,11 @@ class WrongExternalId(Invalid):
 )
 def read_by_external_id(request: HttpRequest, project_id: str, external_id: str) -> HttpResponse:
     """The project's session with your own id for it, percent-encoded in the address; in the trash → 410."""
-    row = session_services.get_by_external_id(
-        caller=caller_of(request), project_id=project_uuid(project_id), external_id=external_id
-    )
+    return by_external_id_reply(caller_of(request), project_id, external_id)
+
+
+def by_external_id_reply(caller: Caller, project_id: str, external_id: str) -> HttpResponse:
+    row = session_services.get_by_external_id(caller=caller, project_id=project_uuid(project_id), external_id=external_id)
     return _row_reply(row)
 
 

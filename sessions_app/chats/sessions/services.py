@@ -13,7 +13,13 @@ from django.db.models.functions import Coalesce
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.chats.reading.live_windows import marked
-from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
+from sessions_app.chats.reading.sessions import (
+    SessionDeleted,
+    SessionNotFound,
+    SessionRow,
+    get_session,
+    get_session_by_external_id,
+)
 from sessions_app.core.errors import Conflict, Invalid, PreconditionFailed
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
@@ -74,10 +80,11 @@ def create_session_under_id(*, caller: Caller, session_id: uuid.UUID, path: str,
 
 def get_by_external_id(*, caller: Caller, project_id: uuid.UUID, external_id: str) -> SessionRow:
     """The project's session with this external id; unknown → 404, in the trash → 410."""
-    found = _by_external_id(get_project(caller=caller, project_id=project_id), external_id)
-    if found is None:
-        raise SessionNotFound
-    return get_session(caller=caller, session_id=found)
+    try:
+        return get_session_by_external_id(caller=caller, project_id=project_id, external_id=external_id)
+    except (SessionNotFound, SessionDeleted):
+        get_project(caller=caller, project_id=project_id)  # If it is the project that is missing, that is said.
+        raise
 
 
 def ensure_by_external_id(*, caller: Caller, project_id: uuid.UUID, new: NewSession) -> tuple[SessionRow, bool]:

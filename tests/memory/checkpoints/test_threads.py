@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from memory_app.checkpoints import thread_services
+from memory_app.checkpoints import rows, thread_services
 from memory_app.checkpoints.pruning import DELTA_CHANNELS
 from memory_app.checkpoints.rows import Place, Thread
 from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore, PendingWrite
@@ -94,6 +94,19 @@ def test_a_copy_is_the_same_and_stands_alone(graph: Graph) -> None:
     assert graph.api.post(graph.address("/copy"), {"to": "third"}).status_code == 404
     assert not GraphThread.objects.filter(name="third").exists()
     assert twin.api.post(twin.address("/copy"), {"to": "twin / 2"}).status_code == 422
+
+
+def test_values_come_in_one_order_whatever_plan_the_database_chooses(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    grown(graph)
+    read_parts, before = rows.read_parts, graph.read()
+
+    def backwards(*asked: Any) -> tuple[list[Any], ...]:
+        data, writes, values = read_parts(*asked)
+        return data[::-1], writes[::-1], values[::-1]
+
+    monkeypatch.setattr(rows, "read_parts", backwards)
+    assert graph.read() == before
+    assert [value["version"] for value in before["values"]] == ["1", "0", "1", "2", "3"]
 
 
 def test_a_copy_is_made_in_pieces_that_are_whole(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
