@@ -1,5 +1,6 @@
 """What the buttons of the error pages do: for one error, and for all that are ticked in the list."""
 
+import secrets
 import uuid
 from datetime import UTC, datetime
 from urllib.parse import urlencode
@@ -12,7 +13,18 @@ from django.views.decorators.http import require_POST
 
 from memory_app.core.lease import By
 from memory_app.core.page_context import overridden
-from memory_app.errors.state_changes import MOST_AT_ONCE, Act, Change, WrongMute, change_error, change_errors, reopen_resolved_at
+from memory_app.errors.state_changes import (
+    MOST_AT_ONCE,
+    Act,
+    Change,
+    Changed,
+    Mute,
+    WrongMute,
+    change_error,
+    change_errors,
+    reopen_resolved_at,
+    restore_mutes,
+)
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.public_names import rfc3339
 from sessions_app.core.serialization.strict_json import clean_text
@@ -20,6 +32,8 @@ from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 
 FIX_LENGTH = 10_000
+# In the login: how errors were muted before the newest bulk change of that.
+KEPT = "errors_undo"
 DONE = {
     Act.RESOLVE: "Resolved. It is reopened when it is seen again.",
     Act.REOPEN: "Open again.",
@@ -48,9 +62,12 @@ def act(request: HttpRequest, project_id: uuid.UUID, fingerprint: str, name: str
 @login_required
 @require_POST
 def bulk(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """`act`, and `fingerprint` of each error that is ticked. `act=undo` with `at` reopens what one resolve resolved."""
+    """`act`, and `fingerprint` of each error that is ticked. `act=undo` with `at` reopens what one resolve resolved, with `mutes`
+    mutes as before one mute or unmute."""
     caller, page = signed_in_caller(request), _back(request, project_id)
     name = request.POST.get("act") or request.GET.get("act", "")
+    if name == "undo" and "mutes" in request.GET:
+        return _undo_mutes(request, project_id, page)
     if name == "undo":
         number = reopen_resolved_at(caller=caller, project_id=project_id, at=_moment(request.GET.get("at", "")), run_id=By.PERSON)
         return toast_response(request, f"{_errors(number)} open again.{overridden(project_id)}", page=page)
@@ -64,8 +81,45 @@ def bulk(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
         caller=caller, project_id=project_id, fingerprints=ticked, change=_change(wanted, request.POST), run_id=By.PERSON
     )
     said = f"{_errors(len(done.fingerprints))} {DONE_TO_ALL[wanted]}.{overridden(project_id)}"
-    undo = reverse("change_errors", args=[project_id]) + f"?{urlencode({'act': 'undo', 'at': rfc3339(done.at)})}"
-    return toast_response(request, said, page=page, undo=undo if wanted == Act.RESOLVE else "")
+    return toast_response(request, said, page=page, undo=_undo(request, project_id, wanted, done))
+
+
+def _undo(request: HttpRequest, project_id: uuid.UUID, act: Act, done: Changed) -> str:
+    """The address that takes the change back. How errors were muted is kept in the login until the next such change."""
+    asked = {"act": "undo", "at": rfc3339(done.at)} if act == Act.RESOLVE else {}
+    if done.former:
+        asked = {"act": "undo", "mutes": secrets.token_urlsafe(16)}
+        former = [[mute.fingerprint, _text(mute.until), mute.count] for mute in done.former]
+        request.session[KEPT] = {
+            "token": asked["mutes"],
+            "project": str(project_id),
+            "until": _text(done.until),
+            "former": former,
+        }
+    return reverse("change_errors", args=[project_id]) + f"?{urlencode(asked)}" if asked else ""
+
+
+def _undo_mutes(request: HttpRequest, project_id: uuid.UUID, page: str) -> HttpResponse:
+    kept = request.session.get(KEPT)
+    if kept is None or kept["project"] != str(project_id) or not secrets.compare_digest(kept["token"], request.GET["mutes"]):
+        return toast_response(request, "This was undone already, or something else was done since.", page=page, failed=True)
+    number = restore_mutes(
+        caller=signed_in_caller(request),
+        project_id=project_id,
+        former=[Mute(fingerprint, _read(until), count) for fingerprint, until, count in kept["former"]],
+        until=_read(kept["until"]),
+        run_id=By.PERSON,
+    )
+    del request.session[KEPT]
+    return toast_response(request, f"Undone for {_errors(number)}.{overridden(project_id)}", page=page)
+
+
+def _text(at: datetime | None) -> str:
+    return "" if at is None else at.isoformat()
+
+
+def _read(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _change(act: Act, form: QueryDict) -> Change:

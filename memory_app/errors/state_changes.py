@@ -46,13 +46,27 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Mute:
+    """How an error was muted; `until` None: not at all. `count`: the number of occurrences that also ends it."""
+
+    fingerprint: str
+    until: datetime | None
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Changed:
-    """`at`: the moment of the change. `unknown`: fingerprints that the project does not have."""
+    """`at`: the moment of the change. `unknown`: fingerprints that the project does not have.
+
+    `former`: of a mute or its end, how the errors were muted before; `until`: how long they are muted since.
+    """
 
     fingerprints: list[str]
     unknown: list[str]
     at: datetime
     redacted: Redacted
+    former: list[Mute]
+    until: datetime | None
 
 
 def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[str], change: Change, run_id: Writer) -> Changed:
@@ -66,14 +80,16 @@ def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[s
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         at = now()
         rows = ErrorReport.objects.kept_at(at).filter(project_id=project_id, fingerprint__in=wanted)
-        found = set(rows.values_list("fingerprint", flat=True))
+        found, former = set(rows.values_list("fingerprint", flat=True)), list[Mute]()
         if found:
+            former = _mutes(rows) if change.act in {Act.MUTE, Act.UNMUTE} else []
             _CHANGES[change.act](rows, change, at)
             if fix and change.act == Act.RESOLVE:
                 rows.update(known_fix=fix)
             _tell(caller, store)
         known, unknown = ([name for name in wanted if (name in found) is there] for there in (True, False))
-        return Changed(known, unknown, at, redacted)
+        until = _muted_until(change, at) if change.act == Act.MUTE else None
+        return Changed(known, unknown, at, redacted, former, until)
 
     return write(work)
 
@@ -102,6 +118,29 @@ def reopen_resolved_at(*, caller: Caller, project_id: uuid.UUID, at: datetime, r
     return write(work)
 
 
+def restore_mutes(*, caller: Caller, project_id: uuid.UUID, former: list[Mute], until: datetime | None, run_id: Writer) -> int:
+    """Undoes a mute of several errors that lasts until `until`, or the end of their mutes (None). What was changed otherwise
+    since stays as it is. Returns how many were restored."""
+
+    def work() -> int:
+        store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+        before = {mute.fingerprint: mute for mute in former}
+        muted = ErrorReport.objects.filter(project_id=project_id, resolved_at=None, muted_until=until)
+        rows = list(muted.filter(fingerprint__in=before))
+        for row in rows:
+            row.muted_until, row.muted_count = before[row.fingerprint].until, before[row.fingerprint].count
+        if rows:
+            ErrorReport.objects.bulk_update(rows, ["muted_until", "muted_count"])
+            _tell(caller, store)
+        return len(rows)
+
+    return write(work)
+
+
+def _mutes(rows: QuerySet[ErrorReport]) -> list[Mute]:
+    return [Mute(*row) for row in rows.filter(resolved_at=None).values_list("fingerprint", "muted_until", "muted_count")]
+
+
 def _resolve(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
     rows.filter(resolved_at=None).update(resolved_at=at, **_NOT_MUTED)
 
@@ -111,11 +150,15 @@ def _reopen(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
 
 
 def _mute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
-    until = at + LONGEST_MUTE if change.until is None and change.times is not None else change.until
+    until = _muted_until(change, at)
     if until is None or not at < until <= at + LONGEST_MUTE:
         raise WrongMute(details={"field": "until"})
     count = None if change.times is None else F("count") + change.times
     rows.filter(resolved_at=None).update(muted_until=until, muted_count=count)
+
+
+def _muted_until(change: Change, at: datetime) -> datetime | None:
+    return at + LONGEST_MUTE if change.until is None and change.times is not None else change.until
 
 
 def _unmute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:

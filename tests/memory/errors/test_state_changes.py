@@ -170,6 +170,39 @@ def test_ticked_errors_are_changed_by_one_form_with_one_undo(client: Client, ali
     )
 
 
+def test_one_undo_takes_back_a_mute_of_several_errors_and_its_end(client: Client, alice: User, memory: Memory) -> None:
+    """As they were: an error that was muted otherwise before is muted so again, and one that was changed since stays."""
+    client.force_login(alice)
+    one, two, three_ = three(memory)
+    base = f"/projects/{memory.project}/errors"
+
+    def post(**fields: Any) -> str:
+        reply = client.post(f"{base}-bulk/", {"back": f"{base}/", **fields})
+        html = str(client.get(reply["Location"]).content.decode())
+        [undo] = re.findall(r'class="toast">.*?action="([^"]+)"', html)
+        return str(undo).replace("&amp;", "&")
+
+    def press(undo: str) -> str:
+        return str(client.post(undo, follow=True).content.decode())
+
+    day = (now() + timedelta(days=2)).date().isoformat()
+    assert mute(memory, two, times=5).status_code == 200
+    before = {error["fingerprint"]: error["muted_until"] for query in ("", "?state=muted") for error in errors_of(memory, query)}
+    undo = post(act="mute", fingerprint=[one, two, three_], until=day)
+    resolve(memory, three_)
+    assert "Undone for 2 errors." in press(undo)
+    assert (states(memory), states(memory, "?state=muted")) == ({"one": "unresolved", "three": "resolved"}, {"two": "muted"})
+    after = {error["fingerprint"]: error["muted_until"] for query in ("", "?state=muted") for error in errors_of(memory, query)}
+    assert after[two] == before[two]
+    assert "This was undone already" in press(undo)
+    undo = post(act="unmute", fingerprint=[one, two])
+    assert states(memory)["two"] == "unresolved"
+    assert "Undone for 2 errors." in press(undo)
+    assert states(memory, "?state=muted") == {"two": "muted"}
+    record(memory, *({"message": "two"} for _ in range(6)))
+    assert states(memory)["two"] == "unresolved"  # The count that ends it is back, too.
+
+
 def test_a_page_offers_the_fix_of_a_similar_error(client: Client, alice: User, memory: Memory) -> None:
     client.force_login(alice)
     [fixed] = record(memory, {"message": "no cart 7", "kind": "ValueError", "stack": CALLS})["fingerprints"]
