@@ -33,7 +33,7 @@ TALLEST = 3000
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=Path, metavar="FOLDER", help="every page, three widths, both schemes")
-    parser.add_argument("--only", default="", help="pages whose name has this in it")
+    parser.add_argument("--only", default="", help="pages whose name has one of these words in it")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="stillhere-") as folder:
         os.environ.update(STILLHERE_DATA_DIR=folder, STILLHERE_LOG_LEVEL="ERROR", STILLHERE_CHAT_WORD_MS="1")
@@ -55,6 +55,7 @@ def _set_up() -> None:
 
 
 def _take(every: Path | None, only: str) -> None:
+    from scripts.screenshots.page_states import STATES
     from scripts.screenshots.photographer import Photographer
     from scripts.screenshots.sample_store import fill
     from tests.support.live_server import LiveServer
@@ -70,8 +71,8 @@ def _take(every: Path | None, only: str) -> None:
             return
         every.mkdir(parents=True, exist_ok=True)
         photographer.chat()
-        for name in photographer.pages():
-            if only not in name:
+        for name in (*photographer.pages(), *STATES):
+            if only and not any(word in name for word in only.split()):
                 continue
             for width in WIDTHS:
                 for scheme in SCHEMES:

@@ -8,6 +8,7 @@ from typing import Any, Self
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from scripts.screenshots.page_states import CLEAN_UP, STATES, PageState
 from scripts.screenshots.sample_words import CHAT, PROJECTS
 from sessions_app.core.extension import extensions
 from tests.browser.chat_page import ChatPage
@@ -27,6 +28,7 @@ class Photographer:
         self._browser = Browser(self._chrome)
         self._user = User.objects.get(pk=places["user"])
         self._browser.sign_in_as(self._user, url)
+        self._signed_in = True
 
     def __enter__(self) -> Self:
         return self
@@ -69,6 +71,7 @@ class Photographer:
             "account": "/account/",
             **self._chats(),
             "missing": "/nowhere/",
+            "offline": "/offline/",
             "login": "/login/",
             "welcome": "/welcome/token/",
         }
@@ -79,7 +82,7 @@ class Photographer:
 
     def _session_pages(self) -> dict[str, str]:
         session = f"/sessions/{self.places['session']}/"
-        names = ("content", "versions", "empty", "parts", "recorded")
+        names = ("content", "versions", "empty", "long", "parts", "recorded")
         others = {name: f"/sessions/{self.places[name]}/" for name in names if name in self.places}
         return {
             "session": session,
@@ -94,6 +97,7 @@ class Photographer:
             "history": f"/sessions/{self.places['history']}/history/?at=5",
             "trace": f"/sessions/{self.places['trace']}/trace/",
             "compare": f"/sessions/{self.places['history']}/compare/?a=4&b=8",
+            "compare-states": f"{session}compare/?a=1&b={self.places['trace']}",
         }
 
     def chat(self) -> None:
@@ -105,21 +109,22 @@ class Photographer:
             chat.until_still()
 
     def take(self, name: str, to: Path, *, width: int, height: int, scheme: str) -> None:
-        """Takes the full page, at most `height` high."""
+        """Takes the full page, at most `height` high. A state is taken as high as its window."""
+        state = STATES.get(name)
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         self._do("Emulation.setEmulatedMedia", media)
         self._size(width, SHORTEST if height > SHORTEST * 2 else height)
-        self._do("Network.clearBrowserCookies")
-        if name not in {"login", "welcome"}:
-            self._browser.sign_in_as(self._user, self.url)
-        self._browser.open(self.url + self.pages()[name])
+        self._sign(in_=name not in {"login", "welcome"})
+        self._browser.open(self.url + self.pages()[state.page if state else name])
         if name.startswith("chat"):
             self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
         self._browser.pause(0.4)
+        if state:
+            self._make(state)
         if name.endswith(OPEN):
             self._browser.run(OPEN_FOLDS)
             height *= 3
-        if height > SHORTEST * 2:
+        if height > SHORTEST * 2 and not state:
             whole = int(self._browser.run("return document.documentElement.scrollHeight;"))
             self._size(width, min(height, max(whole, SHORTEST)))
         wide = self._browser.run("return document.documentElement.scrollWidth;")
@@ -128,6 +133,24 @@ class Photographer:
         self._browser.run("scrollTo(0, 0);")
         self._browser.pause(0.2)
         to.write_bytes(base64.b64decode(self._do("Page.captureScreenshot", {"format": "png"})["data"]))
+        if state:
+            self._browser.online()
+            self._browser.run(CLEAN_UP)
+
+    def _make(self, state: PageState) -> None:
+        if state.offline:
+            self._browser.offline()
+        self._browser.run(state.script, self.places["session"])
+        self._browser.pause(0.3)
+
+    def _sign(self, *, in_: bool) -> None:
+        """Once for all pages that need it: the account page lists each login."""
+        if in_ == self._signed_in:
+            return
+        self._do("Network.clearBrowserCookies")
+        if in_:
+            self._browser.sign_in_as(self._user, self.url)
+        self._signed_in = in_
 
     def _size(self, width: int, height: int) -> None:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < PHONE}

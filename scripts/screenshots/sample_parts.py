@@ -30,6 +30,12 @@ DIFF = """diff --git a/shop/stock.py b/shop/stock.py
 """
 PATCH = "*** Begin Patch\n*** Update File: shop/rates.py\n@@\n-TIMEOUT = 2\n+TIMEOUT = 10\n*** End Patch"
 CODE = "\n".join(f"def step_{number}(order: Order) -> None:\n    order.log('step {number}')\n" for number in range(14))
+# So long that it is folded.
+LONG = "\n\n".join(
+    f"### Harbour {number}\n\nThe books begin in {1800 + number} and count **ships by flag**. Two years are missing; the parish "
+    "register has the crews, and the customs office the freight."
+    for number in range(1, 41)
+)
 MARKDOWN = f"""### What was found
 
 The sum is $\\sum_{{i=1}}^{{n}} i = \\frac{{n(n+1)}}{{2}}$, and in general
@@ -167,4 +173,5 @@ def add_parts(session: Callable[[str, list[dict[str, Any]]], str], picture: byte
     """A session of each sort. The invented one is the project's current session."""
     recorded = found()
     places = {"recorded": session("Parts of recorded chats", recorded)} if recorded else {}
+    places["long"] = session("Notes on every harbour", [{"role": "assistant", "text": LONG}])
     return {**places, "parts": session("Every kind of part", generated(picture))}

@@ -15,7 +15,7 @@ from sessions_app.pages.history import compare_page, history_page
 from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
 from sessions_app.pages.session import move_page, outline_page, session_page
 from sessions_app.pages.session import page_actions as session_page_actions
-from sessions_app.pages.trace import trace_page
+from sessions_app.pages.trace import list_totals, trace_page
 from sessions_app.portability.imports import pages as import_pages
 
 urlpatterns = [
@@ -45,6 +45,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/erase/", project_pages.erase_project, name="erase_project"),
     path("sessions/", sessions_page.all_sessions, name="sessions"),
     path("sessions/bulk/", bulk_page.bulk, name="bulk_sessions"),
+    path("sessions/totals/", list_totals.session_totals_page, name="session_totals"),
     path("sessions/<uuid:session_id>/", session_page.session_page, name="session"),
     path("sessions/<uuid:session_id>/changes/", session_page.session_changes, name="session_changes"),
     path("sessions/<uuid:session_id>/source/", session_page.message_source, name="message_source"),

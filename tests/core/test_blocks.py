@@ -82,6 +82,7 @@ def test_an_edit_shows_what_differs_with_the_lines_around_it() -> None:
 def test_a_tree_counts_what_it_shows_and_ends_in_the_depth() -> None:
     html, shown = render_value({"a": [1, 2], "b": "<i>"}, most=100)
     assert (shown, words(html)) == (4, "a2 items0112b“<i>”")
+    assert '<li class="json-text"><span class="json-key">b</span>“&lt;i&gt;”</li>' in html
     deep: object = "end"
     for _ in range(64):
         deep = [deep]
@@ -91,6 +92,19 @@ def test_a_tree_counts_what_it_shows_and_ends_in_the_depth() -> None:
     html, shown = render_value(list(range(1_000)), most=50)
     assert shown <= 50
     assert "more: see" in html
+
+
+def test_what_is_folded_and_long_is_one_text_in_a_tree() -> None:
+    rows = [{"id": number, "kind": "<row>"} for number in range(40)]
+    html, shown = render_value({"found": {"rows": rows}}, most=500)
+    assert (html.count("<li>"), html.count("<pre>")) == (2, 1)
+    assert json.loads(words(html).split("40 items", 1)[1]) == rows
+    assert 2 < shown < 120
+    few, _ = render_value({"found": {"rows": rows}}, most=20)
+    assert "<pre>" not in few
+    assert "more: see" in few
+    lines, _ = render_value({"found": {"rows": [*rows, "one\nline each\n" * 30]}}, most=500)
+    assert "<pre>[" not in lines
 
 
 @pytest.mark.parametrize("text", CORPUS)

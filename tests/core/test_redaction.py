@@ -4,7 +4,6 @@ import base64
 import hashlib
 import random
 import string
-import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -165,29 +164,3 @@ def test_one_secret_right_behind_another_is_found() -> None:
     assert redact_text(f"token={token}") == ("token=[REDACTED:jwt]", {"jwt": 1})
     assert redact_text(f"{token}-AKIA{'A' * 16}") == ("[REDACTED:jwt][REDACTED:aws_key]", {"jwt": 1, "aws_key": 1})
     assert redact_text(f"a-AKIA{'A' * 16}-AKIA{'B' * 16}-x") == ("a-[REDACTED:aws_key]-[REDACTED:aws_key]-x", {"aws_key": 2})
-
-
-HOSTILE = [
-    "password=", "eyJa.", "://a:", "Cookie: ", "-----BEGIN PRIVATE KEY-----", "bearer ", "token token_", "pwd=abc123 ",
-    "pwd=abcdef ", "pwd:'abc12.'", "AKIAABCDEFGHIJKLMNOP-", "eyJ-AKIAABCDEFGHIJKLMNOP-", "eyJaaaaaaaaaa.eyJbbbbbbbbbb-",
-    "ab://:abc@", "ab://pwd=abc123,", "cookie:abcd\n", "-----BEGIN PRIVATE KEY-----x--", "hooks.slack.com/services/TAAAAAAA",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_a_hostile_text_costs_time_in_proportion(piece: str) -> None:
-    """A few microseconds a find: 2 to 5 s here, beside other work. In proportion to the square it would be hours.
-
-    `a-` in front: what begins there must not run on to the end of the text for each find."""
-    text = "a-" + piece * (4_000_000 // len(piece))
-    began = time.thread_time()
-    redact_text(text)
-    assert time.thread_time() - began < 15
-
-
-def test_many_small_texts_cost_little_each() -> None:
-    texts = ["pwd=abc123"] * 285_000
-    began = time.thread_time()
-    cleaned, _ = redact(texts)
-    assert time.thread_time() - began < 24
-    assert set(cleaned) == {"pwd=[REDACTED:password]"}

@@ -1,14 +1,16 @@
 """Rendering Markdown has an end, whatever the text: CPU time is limited a text and a page, and every account has its share."""
 
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 
 from sessions_app.core.rendering import page_renderer
-from sessions_app.core.rendering.highlighting import LANGUAGES, known_names
+from sessions_app.core.rendering.highlighting import COLOURED, LANGUAGES, known_names
 from sessions_app.core.rendering.markdown_client import MarkdownProcess
 from sessions_app.core.rendering.page_renderer import PageRenderer, plain, render
 from sessions_app.core.rendering.render_queue import Budget, RenderQueue
@@ -69,6 +71,22 @@ def test_languages_go_by_their_usual_names_and_others_have_no_colours() -> None:
     assert "<span" in render("```Python title=x\nimport os\n```")
     for name in ("scala", "http", "no-such-language", ""):
         assert "<span" not in render(f"```{name}\nimport os\n```")
+
+
+def test_only_what_has_a_colour_is_an_element() -> None:
+    """Punctuation and plain names would be half of all elements of a transcript's code."""
+    shown = render("```python\ntotal = sum(row.price for row in rows)  # of all\n```")
+    assert set(re.findall(r'<span class="(\w+)">', shown)) == {"nb", "k", "ow", "c1"}
+    assert re.sub(r"<[^>]+>", "", shown).strip() == "total = sum(row.price for row in rows)  # of all"
+
+
+def test_the_style_sheet_has_a_colour_for_each_of_these_classes() -> None:
+    sheet = (settings.BASE_DIR / "static" / "css" / "parts.css").read_text(encoding="utf-8")
+    _, highlighter = sheet.split("/* The highlighter's short names. */")
+    named = [
+        name for rule in re.findall(r"^ *\.words pre span(\S[^{]*)\{", highlighter, re.M) for name in re.findall(r"\.(\w+)", rule)
+    ]
+    assert sorted(named) == sorted(COLOURED)
 
 
 def test_a_page_stops_rendering_when_its_time_is_used_up() -> None:

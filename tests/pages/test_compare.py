@@ -110,3 +110,86 @@ def test_hostile_texts_are_shown_as_text(page: Client, chat: Chat) -> None:
     chat.say("m1", f"more {HOSTILE}")
     for a in ("1", fork):
         assert HOSTILE not in page.get(f"/sessions/{chat.id}/compare/?a={a}").content.decode()
+
+
+def states(html: str) -> dict[str, tuple[str, str]]:
+    """What is shown of each plan, todos and handoff: how they differ, and both sides."""
+    found = html.partition('id="states"')[2].partition("</ol>")[0]
+    made = {}
+    for how, body in re.findall(r'<li data-how="(\w+)">(.*?)</li>', found, re.DOTALL):
+        name = re.search(r"<(?:h3|summary)>(.*?)(?:: the same.*?)?</", body, re.DOTALL)
+        assert name
+        made[name[1]] = (how, " ".join(re.sub(r"<(?!/?(?:ins|del)>)[^>]+>", " ", body).split()))
+    return made
+
+
+def test_plan_todos_and_handoff_of_two_moments_differ_by_words(page: Client, chat: Chat) -> None:
+    project = chat.read()["session"]["project_id"]
+    steps = [{"id": "s1", "title": "Lock the cart", "status": "completed"}]
+    todo = {"content": "Ask for a review", "status": "pending", "activeForm": "Asking"}
+    chat.api.put(f"/sessions/{chat.id}/agent-state", {"plan": {"title": "Race", "steps": steps}})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"todos": [todo], "working_notes": "Row 3 is slow."})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/helper", {"todos": [todo]})
+    chat.say("m1", "one")
+    steps = [{"id": "s1", "title": "Lock the stock", "status": "completed"}]
+    chat.api.put(f"/sessions/{chat.id}/agent-state", {"plan": {"title": "Race", "steps": steps}})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"todos": [{**todo, "status": "completed"}], "working_notes": "Row 4."})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/codex", {"todos": [todo]})
+    chat.api.patch(f"/projects/{project}/handoff", {"summary": "Handed over at noon."})
+    chat.say("m2", "two")
+    html = page.get(f"/sessions/{chat.id}/compare/?a=1&b=2").content.decode()
+    found = states(html)
+    assert list(found) == ["Plan", "Todos of claude", "Todos of codex", "Todos of helper", "Handoff"]
+    assert found["Plan"][0] == "changed"
+    assert "Lock the <del>cart</del>" in found["Plan"][1]
+    assert "Lock the <ins>stock</ins>" in found["Plan"][1]
+    assert "<del>pending</del>" in found["Todos of claude"][1]
+    assert "<ins>completed</ins>" in found["Todos of claude"][1]
+    assert "<ins>4</ins>" in found["Todos of claude"][1]
+    assert found["Todos of codex"][0] == "added"
+    assert found["Todos of helper"][0] == "same"
+    assert found["Handoff"][0] == "added"
+    assert "<ins>Handed over at noon.</ins>" in found["Handoff"][1]
+    assert "0 same" not in html.partition('id="found"')[2].partition("</p>")[0]
+
+
+def test_two_sessions_are_compared_with_their_own_plans(page: Client, chat: Chat) -> None:
+    other = Chat(chat.api, project="/home/alice/other")
+    for one, title in ((chat, "The shop's plan"), (other, "Another plan")):
+        one.say("m1", "one")
+        one.api.put(f"/sessions/{one.id}/agent-state", {"plan": {"title": title, "steps": []}})
+    html = page.get(f"/sessions/{chat.id}/compare/?a={chat.id}&b={other.id}").content.decode()
+    assert states(html)["Plan"][0] == "changed"
+    assert "shop" in html
+    assert "Another" in html
+
+
+def test_what_is_not_kept_of_a_plan_is_said(page: Client, chat: Chat) -> None:
+    chat.api.put(f"/sessions/{chat.id}/agent-state", {"plan": {"title": "First plan", "steps": []}})
+    chat.say("m1", "one")
+    chat.say("m2", "two")
+    for number in range(3):
+        chat.api.patch(f"/sessions/{chat.id}/agent-state", {"plan": {"title": f"Patched {number}", "steps": []}})
+    chat.say("m3", "three")
+    how, said = states(page.get(f"/sessions/{chat.id}/compare/?a=1&b=3").content.decode())["Plan"]
+    assert how == "changed"
+    assert "Not kept from this time. 3 later versions are not kept: it may have changed by then." in said
+    assert "<ins>Patched 2</ins>" in said
+    same = page.get(f"/sessions/{chat.id}/compare/?a=1&b=1").content.decode()
+    assert "Plan: the same, as far as it is kept" in same
+
+
+def test_long_and_hostile_states_are_shown_as_text_and_in_bounded_time(page: Client, chat: Chat) -> None:
+    for number in range(20):
+        notes = f"{HOSTILE} {number} " + "a b c d e f g " * 500
+        chat.api.put(f"/sessions/{chat.id}/ai-states/ai{number}", {"working_notes": notes})
+    chat.say("m1", "one")
+    for number in range(20):
+        notes = f"{HOSTILE} {number} " + "g f e d c b a " * 500
+        chat.api.put(f"/sessions/{chat.id}/ai-states/ai{number}", {"working_notes": notes})
+    chat.say("m2", "two")
+    begun = time.process_time()
+    html = page.get(f"/sessions/{chat.id}/compare/?a=1&b=2").content.decode()
+    assert time.process_time() - begun < 2
+    assert HOSTILE not in html
+    assert len(states(html)) == 20

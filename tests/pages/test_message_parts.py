@@ -208,3 +208,13 @@ def test_an_image_that_only_the_framework_s_message_has_is_shown(
     first, second = page.split("<article")[1:]
     assert (content in first, content in second) == (False, True), "the newest ones first"
     assert "Image" in first
+
+
+def test_only_very_long_texts_are_folded_and_code_in_them_does_not_count(shown: Callable[..., str]) -> None:
+    paragraph = "What was done, and why. " * 20 + "\n\n"
+    texts = {"short": paragraph * 5, "long": paragraph * 40, "code": "```\n" + "print(1)\n" * 900 + "```", "lines": "a\n\n" * 90}
+    found = {name: "data-long" in shown({"type": "text", "text": text}) for name, text in texts.items()}
+    assert found == {"short": False, "long": True, "code": False, "lines": True}
+    html = shown({"type": "text", "text": texts["long"]})
+    assert f'data-long="{len(texts["long"]):,}"'.replace(",", "\u202f") in html
+    assert words(html).count("What was done") == 800

@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from sessions_app.chats.reading.trace_entries import Entry, Tokens, entry_of
 from sessions_app.models import Message
 from sessions_app.pages.trace import trace_page
-from sessions_app.pages.trace.entries import Entry, Tokens, entry_of
 from sessions_app.pages.trace.spans import MOST_SPANS, WIDTH, runs_of, turns_of
 from tests.support.chat import Chat
 

@@ -10,7 +10,7 @@ import orjson
 from sessions_app.core.errors import Invalid
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
-from sessions_app.formats.conversion import Stored, convert
+from sessions_app.formats.conversion import Converted, Stored, convert
 from sessions_app.formats.neutral import Neutral, parts_from_json
 from sessions_app.formats.registry import FORMATS, Unreadable, format_of
 from sessions_app.models.message import common_role
@@ -35,9 +35,18 @@ def converted(items: Iterable[dict[str, Any]], target: str, *, repair: bool) -> 
     `repair`: calls of tools that have no output get one, so that the next call of a model is valid. Raises UnknownFormat.
     """
     check_format(target)
-    made = convert((_stored(item) for item in items), target, repair=repair)
+    items = list(items)
+    if not repair and not FORMATS[target].results_inside and all(_is_in(item, target) for item in items):
+        made = Converted([item["raw"] for item in items], [[item["id"]] for item in items])
+    else:
+        made = convert((_stored(item) for item in items), target, repair=repair)
     written = [item if isinstance(item, orjson.Fragment) else orjson.Fragment(json_text(item)) for item in made.items]
     return {"items": written, "ids": made.ids, "losses": [asdict(loss) for loss in made.losses]}
+
+
+def _is_in(item: dict[str, Any], target: str) -> bool:
+    """True if it is in this format already: it is returned as it was stored, and need not be read."""
+    return item.get("format") == target and item.get("raw") is not None
 
 
 def _stored(item: dict[str, Any]) -> Stored:

@@ -78,6 +78,12 @@ def list_sessions(
     return SessionPage(listing.rows_of([place.id for place in found]), following)
 
 
+def own_sessions(*, caller: Caller, ids: list[uuid.UUID]) -> list[SessionRow]:
+    """Those of these sessions that are the caller's, in the order of `ids`."""
+    own = set(ChatSession.objects.visible_to(caller).filter(pk__in=ids).values_list("pk", flat=True))
+    return Listing(caller, None, NO_FILTER, ORDERS[DEFAULT_SORT]).rows_of([pk for pk in ids if pk in own])
+
+
 @dataclass
 class Listing:
     """One list of one caller."""

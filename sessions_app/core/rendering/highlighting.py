@@ -5,13 +5,15 @@ limited, not the patterns: a block that takes too long is shown without colours.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from pygments import highlight
+from pygments.filter import Filter
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_all_lexers, get_lexer_by_name
+from pygments.token import STANDARD_TYPES, Text, _TokenType
 
 from sessions_app.core.rendering.cpu_limits import OutOfTime, cpu_limit
 
@@ -29,7 +31,30 @@ LANGUAGES = {
     *("protobuf", "pycon", "python", "ruby", "rust", "scss", "solidity", "splus", "sql", "swift", "terraform", "tex", "toml"),
     *("tsx", "typescript", "vue", "xml", "yaml", "zig"),
 }
+# The classes that static/css/parts.css gives a colour. Punctuation and plain names would be half of all elements of code.
+COLOURED = {
+    *("k", "kc", "kd", "kn", "kr", "kt", "ow"),
+    *("s", "sa", "sb", "sc", "sd", "s1", "s2", "sh", "si", "se", "sx", "sr", "ss", "dl"),
+    *("c", "c1", "cm", "ch", "cs", "cp", "cpf", "m", "mi", "mf", "mh", "mo", "mb", "il", "nf", "fm"),
+    *("nc", "nd", "nt", "ne", "nb", "bp", "na", "nn", "nv", "vi", "vm", "gd", "gi"),
+}
 FORMATTER = HtmlFormatter(nowrap=True)
+
+
+class _OnlyColoured(Filter):  # type: ignore[misc] # pygments has no types
+    """What would look like the text around it is text."""
+
+    def filter(self, lexer: Lexer, stream: Iterator[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
+        for kind, value in stream:
+            yield kind if _is_coloured(kind) else Text, value
+
+
+@cache
+def _is_coloured(kind: _TokenType) -> bool:
+    standard: _TokenType | None = kind
+    while standard is not None and standard not in STANDARD_TYPES:
+        standard = standard.parent
+    return standard is not None and STANDARD_TYPES[standard] in COLOURED
 
 
 @cache
@@ -42,7 +67,9 @@ def known_names() -> frozenset[str]:
 @cache
 def _lexer(name: str) -> Lexer:
     # Markdown's lexer would load whatever language its own code blocks name.
-    return get_lexer_by_name(name, stripnl=False, handlecodeblocks=False)
+    lexer = get_lexer_by_name(name, stripnl=False, handlecodeblocks=False)
+    lexer.add_filter(_OnlyColoured())
+    return lexer
 
 
 def highlighted(blocks: Iterable[tuple[str, str]], seconds: float = HIGHLIGHT_SECONDS) -> dict[tuple[str, str], str]:

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -27,6 +28,7 @@ from sessions_app.models import Caller
 from sessions_app.models.project import INSTRUCTIONS_LENGTH, NAME_LENGTH
 from sessions_app.models.session import SessionState
 from sessions_app.pages.session.move_targets import move_targets
+from sessions_app.pages.trace.list_totals import list_totals
 from sessions_app.projects.queries import get_project, get_trashed
 from sessions_app.projects.services import update_project
 
@@ -56,23 +58,32 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         catch_up()
     wanted, cursor = SessionFilter(text=text, state=STATES.get(state)), request.GET.get("cursor", "")
     found, following = _found(caller, project_id, wanted, cursor) if text else _pinned_first(caller, project_id, wanted, cursor)
-    ids = [row.id for row in found]
-    last, hits = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text)
-    shown = [
-        {"session": row, "last": last.get(row.id, Last()), "hit": hits.get(row.id), "first": row.pinned and not text}
-        for row in found
-    ]
     return project_page(
         request,
         project,
         "pages/dashboard/project_sessions.html",
         tab="sessions",
-        rows=shown,
+        rows=_shown(found, text),
         next=following,
         text=text,
         state=state,
         places=move_targets(caller, without=project_id),
     )
+
+
+def _shown(found: list[SessionRow], text: str) -> list[dict[str, Any]]:
+    ids = [row.id for row in found]
+    last, hits, totals = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text), list_totals(found)
+    return [
+        {
+            "session": row,
+            "last": last.get(row.id, Last()),
+            "hit": hits.get(row.id),
+            "first": row.pinned and not text,
+            "totals": totals[row.id],
+        }
+        for row in found
+    ]
 
 
 def _pinned_first(

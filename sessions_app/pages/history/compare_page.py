@@ -19,6 +19,7 @@ from sessions_app.pages.history.epochs import list_clearings
 from sessions_app.pages.history.history_page import number
 from sessions_app.pages.history.moments import HIGHEST, Moment
 from sessions_app.pages.history.past_messages import PastPage, moment_of, past_page
+from sessions_app.pages.history.state_comparison import compared_states
 from sessions_app.projects.queries import get_project
 
 A_PAGE = 100
@@ -75,6 +76,7 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         "here": session.project_id,
         "left": left,
         "right": right,
+        "states": compared_states((left.session, left.moment), (right.session, right.moment)),
         "runs": _runs(found),
         "counts": found.counts,
         "older": lowest if lowest else None,

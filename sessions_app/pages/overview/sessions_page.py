@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -12,14 +13,17 @@ from django.views.decorators.http import require_safe
 from sessions_app.chats.reading.session_filters import Has, Place, SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words
+from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.search.services import catch_up
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
+from sessions_app.models import Project
 from sessions_app.models.session import MOST_TAGS, SessionState
 from sessions_app.pages.session.move_targets import move_targets
+from sessions_app.pages.trace.list_totals import list_totals
 from sessions_app.projects.queries import get_project
 
 A_PAGE = 30
@@ -47,17 +51,37 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
     place = read_cursor(request.GET.get("cursor"))
     after = None if place is None else Place(rfc3339(place[0]), place[1])
     found = list_sessions(caller=caller, project_id=asked.project_id, wanted=asked.wanted, after=after, limit=A_PAGE)
-    last = last_words(session_ids=[row.id for row in found.rows])
+    chosen = {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "tag", "pinned", "since", "until")}
     context = {
-        "rows": [{"session": row, "last": last.get(row.id, Last()), "with_project": project is None} for row in found.rows],
+        "rows": _shown(found.rows, with_project=project is None),
         "next": None if found.next is None else make_cursor(found.next.value, found.next.id),
         "only": project,
         "states": STATES,
-        "chosen": {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "tag", "pinned", "since", "until")},
+        "chosen": chosen,
+        "more_chosen": any(value for name, value in chosen.items() if name != "q"),
         "places": move_targets(caller, without=asked.project_id),
         "filtered": asked.wanted != SessionFilter(),
     }
     return render(request, "pages/overview/sessions.html", context)
+
+
+def _shown(rows: list[SessionRow], *, with_project: bool) -> list[dict[str, Any]]:
+    last, totals = last_words(session_ids=[row.id for row in rows]), list_totals(rows)
+    labels = _labels({row.project_id for row in rows}) if with_project else {}
+    return [
+        {
+            "session": row,
+            "last": last.get(row.id, Last()),
+            "with_project": with_project,
+            "project_label": labels.get(row.project_id, row.project_path),
+            "totals": totals[row.id],
+        }
+        for row in rows
+    ]
+
+
+def _labels(project_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
+    return {project.id: project.label for project in Project.objects.filter(pk__in=project_ids).only("name", "path")}
 
 
 def _asked(given: QueryDict) -> Asked:

@@ -11,8 +11,9 @@ from sessions_app.chats.files.queries import find_files
 from sessions_app.chats.reading.messages import Page
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.template_tags.formatting import speaker
+from sessions_app.models.message import Status
 from sessions_app.pages.session.parts.attachments import files_named
-from sessions_app.pages.session.parts.blocks import Block, Shelf, blocks_of, prose_of
+from sessions_app.pages.session.parts.blocks import Block, Prose, Shelf, blocks_of, prose_of, text_block
 from sessions_app.pages.session.parts.contents import add_contents
 from sessions_app.pages.session.parts.results import with_results
 from sessions_app.pages.session.parts.room import Room
@@ -71,9 +72,11 @@ def _texts(item: dict[str, Any], parts: list[Any]) -> list[str]:
 
 
 def _shown(item: dict[str, Any], parts: list[Any], shelf: Shelf) -> Shown:
+    # Who watches it grow sees its end.
+    shelf.folds = item["status"] != Status.STREAMING
     blocks = blocks_of(parts, shelf)
-    if item["text"] and not any(isinstance(block, SafeString) for block in blocks):
-        blocks.append(shelf.renderer.render(item["text"]))
+    if item["text"] and not any(isinstance(block, SafeString | Prose) for block in blocks):
+        blocks.append(text_block(item["text"], shelf))
     names = ("id", "role", "status", "position", "created_at", "text")
     found = json.loads(orjson.dumps(item.get("flagged", {})))
     secrets = ", ".join(sorted(kind.replace("_", " ") for kind in found))

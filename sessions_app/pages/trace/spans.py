@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby, pairwise
 
+from sessions_app.chats.reading.trace_entries import Entry, Tokens
 from sessions_app.pages.session.parts.tools import argument_of, short
-from sessions_app.pages.trace.entries import Entry, Tokens
 
 # A turn may have thousands of calls: these many are drawn.
 MOST_SPANS = 200

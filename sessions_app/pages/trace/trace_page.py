@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.chats.reading.messages import page_after
 from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.chats.reading.trace_entries import Entry, entry_of
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Message
-from sessions_app.pages.trace.entries import Entry, entry_of
 from sessions_app.pages.trace.spans import runs_of, top_tools, totals_of, turns_of
 from sessions_app.projects.queries import get_project
 

@@ -1,6 +1,7 @@
 /** Finds a text in the whole session, as the server does, and marks it in the messages that are on the page. */
 
 import { all, byId, fragment, one } from "../pages/elements.js";
+import { showAround } from "../pages/message/long-texts.js";
 import { markAll, unmark } from "./text-marks.js";
 
 const WAIT_MS = 200;
@@ -45,6 +46,7 @@ function show(article) {
   const first = article.querySelector("mark");
   first?.classList.add("present");
   for (let fold = first?.closest("details"); fold; fold = fold.parentElement?.closest("details")) fold.open = true;
+  if (first) showAround(first);
   (first ?? article).scrollIntoView({ block: "center" });
 }
 

@@ -4,6 +4,7 @@ import { addCodeButtons } from "../pages/message/code-blocks.js";
 import "../pages/message/lightbox.js";
 import { all, around, byId, focusedAt, focusOn, fragment, offerCopies, one } from "../pages/elements.js";
 import { followEvents, reload } from "../pages/event-stream.js";
+import { addTextButtons, keepShown } from "../pages/message/long-texts.js";
 import { toast } from "../pages/toasts.js";
 import { sidebar } from "./sidebar.js";
 
@@ -28,14 +29,25 @@ let again = false;
 const say = (words) => {
   state.textContent = words;
 };
-const atTheEnd = () => document.documentElement.scrollHeight - scrollY - innerHeight < NEAR_THE_END;
-const toTheEnd = () => scrollTo(0, document.documentElement.scrollHeight);
+/** Where the page was scrolled to last by its script: a position above it is a reader's own. */
+let ended = 0;
+
+function followsTheEnd() {
+  const below = document.documentElement.scrollHeight - scrollY - innerHeight;
+  return below <= 1 || (below < NEAR_THE_END && scrollY >= ended - 1);
+}
+
+function toTheEnd() {
+  scrollTo(0, document.documentElement.scrollHeight);
+  ended = scrollY;
+}
 
 /** @param {string} html */
 function parse(html) {
   const content = fragment(html);
   offerCopies(content);
   addCodeButtons(content);
+  addTextButtons(content);
   return content;
 }
 
@@ -63,6 +75,8 @@ const focusable = (article) => [...article.querySelectorAll("summary, a, button,
 function replace(standing, fresh) {
   const open = [...standing.querySelectorAll("details")].map((fold) => fold.open);
   for (const [at, fold] of fresh.querySelectorAll("details").entries()) fold.open = open[at] ?? false;
+  addCodeButtons(fresh);
+  keepShown(standing, fresh);
   const focused = focusedAt(focusable(standing));
   standing.replaceWith(fresh);
   if (focused >= 0) focusOn(focusable(fresh)[focused]);
@@ -91,14 +105,14 @@ async function fetchChanges() {
   const html = await reply.text();
   // Cleared, here or elsewhere: a different transcript.
   if (reply.headers.get("Stillhere-Epoch") !== log.dataset.epoch) return reload();
-  const follow = atTheEnd();
+  const following = followsTheEnd();
   for (const id of JSON.parse(reply.headers.get("Stillhere-Removed") ?? "[]")) {
     log.querySelector(`article[data-id="${CSS.escape(id)}"]`)?.remove();
   }
   for (const article of all(parse(html), "article")) place(article);
   if (log.querySelector("article")) document.getElementById("nothing")?.remove();
   rev = Number(reply.headers.get("Stillhere-Rev"));
-  if (follow) toTheEnd();
+  if (following) toTheEnd();
   if (reply.headers.get("Stillhere-More")) await fetchChanges();
 }
 
@@ -172,6 +186,7 @@ function follow() {
 }
 
 addCodeButtons(log);
+addTextButtons(log);
 if (log.dataset.follow) {
   if (!log.querySelector(":target")) toTheEnd();
   follow();

@@ -105,3 +105,9 @@ def test_a_message_is_copied_as_it_was_written(page: ChatPage, agent: Chat) -> N
                 page.browser.run(f"await navigator.clipboard.writeText('nothing'); {broken}")
                 ActionChains(page.browser.driver).move_to_element(page.browser.run(OF, "short")).click().perform()
                 wait_for(lambda: page.browser.run("return navigator.clipboard.readText();") == MARKDOWN)
+
+
+def test_what_is_wide_scrolls_in_its_message_and_not_the_page(page: ChatPage, agent: Chat) -> None:
+    agent.ops({"op": "upsert", "id": "m9", "role": "assistant", "text": f"```\n{'a very long line ' * 60}\n```"})
+    page.browser.until("return document.querySelector('article[data-id=m9] pre') !== null;")
+    assert page.browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth;") <= 0

@@ -109,6 +109,19 @@ def test_long_code_is_unfolded_and_wrapped(signed_in: Browser, server: LiveServe
     assert signed_in.run(space) == "pre-wrap"
 
 
+def test_code_in_a_fold_gets_its_buttons_when_it_is_opened(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    everything(chat)
+    session_page(signed_in, server, chat)
+    folded = "return document.querySelectorAll('.tool .code, .reasoning .code').length;"
+    assert signed_in.run(folded) == 0
+    assert signed_in.run("return document.querySelectorAll('.words > .prose .code, .words > .code').length;") > 0
+    signed_in.run("document.querySelector('.tool > summary').click();")
+    signed_in.until("return document.querySelectorAll('.tool[open] .code').length === 2;")
+    signed_in.run("document.querySelector('.tool > summary').click(); document.querySelector('.tool > summary').click();")
+    signed_in.until("return document.querySelector('.tool').open;")
+    assert signed_in.run("return document.querySelectorAll('.tool .code .code').length;") == 0
+
+
 def test_images_are_shown_large_one_after_the_other(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     everything(chat)
     session_page(signed_in, server, chat)

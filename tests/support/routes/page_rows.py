@@ -50,6 +50,7 @@ PAGES: dict[str, Row | None] = {
     "delete_memory_entry": Row("POST", "/projects/{project}/memory/notes/{entry}/delete/"),
     "restore_memory_version": Row("POST", "/projects/{project}/memory/notes/{entry}/versions/1/restore/"),
     "session": Row("GET", "/sessions/{session}/"),
+    "session_totals": Row("GET", "/sessions/totals/?of={session}&asked=1", named=False),
     "session_changes": Row("GET", "/sessions/{session}/changes/?since=0"),
     "session_rail": Row("GET", "/sessions/{session}/rail/"),
     "message_source": Row("GET", "/sessions/{session}/source/?id={message}"),
@@ -70,4 +71,4 @@ PAGES: dict[str, Row | None] = {
     "chat": Row("GET", "/chat/?project={path}", named=False),
 }
 # Parts of a page, for scripts.
-FRAGMENTS = {"go_to_message", "palette", "session_changes", "session_rail", "message_source"}
+FRAGMENTS = {"go_to_message", "palette", "session_changes", "session_rail", "session_totals", "message_source"}

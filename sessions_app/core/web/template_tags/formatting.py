@@ -77,11 +77,17 @@ def size(number: int) -> str:
 
 @register.filter
 def duration(milliseconds: float) -> str:
-    """Three figures, as milliseconds or seconds."""
+    """Three figures, as milliseconds or seconds; from 100 seconds on two units."""
     if milliseconds < 999.5:
         return f"{milliseconds:.1f} ms" if milliseconds < 10 else f"{milliseconds:.0f} ms"
     seconds = milliseconds / 1_000
-    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), MINUTE)
+    if minutes < 100:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
 def ago(moment: datetime) -> str:

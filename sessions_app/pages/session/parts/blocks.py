@@ -23,6 +23,15 @@ class Reasoning:
 
 
 @dataclass(frozen=True, slots=True)
+class Prose:
+    """A long text, of which the page shows the beginning first."""
+
+    template: ClassVar[str] = "pages/session/parts/_prose.html"
+    html: SafeString
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """What has no form of its own."""
 
@@ -31,21 +40,44 @@ class Data:
     section: Section
 
 
-type Block = SafeString | Reasoning | Tool | Data | Attachments
+# Lines of so many characters, and how many of them a text has that is folded: four windows of a desktop.
+LINE, LONG = 90, 120
+FENCES = ("```", "~~~")
+
+type Block = SafeString | Prose | Reasoning | Tool | Data | Attachments
 
 
 @dataclass(slots=True)
 class Shelf:
-    """What all messages of a page share. `files`: the account's files that they name, by hash."""
+    """What all messages of a page share. `files`: the account's files that they name, by hash. `folds`: long texts are folded."""
 
     renderer: PageRenderer
     files: Files
     room: Room
+    folds: bool = True
 
 
 def blocks_of(parts: list[Any], shelf: Shelf) -> list[Block]:
     made = (block for part in parts if isinstance(part, dict) and (block := _block(part, shelf)) is not None)
     return list(_gathered(made))
+
+
+def text_block(text: str, shelf: Shelf) -> Block:
+    html = shelf.renderer.render(text)
+    return Prose(html, len(text)) if shelf.folds and _is_long(text) else html
+
+
+def _is_long(text: str) -> bool:
+    """Without its code: that is folded by itself."""
+    if len(text) < LONG:
+        return False
+    lines, code = 0, False
+    for line in text.splitlines():
+        if line.lstrip().startswith(FENCES):
+            code = not code
+        elif not code:
+            lines += 1 + len(line) // LINE
+    return lines > LONG
 
 
 def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
@@ -69,7 +101,7 @@ def _block(part: dict[str, Any], shelf: Shelf) -> Block | Attachment | None:
         return attachment
     match parts_of(part)[0]:
         case TextPart(text=text):
-            return shelf.renderer.render(text) if text else None
+            return text_block(text, shelf) if text else None
         case ReasoningPart(text=text):
             # Without text it only holds a signature.
             return Reasoning(shelf.renderer.render(text), len(text)) if text else None

@@ -110,7 +110,9 @@ def _took(part: dict[str, Any], result: ToolResultPart | None) -> float | None:
             if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9:
                 return float(value) * unit
     between = part.get("took_ms")
-    return between if isinstance(between, float) and between >= 1 else None
+    if isinstance(between, int | float) and not isinstance(between, bool) and 1 <= between < 1e12:
+        return float(between)
+    return None
 
 
 def _fill(tool: Tool, call: ToolCallPart | None, result: ToolResultPart | None, room: Room) -> None:

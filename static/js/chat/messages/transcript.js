@@ -7,11 +7,13 @@ import { copyWords } from "../../pages/clipboard.js";
 import { addCodeButtons } from "../../pages/message/code-blocks.js";
 import "../../pages/message/lightbox.js";
 import { one } from "../../pages/elements.js";
+import { addTextButtons, keepShown, showLong } from "../../pages/message/long-texts.js";
 import { keepFolds, place as placePiece, show as showPieces } from "./growing.js";
 import { MessageButtons } from "./message-buttons.js";
 import { textFiles, textOfFile } from "./message-parts.js";
 import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
 import { SteadyScroll } from "./steady-scroll.js";
+import { withResults } from "./tool-results.js";
 
 /**
  * @import { MessageActs } from "./message-buttons.js"
@@ -26,9 +28,10 @@ import { SteadyScroll } from "./steady-scroll.js";
  * @property {string} print the content that is shown; "" while there is none
  * @property {boolean} lightly rendered in the browser, not by the server
  * @property {boolean} near the view
+ * @property {boolean} watched it grew here: all of it stays shown
  */
 
-const SPEAKERS = { user: "You", assistant: "Answer" };
+const SPEAKERS = { user: "You", assistant: "Answer", system: "Instructions", tool: "Tool" };
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "cut off" };
 const NEAR_VIEW = "800px";
@@ -71,7 +74,7 @@ export class Transcript {
     this.scroll.keep(() => {
       this.head.hidden = total <= messages.length;
       this.count.textContent = `${count(messages.length)} of ${count(total)} messages`;
-      this._place(messages);
+      this._place(withResults(messages));
     });
   }
 
@@ -108,6 +111,7 @@ export class Transcript {
   /** @param {Shown} entry @param {PageMessage} message @param {string | undefined} former its status as it was shown */
   _fill(entry, message, former) {
     entry.message = message;
+    entry.watched ||= message.status === "streaming";
     entry.note.textContent = NOTES[message.status] ?? "";
     entry.buttons.show(message);
     const print = printOf(message);
@@ -162,6 +166,8 @@ export class Transcript {
       this.waiting.delete(entry);
       if (entry.print !== print) continue;
       keepFolds(entry.words, words);
+      if (entry.watched) showLong(words);
+      else if (!entry.lightly) keepShown(entry.words, words);
       this.scroll.keep(() => entry.words.replaceChildren(...words.childNodes));
       entry.lightly = false;
     }
@@ -216,7 +222,7 @@ export class Transcript {
     words.className = "words";
     header.append(speaker, buttons.versions, buttons.acts);
     article.append(header, words, note);
-    const entry = { article, words, note, buttons, message, print: "", lightly: true, near: false };
+    const entry = { article, words, note, buttons, message, print: "", lightly: true, near: false, watched: false };
     this.entries.set(id, entry);
     this.near.observe(article);
     return entry;
@@ -235,6 +241,7 @@ export class Transcript {
 /** @param {DocumentFragment} content @param {Element} words */
 function prepare(content, words) {
   addCodeButtons(content);
+  addTextButtons(content);
   // Line breaks of the source are kept by the style sheet: a break must not count twice.
   for (const { nextSibling } of words.querySelectorAll("br")) {
     if (nextSibling instanceof Text && nextSibling.data.startsWith("\n")) nextSibling.deleteData(0, 1);

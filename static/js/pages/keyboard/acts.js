@@ -43,9 +43,11 @@ export function press(element) {
 export function unfold(row) {
   const menu = all(row, "details.menu > summary")[0];
   const folds = [...row.querySelectorAll("details")].filter((fold) => !fold.matches(".menu"));
-  if (!folds.length && menu) return press(menu);
-  const open = folds.some((fold) => !fold.open);
+  const texts = all(row, "[data-all]");
+  if (!folds.length && !texts.length && menu) return press(menu);
+  const open = folds.some((fold) => !fold.open) || texts.some((button) => button.ariaExpanded !== "true");
   for (const fold of folds) fold.open = open;
+  for (const button of texts) if ((button.ariaExpanded === "true") !== open) button.click();
 }
 
 /** What an element does, in words. @param {HTMLElement} element */

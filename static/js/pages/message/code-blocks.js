@@ -3,10 +3,10 @@
 import { copyText } from "../clipboard.js";
 import { all, around } from "../elements.js";
 
-/** @param {ParentNode} root */
+/** Blocks in a closed fold get theirs when it is opened: a transcript has many. @param {ParentNode} root */
 export function addCodeButtons(root) {
   for (const block of all(root, ".words pre:not(.math)")) {
-    if (block.parentElement?.classList.contains("code")) continue;
+    if (block.parentElement?.classList.contains("code") || block.closest("details:not([open])")) continue;
     const box = document.createElement("div");
     const acts = document.createElement("span");
     const { lines } = block.dataset;
@@ -38,6 +38,15 @@ function act(pressed, box) {
   // The end of a long block is left: back to its beginning.
   if ("unfold" in pressed.dataset && !on) box.scrollIntoView({ block: "nearest" });
 }
+
+// A fold does not tell those around it that it was opened.
+document.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (target instanceof HTMLDetailsElement && target.open) addCodeButtons(target);
+  },
+  { capture: true },
+);
 
 document.addEventListener("click", (event) => {
   const pressed = around(event, ".code button");

@@ -96,3 +96,20 @@ def test_the_title_stays_in_sight(signed_in: Browser, server: LiveServer, api: C
     signed_in.until(f"{name} return name.width === 0;")
     assert signed_in.run(first) == placed, "nothing moves because of it"
     assert_accessible(signed_in)
+
+
+def test_a_reader_who_leaves_the_end_is_not_taken_back_by_what_comes(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    below = "Math.round(document.documentElement.scrollHeight - scrollY - innerHeight)"
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    chat.say("m180", "comes while the end is shown")
+    until(signed_in, LAST, "m180")
+    signed_in.until(f"return {below} <= 1;")
+    place = signed_in.run("scrollBy(0, -60); return scrollY;")
+    chat.say("m181", "comes while somebody reads")
+    until(signed_in, LAST, "m181")
+    assert signed_in.run("return scrollY;") == place
+    signed_in.run("scrollTo(0, document.documentElement.scrollHeight);")
+    chat.say("m182", "comes at the end again")
+    until(signed_in, LAST, "m182")
+    signed_in.until(f"return {below} <= 1;")
