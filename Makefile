@@ -42,6 +42,7 @@ format: install-dev ## format code, templates and, if Node is installed, JavaScr
 
 prove: install-dev ## test the guarantees at full size, on both databases
 	@STILLHERE_PROVE=1 scripts/test.sh -m prove --timeout=0 $(ARGS)
+	$(if $(ARGS),,@STILLHERE_PROVE=1 scripts/test.sh -m "once and not prove and not timed" tests/browser/chat)
 	$(if $(ARGS),,@scripts/mutants.sh state_merging)
 
 mutants: install-dev ## one fault at a time in the modules that must have none: do the tests notice? (some: ARGS="receipts lease")

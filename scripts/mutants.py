@@ -90,8 +90,6 @@ def run_tests(tree: Path, found: Path, tests: list[str]) -> None:
     options = ["-q", f"--timeout={WAITS_SECONDS}", "-m", "not timed and not browser and not scale and not prove"]
     for plugin in ("scripts.mutants_plugin", "no:cacheprovider", "no:randomly"):
         options += ["-p", plugin]
-    if "STILLHERE_TEST_TEMPLATE" in os.environ:
-        options += ["--reuse-db", "--no-migrations"]
     settings = {**os.environ, "STILLHERE_TEST_MUTANTS": str(found.absolute())}
     command = [sys.executable, "-m", "pytest", *options, *tests]
     ran = subprocess.run(command, cwd=tree, env=settings, capture_output=True, text=True, check=False)  # noqa: S603 - of our own

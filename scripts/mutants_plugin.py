@@ -36,7 +36,8 @@ TIMES, MORE_SECONDS = 10, 10
 MOST_NUMBERED = 255
 
 
-@dataclass
+# A plugin has to be hashable: pytest collects those of folders that have a conftest of their own in sets.
+@dataclass(eq=False)
 class Loop:
     """The tests by the functions that they reach; the one that noticed the last mutant comes first."""
 

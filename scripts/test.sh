@@ -17,6 +17,21 @@ nothing_chosen=5
 few_threads=4
 failed=()
 
+# Tests of times are in few files: to collect the others takes as long as some of them.
+mapfile -t timed < <(grep -rlE 'mark\.timed' tests --include='test_*.py')
+
+# Tables that the tests of this database start from: migrating takes seconds, and each process would do it for itself.
+template() {
+  local folder=$STILLHERE_DATA_DIR/template
+  if [ "$STILLHERE_TEST_DATABASE" = sqlite ]; then
+    template=$folder/stillhere.sqlite3
+  else
+    template=$($python scripts/services.py create "$STILLHERE_DATABASE_URL")
+    trap '$python scripts/services.py drop "$postgres" >/dev/null; rm -rf "$STILLHERE_DATA_DIR"' EXIT
+  fi
+  STILLHERE_DATA_DIR=$folder $python manage.py migrate --verbosity 0
+}
+
 tests() {
   local title=$1 status=0
   shift
@@ -27,14 +42,16 @@ tests() {
 
 # $1: title; $2: coverage options; $3: threads of a server where tests run side by side; the rest: pytest's arguments.
 suite() {
-  local title=$1 coverage=$2 threads=$3
+  local title=$1 coverage=$2 threads=$3 template
   shift 3
+  template
+  export STILLHERE_TEST_TEMPLATE=$template
   if [ $# -gt 0 ]; then
     tests "$title" "${side_by_side[@]}" "$@"
   else
     # shellcheck disable=SC2086 # Several words, or none.
     STILLHERE_THREADS=$threads tests "$title" "${side_by_side[@]}" -m "not timed" $coverage $slowest
-    tests "$title: what is timed" -m timed $slowest
+    tests "$title: what is timed" -m timed "${timed[@]}" $slowest
   fi
 }
 
@@ -58,8 +75,9 @@ scripts/browser.sh
 scripts/install.sh adk || [ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]
 if services_answer; then
   STILLHERE_TEST_DATABASE=sqlite suite "SQLite" "$covered" 16 "$@"
-  STILLHERE_TEST_DATABASE=postgresql STILLHERE_DATABASE_URL=$($python scripts/services.py own "$STILLHERE_TEST_POSTGRES_URL") \
-    STILLHERE_REDIS_URL=$STILLHERE_TEST_REDIS_URL suite "PostgreSQL and Redis" "" $few_threads "$@"
+  postgres=$($python scripts/services.py own "$STILLHERE_TEST_POSTGRES_URL")
+  STILLHERE_TEST_DATABASE=postgresql STILLHERE_DATABASE_URL=$postgres STILLHERE_REDIS_URL=$STILLHERE_TEST_REDIS_URL \
+    suite "PostgreSQL and Redis" "" $few_threads "$@"
 elif [ "${STILLHERE_REQUIRE_SERVICES:-}" = 1 ]; then
   echo "STILLHERE_REQUIRE_SERVICES=1 asks for both."
   exit 1

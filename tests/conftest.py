@@ -23,7 +23,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import stream_slots
 from sessions_app.models import HandoffSnapshot, Purge
 from tests.support.chat import Chat
-from tests.support.databases import ON_POSTGRESQL, flush, own_database
+from tests.support.databases import ON_POSTGRESQL, TEMPLATE, flush, own_database
 from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
 from tests.support.page_load import Page
@@ -41,8 +41,10 @@ hypothesis_settings.load_profile("stillhere")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What drives a browser, measures or proves takes the time it takes; full-size proofs are for `make prove`."""
-    left_out = [name for name, wanted in (("prove", "STILLHERE_PROVE" in os.environ), ("once", not ON_POSTGRESQL)) if not wanted]
+    """What drives a browser, measures or proves takes the time it takes. Full-size proofs are for `make prove`; so is, on a
+    second database, what the suite runs `once`."""
+    proving = "STILLHERE_PROVE" in os.environ
+    left_out = [name for name, wanted in (("prove", proving), ("once", proving or not ON_POSTGRESQL)) if not wanted]
     others = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in others]
@@ -142,18 +144,25 @@ def alices_world(api: Callable[..., Any], alice: User) -> World:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """SQLite in a file, as users have it: in memory, several threads would share locks that a file does not have.
+    """SQLite in a file, as users have it: in memory, several threads would share locks that a file does not have."""
+    test: dict[str, Any] = settings.DATABASES["default"].setdefault("TEST", {})
+    if TEMPLATE:
+        test["MIGRATE"] = False
+    if ON_POSTGRESQL:
+        test["TEMPLATE"] = TEMPLATE or None
+        return
+    test["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+    if TEMPLATE:
+        shutil.copy(TEMPLATE, test["NAME"])
 
-    `STILLHERE_TEST_TEMPLATE`: a file with all tables that the tests start from (with `--reuse-db --no-migrations`).
-    """
-    database: dict[str, Any] = settings.DATABASES["default"]
-    if "sqlite" in database["ENGINE"]:
-        database.setdefault("TEST", {})["NAME"] = name = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
-        if template := os.environ.get("STILLHERE_TEST_TEMPLATE"):
-            shutil.copy(template, name)
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb: bool) -> bool:
+    """What was copied is not made again."""
+    return django_db_keepdb or (bool(TEMPLATE) and not ON_POSTGRESQL)
 
 
-@pytest.fixture(scope="session", autouse=ON_POSTGRESQL)
+@pytest.fixture(scope="session", autouse=True)
 def quick_flush() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: flush())
@@ -176,7 +185,9 @@ def server(transactional_db: None) -> Iterator[LiveServer]:
 def first_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """For copies: to make one takes seconds."""
     folder = tmp_path_factory.mktemp("store")
-    with own_database() as settings:
+    if TEMPLATE and not ON_POSTGRESQL:
+        shutil.copy(TEMPLATE, folder / "stillhere.sqlite3")
+    with own_database(like=TEMPLATE) as settings:
         yield new_store(folder, settings)
 
 

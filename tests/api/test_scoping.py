@@ -5,19 +5,18 @@ A route without a row in tests/support/routes/ fails here.
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from django.utils.timezone import now
 
 from sessions_app.models import ApiKey
 from tests.conftest import Alone
 from tests.support.example_objects import SECRET_TEXT, World, unknown_world
 from tests.support.files import closed_at_last
 from tests.support.routes import API, PAGES, Row, operations, page_names
+from tests.support.routes.ended_keys import ENDINGS
 
 WITH_KEY = {name: row for name, row in API.items() if not row.cookie_only and not row.credentials_inside}
 NAMED = {name: row for name, row in API.items() if row.named}
@@ -106,10 +105,9 @@ def test_hers_is_still_whole_after_somebody_else_tried(
     for name, row in NAMED.items():
         with alone(name):
             own = api(alice)
-            watched = [f"/sessions/{alices_world.names['session']}", f"/projects/{alices_world.names['project']}", "/projects"]
-            before = [own.get(address).content for address in watched]
+            before = alices_world.seen_by(own)
             call(signed_in(bob), row, alices_world)
-            assert [own.get(address).content for address in watched] == before
+            assert alices_world.seen_by(own) == before
 
 
 def test_a_key_for_another_project_finds_nothing_here(
@@ -146,19 +144,14 @@ def test_keys_do_not_manage_keys(api: Callable[..., Any], alice: User, alices_wo
             assert call(api(alice).client, row, alices_world).status_code == 403
 
 
-@pytest.mark.parametrize("state", ["revoked", "expired", "disabled user"])
+@pytest.mark.parametrize("state", ENDINGS)
 def test_a_key_that_ended_opens_nothing(
     api: Callable[..., Any], alice: User, alices_world: World, alone: Alone, state: str
 ) -> None:
     for name, row in WITH_KEY.items():
         with alone(name):
             ended = api(alice, name="ended").client
-            if state == "revoked":
-                ApiKey.objects.filter(name="ended").update(revoked_at=now())
-            elif state == "expired":
-                ApiKey.objects.filter(name="ended").update(expires_at=now() - timedelta(seconds=1))
-            else:
-                User.objects.filter(pk=alice.pk).update(is_active=False)
+            ENDINGS[state](ApiKey.objects.get(name="ended"))
             assert call(ended, row, alices_world).status_code == 401
 
 

@@ -86,16 +86,16 @@ def test_a_value_is_shown_folded_escaped_and_with_its_marks(pages: Pages, memory
     assert "<script>" not in re.sub(r"<script (type|src|defer)[^>]*>", "", shown)
     assert '<span class="chip warn">[REDACTED:password]</span>' in shown
     assert 'list</span><span class="hint">3 items</span></summary>' in shown
-    assert '<span class="json-word">null</span>' in shown
+    assert '<li class="json-word"><span class="json-key">1</span>null</li>' in shown
 
 
 def test_large_values_are_cut_and_say_what_is_left_out() -> None:
     shown = render_json(json.dumps({"a": list(range(1_000)), "b": "é" * 30_000}))
-    assert shown.count("<li>") < MOST_CHILDREN + 10
+    assert shown.count("<li") < MOST_CHILDREN + 10
     assert "800 more" in shown
     assert "10\u202f000 more characters" in shown
     many = render_json(json.dumps([[0] * 100] * 150))
-    assert many.count("<li>") <= MOST_VALUES + 2
+    assert many.count("<li") <= MOST_VALUES + 2
     assert "50 more: see the raw JSON" in render_json(json.dumps([0] * (MOST_CHILDREN + 50)))
 
 

@@ -19,7 +19,7 @@ from sessions_app.portability.imports.jobs import RESUMABLE_FOR, STALE_AFTER, st
 from sessions_app.portability.imports.services import import_file
 from sessions_app.portability.imports.staged_rows import Stopped
 from tests.support.account_contents import everything, fill
-from tests.support.background_imports import account, leave, pieces, post, work
+from tests.support.background_imports import account, leave, pieces, post, stop_in_the_middle, work
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, rows, upload
 
@@ -52,11 +52,7 @@ def test_the_server_leaves_it_for_an_hour_to_who_has_the_file(api: Callable[...,
     mine = api(alice)
     content = account(mine)
     purge(mine)
-    _, left = pieces(alice, content)
-    while not Message.objects.exists():
-        next(left)
-    left.close()
-    leave(alice)
+    stop_in_the_middle(alice, content)
     work()
     assert ImportJob.objects.get().state == ImportState.RUNNING
     ImportJob.objects.update(heartbeat_at=now() - 2 * RESUMABLE_FOR)
@@ -68,11 +64,7 @@ def test_an_import_that_waits_behind_one_left_behind_waits_seconds(api: Callable
     mine = api(alice)
     content, before = account(mine), everything(mine)
     purge(mine)
-    _, left = pieces(alice, content)
-    while not Message.objects.exists():
-        next(left)
-    left.close()
-    leave(alice)
+    stop_in_the_middle(alice, content)
     post(mine, content)
     work()
     assert sorted(ImportJob.objects.values_list("state", flat=True)) == [ImportState.DONE, ImportState.FAILED]
@@ -83,11 +75,7 @@ def test_what_another_file_left_behind_is_taken_back_first(api: Callable[..., An
     mine = api(alice)
     content = account(mine)
     purge(mine)
-    _, left = pieces(alice, content)
-    while not Message.objects.exists():
-        next(left)
-    left.close()
-    leave(alice)
+    stop_in_the_middle(alice, content)
     other = Chat(mine, project="/home/alice/other")
     other.say("a", "another file")
     small = download(mine, f"/sessions/{other.id}/export")

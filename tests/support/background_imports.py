@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from sessions_app.core.callers import caller_of_user
-from sessions_app.models import ImportJob
+from sessions_app.models import ImportJob, Message
 from sessions_app.models.import_job import ImportState
 from sessions_app.models.times import now
 from sessions_app.portability.imports.background_runner import ImportRunner
@@ -48,3 +48,12 @@ def pieces(user: User, content: bytes) -> tuple[ImportJob, Any]:
 def leave(user: User) -> None:
     """As a process leaves its job when it is killed: nothing is tidied up, and after a while it is silent."""
     ImportJob.objects.filter(user=user).update(heartbeat_at=now() - 2 * STALE_AFTER)
+
+
+def stop_in_the_middle(user: User, content: bytes) -> None:
+    """An import whose process ends after its first messages."""
+    _, left = pieces(user, content)
+    while not Message.objects.exists():
+        next(left)
+    left.close()
+    leave(user)

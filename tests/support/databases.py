@@ -14,6 +14,8 @@ from psycopg import sql
 # Filled by migrations, and the same after every test.
 KEPT = {"auth_permission", "django_content_type", "django_migrations"}
 ON_POSTGRESQL = os.environ.get("STILLHERE_TEST_DATABASE") == "postgresql"
+# With all tables and no rows, for copies: migrating takes seconds. A file, or on PostgreSQL the name of a database.
+TEMPLATE = os.environ.get("STILLHERE_TEST_TEMPLATE", "")
 
 
 @contextmanager
@@ -42,16 +44,17 @@ def own_database(*, like: str = "") -> Iterator[dict[str, str]]:
 def flush() -> None:
     """Empties the tables after a test that commits, as the command `flush` does.
 
-    That truncates all of them, which on PostgreSQL takes seconds: each table and index gets a new file, and what migrations fill
-    is filled again. Here only rows that are there are deleted, without foreign keys and triggers. Who may not do that gets the
-    command.
+    That empties all of them and fills again what migrations fill, which is much more work: on PostgreSQL each table and index
+    gets a new file. Here only rows that are there are deleted, on PostgreSQL without foreign keys and triggers. Who may not do
+    that gets the command.
     """
     tables = [table for table in connection.introspection.django_table_names(only_existing=True) if table not in KEPT]
     quoted = {table: connection.ops.quote_name(table) for table in tables}
     filled = " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {name})" for table, name in quoted.items())
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL session_replication_role = replica")
+            if ON_POSTGRESQL:
+                cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute(filled)
             for (table,) in cursor.fetchall():
                 cursor.execute(f"DELETE FROM {quoted[table]}")

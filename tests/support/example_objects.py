@@ -33,6 +33,11 @@ class World:
             return {key: value.format_map(self.names) if isinstance(value, str) else value for key, value in row.body.items()}
         return row.body
 
+    def seen_by(self, api: Any) -> list[bytes]:
+        """The session, the project and all projects, as the API shows them."""
+        addresses = [f"/sessions/{self.names['session']}", f"/projects/{self.names['project']}", "/projects"]
+        return [api.get(address).content for address in addresses]
+
 
 def world_of(api: Callable[..., Any], user: User) -> World:
     """One of each thing, as `user` has them."""

@@ -3,6 +3,7 @@
 import threading
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -79,6 +80,15 @@ def test_a_session_s_saves_follow_one_another_in_one_batch(chats: list[Chat], al
     assert chats[0].texts() == ["third"]
     assert revs_of(chats[:1]) == [4]
     assert [copy["text"] for copy in chats[0].conflicts()] == ["words"]
+
+
+def test_a_batch_recognises_requests_of_earlier_batches(chats: list[Chat], alice: User) -> None:
+    saves = [save_of(alice, chat, upsert("m", "words")) for chat in chats]
+    first: list[Any] = save_together(saves)
+    another = save_of(alice, chats[1], upsert("m", "other words"), body="f")
+    again = save_together([saves[0], another, saves[2]])
+    assert again[::2] == [replace(answer, replayed=True) for answer in first[::2]]
+    assert (again[1], [chat.texts() for chat in chats]) == (Left.ALONE, [["words"]] * 3)
 
 
 def test_what_is_not_theirs_or_unknown_is_left_out(chats: list[Chat], alice: User, bob: User) -> None:

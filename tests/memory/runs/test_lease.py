@@ -63,7 +63,7 @@ def test_who_lost_it_is_told_who_holds_it_now(memory: Memory) -> None:
     others = memory.put("notes/n", 1)
     assert refused(others) == (423, "lease_held")
     assert others.json()["error"]["details"] == {"holder": holder}
-    assert "Stillhere-Run" in others.json()["error"]["message"]
+    assert others.json()["error"]["message"].startswith("Another run holds the writer's lease. Name it in `Stillhere-Run`")
     run_out()
     lost = memory.put("notes/n", 1, **as_run(first))
     assert (refused(lost), lost.json()["error"]["details"]) == ((423, "lease_lost"), {"holder": None})
