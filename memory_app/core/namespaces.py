@@ -27,6 +27,12 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def pack(labels: Sequence[str]) -> str:
     """The stored form. Labels are not checked here."""
+    return _packed(tuple(labels))
+
+
+# A batch names the same ones again and again.
+@lru_cache(maxsize=1_000)
+def _packed(labels: tuple[str, ...]) -> str:
     return SEPARATOR.join(label.replace("~", "~0").replace("/", "~1") for label in labels)
 
 
@@ -44,7 +50,6 @@ def check_place(namespace: str, key: str) -> None:
         raise Invalid(f"A namespace and a key have at most {PLACE_BYTES} bytes together.", details={"field": "key"})
 
 
-# A batch names the same ones again and again.
 @lru_cache(maxsize=1_000)
 def check_namespace(namespace: str) -> None:
     """Raises 422 for a stored form outside the limits."""

@@ -92,8 +92,17 @@ _HINT = re2.compile(
     r"(?i)eyJ|AKIA|ASIA|ABIA|ACCA|gh[pousr]_|github_pat_|gl[a-z]{2,4}-|xox|xapp-|hooks\.slack|k_live_|k_test_|whsec_|sk-|AIza|ya29\."
     r"|GOCSPX|npm_|pypi-|hf_|SG\.|o[opr]_v1_|sh_|PRIVATE KEY|authorization|cookie|bearer|://[^\s/]*@|pass|secret|token|key|pwd"
 )
-# Names of fields that hold secrets, as written in JSON text; the hint does not cover them.
-_NAME_HINT = re2.compile(r'(?i)auth|"[^a-z0-9"]*p[^a-z0-9"]*w[^a-z0-9"]*"')
+# What may be between the letters of a name that `kind_of_name` knows, in JSON text.
+_BETWEEN = r'(?-i:[^a-zA-Z0-9"\\]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*'
+
+
+def _spread(name: str) -> str:
+    # The one letter beside the Kelvin sign, which the search folds by itself, that becomes an ASCII letter in lower case.
+    return _BETWEEN.join(name.replace("i", "\0")).replace("\0", "(?:i|İ)") + _BETWEEN + '"'
+
+
+# Names of fields that hold secrets, as written in JSON text: all of a text, or its end.
+_NAME_HINT = re2.compile(f'(?i)"{_BETWEEN}(?:{"|".join(map(_spread, _NAMES))})|{"|".join(map(_spread, _ENDINGS))}')
 # Kinds whose match begins with a prefix that is kept.
 _BEHIND_SOMETHING = {"header", "url_password", "bearer", "quoted", "plain"}
 _NAME_CHARACTERS = (string.ascii_letters + string.digits + "_.-").encode()
@@ -119,8 +128,9 @@ def redact_text(text: str) -> tuple[str, Redacted]:
 
 
 def may_hold_secrets(json_text: str) -> bool:
-    """A fast check of a value's JSON text: False means that `redact` would find nothing in the value."""
-    return _HINT.search(json_text) is not None or _NAME_HINT.search(json_text) is not None
+    """A fast check of the JSON text of a value, or of a list of values: False means that `redact` would find nothing in them."""
+    data = json_text.encode(errors="surrogatepass")  # For the same reason as in `_clean_text`.
+    return _HINT.search(data) is not None or _NAME_HINT.search(data) is not None
 
 
 def _clean(value: Any, found: Counter[str]) -> Any:

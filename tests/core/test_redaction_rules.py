@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sessions_app.core.redaction import kind_of_name, may_hold_secrets, redact, redact_text
+from sessions_app.core.serialization.json_text import json_text
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 
@@ -152,13 +155,28 @@ def test_secrets_in_texts(text: str, kept: str, kinds: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "json_text",
+    "text",
     [f'"{KEY}"', '{"Authorization": 1}', '{"p-w": "a b"}', '{"x-auth": "a"}', '{"my_token": 1}', '["Cookie", "a"]'],
 )
-def test_where_there_may_be_secrets_is_looked_closely(json_text: str) -> None:
-    assert may_hold_secrets(json_text) is True
+def test_where_there_may_be_secrets_is_looked_closely(text: str) -> None:
+    assert may_hold_secrets(text) is True
 
 
-@pytest.mark.parametrize("json_text", ["{}", '"hello"', '{"type": "text", "text": "words", "n": [1, 2]}'])
-def test_where_there_are_none_nobody_looks(json_text: str) -> None:
-    assert may_hold_secrets(json_text) is False
+NAMES = st.sampled_from(["password", "Authorization", "apikey", "pw", "set_cookie", "my-Private-Key", "APIKEY", "apİKey"])
+JUNK = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+
+
+@given(NAMES, st.lists(JUNK, min_size=20, max_size=20), st.sampled_from(["object", "pair", "named"]))
+def test_what_is_not_looked_at_closely_holds_no_secret_by_its_name(name: str, junk: list[str], form: str) -> None:
+    spread = "".join(letter + between for letter, between in zip(name, junk, strict=False))
+    value: Any = {"object": {spread: "hunter22"}, "pair": [spread, "hunter22"], "named": {"key": spread, "value": "hunter22"}}[
+        form
+    ]
+    if redact(value)[1]:
+        assert may_hold_secrets(json_text([value, 1]))
+        assert may_hold_secrets(json_text(value))
+
+
+@pytest.mark.parametrize("text", ["{}", '"hello"', '{"type": "text", "text": "words", "n": [1, 2]}'])
+def test_where_there_are_none_nobody_looks(text: str) -> None:
+    assert may_hold_secrets(text) is False

@@ -74,7 +74,7 @@ class _Batch:
         results: list[Result] = []
         for reads, group in groupby(enumerate(self._operations), key=lambda numbered: isinstance(numbered[1], _READS)):
             numbered = list(group)
-            results += self._read(numbered) if reads else [self._write(index, op) for index, op in numbered]
+            results += self._read(numbered) if reads else self._write_all(numbered)
         return results
 
     def _read(self, group: list[tuple[int, Operation]]) -> list[Result]:
@@ -118,16 +118,24 @@ class _Batch:
         if refresh and due(entry, now()):
             self.late.append(entry)
 
-    def _write(self, index: int, op: Operation) -> Result:
-        with _named(index):
-            if isinstance(op, Put):
-                return _stored_json(self.writer.put(op.entry, op.conditions, op.ttl_minutes))
-            if isinstance(op, Delete):
-                return _removed_json(self.writer.delete(op.namespace, op.key, op.conditions))
-            if isinstance(op, Purge) and op.key is not None:
-                return {"purged": self.writer.purge(op.namespace, op.key)}
-            assert isinstance(op, Purge)  # noqa: S101 - for the type checker
-            return {"purged": self.writer.purge_all(op.namespace, deep=op.deep, prefix=key_range(op.prefix))}
+    def _write_all(self, group: list[tuple[int, Operation]]) -> Iterator[Result]:
+        for index, op in group:
+            try:
+                result = self._write(op)
+            except AppError as error:
+                _name(error, index)
+                raise
+            yield result
+
+    def _write(self, op: Operation) -> Result:
+        if isinstance(op, Put):
+            return _stored_json(self.writer.put(op.entry, op.conditions, op.ttl_minutes))
+        if isinstance(op, Delete):
+            return _removed_json(self.writer.delete(op.namespace, op.key, op.conditions))
+        if isinstance(op, Purge) and op.key is not None:
+            return {"purged": self.writer.purge(op.namespace, op.key)}
+        assert isinstance(op, Purge)  # noqa: S101 - for the type checker
+        return {"purged": self.writer.purge_all(op.namespace, deep=op.deep, prefix=key_range(op.prefix))}
 
 
 def _places(operations: Sequence[Operation]) -> Iterator[tuple[str, str]]:
@@ -144,8 +152,12 @@ def _named(index: int) -> Iterator[None]:
     try:
         yield
     except AppError as error:
-        error.details = {**error.details, "index": index}
+        _name(error, index)
         raise
+
+
+def _name(error: AppError, index: int) -> None:
+    error.details = {**error.details, "index": index}
 
 
 def _stored_json(stored: Stored) -> Result:

@@ -23,6 +23,12 @@ _PUT = f"""INSERT INTO {_ENTRY} (project_id, {COLUMNS}) VALUES (%s, %s, %s, %s, 
 ON CONFLICT (project_id, namespace, key) DO UPDATE SET {_ASSIGNED}"""  # noqa: S608
 _KEEP = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
 SELECT id, value, rev, size_bytes, updated_at, %s, exact FROM {_ENTRY} WHERE {_AT}"""  # noqa: S608
+_PUT_AGAIN = f"""UPDATE {_ENTRY} SET value = %s, rev = %s, size_bytes = %s, updated_at = %s, expires_at = %s, ttl_minutes = %s,
+exact = %s WHERE id = %s"""  # noqa: S608
+_KEEP_AGAIN = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
+VALUES (%s, %s, %s, %s, %s, %s, %s)"""  # noqa: S608
+_TRIM_AGAIN = f"""DELETE FROM {_VERSION} WHERE entry_id = %s AND rev <= (
+SELECT rev FROM {_VERSION} WHERE entry_id = %s ORDER BY rev DESC LIMIT 1 OFFSET %s)"""  # noqa: S608
 _KEEP_EARLIER = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
 VALUES ({_ID}, %s, %s, %s, %s, %s, %s)"""  # noqa: S608
 _TRIM = f"""DELETE FROM {_VERSION} WHERE entry_id = {_ID} AND rev <= (
@@ -48,7 +54,10 @@ _SET_STORE = "UPDATE memory_app_memorystore SET rev = %s, size_bytes = %s WHERE 
 
 @dataclass(slots=True)
 class EntryRow:
-    """An entry as the statements here read and write it: hundreds of model instances would take longer than the statements."""
+    """An entry as the statements here read and write it: hundreds of model instances would take longer than the statements.
+
+    `id`: of a row that was read. A statement finds it faster by that than by its place.
+    """
 
     project_id: uuid.UUID
     namespace: str
@@ -61,6 +70,7 @@ class EntryRow:
     expires_at: datetime | None = None
     ttl_minutes: float | None = None
     exact: bool = False
+    id: int | None = None
 
     def is_live_at(self, moment: datetime) -> bool:
         return self.expires_at is None or self.expires_at > moment
@@ -68,7 +78,7 @@ class EntryRow:
 
 def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow]:
     """The rows at these places, expired ones too."""
-    own, columns = db_uuid(project_id), ", ".join(f"e.{name.strip()}" for name in COLUMNS.split(","))
+    own, columns = db_uuid(project_id), ", ".join(f"e.{name.strip()}" for name in f"{COLUMNS}, id".split(","))
     if len(places) == 1:
         statement = f"SELECT {columns} FROM {_ENTRY} e WHERE e.project_id = %s AND e.namespace = %s AND e.key = %s"  # noqa: S608
         return [entry_of(project_id, row) for row in fetch_rows(statement, [own, *places[0]])]
@@ -79,8 +89,8 @@ def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow
 
 
 def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
-    """An entry of the columns in `COLUMNS`, without its id."""
-    namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact = row
+    """An entry of the columns in `COLUMNS`, and its id if that was read too."""
+    namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact, *its_id = row
     return EntryRow(
         project_id=project_id,
         namespace=namespace,
@@ -93,6 +103,7 @@ def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
         expires_at=None if expires_at is None else as_time(expires_at),
         ttl_minutes=ttl_minutes,
         exact=bool(exact),
+        id=its_id[0] if its_id else None,
     )
 
 
@@ -106,19 +117,38 @@ def at(entry: EntryRow) -> list[Any]:
     return [db_uuid(entry.project_id), entry.namespace, entry.key]
 
 
-def put(rows: Sequence[EntryRow]) -> Work:
-    return Work(_PUT, [_values(row) for row in rows])
+def put(rows: Sequence[EntryRow]) -> list[Work]:
+    known: dict[datetime | None, Any] = {None: None}  # Rows that are written together share most of their times.
+    new, again = list[Sequence[Any]](), list[Sequence[Any]]()
+    for row in rows:
+        for moment in (row.created_at, row.updated_at, row.expires_at):
+            if moment is not None and moment not in known:
+                known[moment] = db_time(moment)
+        changed = (known[row.updated_at], known[row.expires_at], row.ttl_minutes, row.exact)
+        if row.id is None:
+            new.append([*at(row), row.value, row.rev, row.size_bytes, known[row.created_at], *changed])
+        else:
+            again.append([row.value, row.rev, row.size_bytes, *changed, row.id])
+    return _of_some((_PUT, new), (_PUT_AGAIN, again))
 
 
-def _values(row: EntryRow) -> list[Any]:
-    expires_at = None if row.expires_at is None else db_time(row.expires_at)
-    times = [db_time(row.created_at), db_time(row.updated_at), expires_at]
-    return [*at(row)[:1], row.namespace, row.key, row.value, row.rev, row.size_bytes, *times, row.ttl_minutes, row.exact]
-
-
-def keep_versions(rows: Sequence[EntryRow], by: str) -> Work:
+def keep_versions(rows: Sequence[EntryRow], by: str) -> list[Work]:
     """The present value of each row as a version."""
-    return Work(_KEEP, [[by, *at(row)] for row in rows])
+    known = {moment: db_time(moment) for moment in {row.updated_at for row in rows}}
+    again = [
+        [row.id, row.value, row.rev, row.size_bytes, known[row.updated_at], by, row.exact] for row in rows if row.id is not None
+    ]
+    return _of_some((_KEEP, [[by, *at(row)] for row in rows if row.id is None]), (_KEEP_AGAIN, again))
+
+
+def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> list[Work]:
+    """Keeps so many of each row."""
+    new = [[*at(row), *at(row), kept] for row, kept in rows if row.id is None]
+    return _of_some((_TRIM, new), (_TRIM_AGAIN, [[row.id, row.id, kept] for row, kept in rows if row.id is not None]))
+
+
+def _of_some(*works: tuple[str, Sequence[Sequence[Any]]]) -> list[Work]:
+    return [Work(statement, rows) for statement, rows in works if rows]
 
 
 def keep_earlier_versions(rows: Sequence[EntryRow], by: str) -> Work:
@@ -126,11 +156,6 @@ def keep_earlier_versions(rows: Sequence[EntryRow], by: str) -> Work:
     return Work(
         _KEEP_EARLIER, [[*at(row), row.value, row.rev, row.size_bytes, db_time(row.updated_at), by, row.exact] for row in rows]
     )
-
-
-def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> Work:
-    """Keeps so many of each row."""
-    return Work(_TRIM, [[*at(row), *at(row), kept] for row, kept in rows])
 
 
 def touch(rows: Sequence[EntryRow]) -> Work:

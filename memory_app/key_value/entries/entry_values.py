@@ -13,7 +13,7 @@ from memory_app.key_value.entries.entry_validation import check_shape
 from memory_app.models import NamespaceSettings
 from memory_app.models.entry import ENTRY_BYTES
 from sessions_app.core.errors import TooLarge
-from sessions_app.core.redaction import redact
+from sessions_app.core.redaction import may_hold_secrets, redact
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.strict_json import REPLACEMENT
 from sessions_app.core.storage.store_incarnation import incarnation
@@ -34,12 +34,14 @@ NOTHING = _Nothing()
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """`namespace` in its stored form. `sent`: the value before characters in it were replaced, if any were."""
+    """`namespace` in its stored form. `sent`: the value before characters in it were replaced, if any were. `clean`: it was
+    found to hold no secret, with others at once."""
 
     namespace: str
     key: str
     value: Any
     sent: Any = NOTHING
+    clean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,10 @@ def check_entry(entry: NewEntry) -> CheckedEntry:
     """Checks that need no database: names, shape, size. Also redacts secrets."""
     check_place(entry.namespace, entry.key)
     check_shape(entry.namespace, entry.key, entry.value)
-    value, redacted = redact(entry.value)
-    text = json_text(value)
+    text, redacted = json_text(entry.value), dict[str, int]()
+    if not entry.clean and may_hold_secrets(text):
+        value, redacted = redact(entry.value)
+        text = json_text(value)
     size_bytes = _within(ENTRY_BYTES, text)
     sent = entry.value if redacted and entry.sent is NOTHING else entry.sent
     return CheckedEntry(entry.namespace, entry.key, text, size_bytes, redacted, sent)

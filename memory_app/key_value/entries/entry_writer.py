@@ -48,7 +48,8 @@ class EntryWriter:
         self._expiring: dict[Place, EntryRow] = {}
         self._written = (store.rev, store.size_bytes)
         self._used: dict[str, int] = {}
-        self._changed: list[dict[str, Any]] = []
+        # Of how many changes the first are named.
+        self._changes, self._named = 0, list[dict[str, Any]]()
 
     def load(self, places: Iterable[Place]) -> None:
         """Read these with one statement."""
@@ -63,15 +64,18 @@ class EntryWriter:
                 self._expired[row.namespace, row.key] = row
 
     def find(self, namespace: str, key: str) -> EntryRow | None:
-        self.load([(namespace, key)])
-        return self._found[namespace, key]
+        place = (namespace, key)
+        if place not in self._found:
+            self.load([place])
+        return self._found[place]
 
     def put(self, entry: CheckedEntry, conditions: Conditions = ANY, ttl_minutes: float | None = None) -> Stored:
         """Store a value; the same value again changes nothing but its expiry."""
         rules = self._store.rules.for_namespace(entry.namespace)
         entry = as_kept(entry, rules)
         found = self.find(entry.namespace, entry.key)
-        conditions.check_etag(etag_of(found))
+        if conditions is not ANY:
+            conditions.check_etag(etag_of(found))
         ttl_minutes = rules.ttl_minutes if ttl_minutes is None else ttl_minutes
         if found is not None and found.value == entry.text:
             self._set_expiry(found, ttl_minutes)
@@ -90,6 +94,7 @@ class EntryWriter:
             expires_at=expiry(ttl_minutes, self._moment),
             ttl_minutes=ttl_minutes,
             exact=entry.exact,
+            id=None if found is None else found.id,
         )
         self._take(row, rules.versions, is_new=found is None)
         return Stored(row, found is None, entry.redacted)
@@ -150,7 +155,9 @@ class EntryWriter:
             entry_rows.erase_all(self._store.project_id, where, parameters)
             self._store.rev += 1
             self._store.size_bytes -= size_bytes
-            self._changed.append({"namespace": as_sent(namespace) if namespace else [], "purged": count})
+            self._changes += 1
+            if self._changes <= NAMED:
+                self._named.append({"namespace": as_sent(namespace) if namespace else [], "purged": count})
         self._forget_reads()
         return count
 
@@ -180,30 +187,33 @@ class EntryWriter:
     def _put_works(self) -> list[Work]:
         if not self._put:
             return []
-        works = [entry_rows.put([row for row, _, _ in self._put.values()])]
+        works = entry_rows.put([row for row, _, _ in self._put.values()])
         if self._replaced:
             works.append(entry_rows.keep_earlier_versions(self._replaced, self._by))
         if kept := [row for row, versions, _ in self._put.values() if versions]:
-            works.append(entry_rows.keep_versions(kept, self._by))
+            works += entry_rows.keep_versions(kept, self._by)
         new_once = {place for place, (_, _, is_new) in self._put.items() if is_new} - {
             (row.namespace, row.key) for row in self._replaced
         }
         if trimmed := [(row, versions) for place, (row, versions, _) in self._put.items() if place not in new_once]:
-            works.append(entry_rows.trim_versions(trimmed))
+            works += entry_rows.trim_versions(trimmed)
         return works
 
     def finish(self) -> None:
         """Write what waits, and publish what changed: one entry by its name, more as a number and the first of them."""
         self.flush()
-        if not self._changed:
+        if not self._changes:
             return
-        data: dict[str, Any] = {"count": len(self._changed), "rev": self._store.rev, "entries": self._changed[:NAMED]}
-        if len(self._changed) == 1:
-            data = self._changed[0] if "key" in self._changed[0] else {**self._changed[0], "rev": self._store.rev}
+        data: dict[str, Any] = {"count": self._changes, "rev": self._store.rev, "entries": self._named}
+        if self._changes == 1:
+            data = {"rev": self._store.rev, **self._named[0]}
         event_log.publish(project_id=self._store.project_id, type=EventType.MEMORY_CHANGED, caller=self._caller, data=data)
 
     def _note(self, row: EntryRow, *, deleted: bool) -> None:
-        self._changed.append({"namespace": as_sent(row.namespace), "key": row.key, "rev": self._store.rev, "deleted": deleted})
+        self._changes += 1
+        if self._changes <= NAMED:
+            place = {"namespace": as_sent(row.namespace), "key": row.key}
+            self._named.append({**place, "rev": self._store.rev, "deleted": deleted})
 
     def _settle(self, place: Place) -> None:
         """Puts are written after deletes: a delete of what waits to be put needs it written."""

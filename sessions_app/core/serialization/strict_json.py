@@ -104,12 +104,11 @@ class _Reading:
 
 def _check_depth(value: Any) -> None:
     """Level by level, so that the check itself needs no recursion."""
-    level = [value]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         level = [
             child
             for item in level
-            if isinstance(item, (dict, list))
             for child in (item.values() if isinstance(item, dict) else item)
             if isinstance(child, (dict, list))
         ]
