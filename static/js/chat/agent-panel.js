@@ -126,7 +126,7 @@ export function actsOf({ panel, chat, view, connection, saveState }) {
       try {
         const answer = await chat.resolveAction(decision, { action: panel.state?.pending_action?.id });
         if (answer.late) view.toast(answer.resolution ? `${answer.resolution.by} answered before.` : "It has expired.");
-        panel.show(await chat.state());
+        await showStored({ panel, chat });
         view.focus();
       } catch (error) {
         if (!connection.failed(error)) view.alert(messageOf(error));
@@ -135,9 +135,16 @@ export function actsOf({ panel, chat, view, connection, saveState }) {
   };
 }
 
+/** Reads the state and shows it, unless the chat has gone to another session meanwhile. @param {Pick<Page, "panel" | "chat">} page */
+async function showStored({ panel, chat }) {
+  const asked = chat.session?.id;
+  const state = await chat.state();
+  if (chat.session?.id === asked) panel.show(state);
+}
+
 /** Another page or agent changed the state in the panel. It is read when the page is visible. @param {Pick<Page, "panel" | "chat">} page */
 export function followState({ panel, chat }) {
-  const read = whenSeen(async () => panel.show(await chat.state().catch(() => panel.state)));
+  const read = whenSeen(() => showStored({ panel, chat }).catch(() => {}));
   const changed = (/** @type {Frame} */ { session }) => session === chat.session?.id && read();
   chat.on("PLAN_RESTORED", ({ data: plan }) => plan && panel.show({ ...panel.state, plan }));
   chat.on("AGENT_STATE_SAVED", changed);

@@ -96,6 +96,34 @@ def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent
     assert agent.get(asked).json()["resolution"]["decision"] == "approve"
 
 
+# Responses that hold a session's state come late.
+SLOW_STATES = """
+    const fetched = window.fetch;
+    window.fetch = async (request, options = {}) => {
+      const response = await fetched(request, options);
+      const reads = (options.method ?? "GET") === "GET" && String(request.url ?? request).includes("/agent-state");
+      if (reads) await new Promise((go) => setTimeout(go, 1000));
+      if (reads) setTimeout(() => (window.slowStates = (window.slowStates ?? 0) + 1), 100);
+      return response;
+    };
+"""
+
+
+def test_a_state_that_comes_late_is_not_shown_in_another_project(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    session = stored(agent, chat)["session"]["id"]
+    chat.browser.run(SLOW_STATES)
+    agent.patch(f"/sessions/{session}/agent-state/plan/steps/s2", {"status": "in_progress"})
+    chat.browser.until("return performance.getEntriesByType('resource').at(-1).name.includes('/agent-state');")
+    field = chat.browser.textbox("Project")
+    field.clear()
+    field.send_keys(f"{chat.project}-b")
+    chat.press("Open")
+    chat.until(lambda texts: texts == [])
+    chat.browser.until("return window.slowStates > 0;")
+    assert chat.browser.run("return document.getElementById('agent-panel').hidden;")
+
+
 def test_a_plan_is_dismissed_and_brought_back(chat: ChatPage, agent: Any) -> None:
     plan(chat)
     chat.press("Dismiss plan")
