@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import ChatSession, Message, Project
 from sessions_app.models.times import now
@@ -67,6 +69,21 @@ def test_what_is_new_is_counted_on_and_old_messages_by_and_by(page: Client, chat
         monkeypatch.setattr(activity_counts, "SECONDS", 0.01)
     chat.say("m3", "new")
     assert by_day(page) == {ago(10): 1, ago(0): 3}
+
+
+@pytest.mark.once
+def test_a_piece_costs_the_same_however_many_sessions_there_are(page: Client, chat: Chat) -> None:
+    """Each begins with its messages, by number. SQLite would rather begin with all of the user's sessions."""
+    with CaptureQueriesContext(connection) as seen:
+        page.get("/overview/")
+    pieces = [query["sql"] for query in seen if "m.id <= " in query["sql"]]
+    assert len(pieces) >= 2, "activity and tools"
+    for sql in pieces:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+            steps = [row[-1] for row in cursor.fetchall() if row[-1].startswith(("SEARCH", "SCAN"))]
+        assert "m USING INTEGER PRIMARY KEY" in steps[0], steps
+        assert not any("owner_id" in step for step in steps), steps
 
 
 def test_every_figure_leads_to_a_list(page: Client, chat: Chat, api: Callable[..., Any], alice: User) -> None:
