@@ -26,6 +26,10 @@ SHOWN = {
     "overview": "light",
     "all-sessions": "dark",
     "error": "light",
+    "palette": "dark",
+    "contents": "light",
+    "import-inside": "light",
+    "waiting-list": "dark",
 }
 TALLEST = 3000
 
