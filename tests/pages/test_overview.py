@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.models import ChatSession, Message, Project
 from sessions_app.models.times import now
 from sessions_app.pages.overview import activity_counts
-from sessions_app.pages.overview.activity_counts import count_activity
+from sessions_app.pages.overview.activity_counts import count_activity, first_day
 from sessions_app.pages.overview.heat_map import squares, week
 from tests.support.chat import Chat
 
@@ -101,6 +101,21 @@ def test_every_figure_leads_to_a_list(page: Client, chat: Chat, api: Callable[..
         assert page.get(address).status_code == 200, address
     for address in ("/sessions/?agent=reviewer", f"/sessions/?since={ago(0)}&until={ago(0)}&project={project.id}"):
         assert "&lt;b&gt;Cart" in page.get(address).content.decode()
+    at = Message.objects.latest("id").created_at
+    ChatSession.objects.update(updated_at=at)
+    assert f"/sessions/?since={first_day(at.date())}" in addresses
+    hour = f"/sessions/?weekday={at.weekday()}&hour={at.hour}"
+    assert hour in addresses
+    assert f"/sessions/{chat.id}/history/" in addresses
+    [cart] = ChatSession.objects.all()
+    for day, asked, shown in (
+        (at.weekday(), at.hour, True),
+        ((at.weekday() + 1) % 7, at.hour, False),
+        (at.weekday(), (at.hour + 1) % 24, False),
+    ):
+        html = page.get(f"/sessions/?weekday={day}&hour={asked}").content.decode()
+        assert (f"session-{cart.id}" in html) == shown, (day, asked)
+        assert f"between {asked}:00 and {asked}:59 UTC" in html
     assert "No session matches" in page.get(f"/sessions/?until={ago(1)}").content.decode()
 
 
