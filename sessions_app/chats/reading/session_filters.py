@@ -210,7 +210,7 @@ def _title(text: str) -> Condition:
     return Condition(test, list(parameters), f"{table} n", f"n.session_id = s.id AND {test}", [*trigrams, *parameters])
 
 
-def _clock(kind: Literal["weekday", "hour"], at: int) -> Condition:
+def _clock(kind: str, at: int) -> Condition:
     if on_postgresql():
         field_name = "ISODOW" if kind == "weekday" else "HOUR"
         value = f"EXTRACT({field_name} FROM s.updated_at AT TIME ZONE 'UTC')"
