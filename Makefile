@@ -51,7 +51,7 @@ mutants: install-dev ## one fault at a time in the modules that must have none: 
 example: install-dev ## an example against a running server (NAME=ai-sdk, langgraph or openai-agents; STILLHERE_KEY=its key)
 	@examples/start.sh $(NAME)
 
-screenshots: install-dev ## take README's screenshots again (every page: ARGS="--every FOLDER")
+screenshots: install-dev ## take README's screenshots again (every page, with a contact sheet: ARGS="--every FOLDER")
 	@$(PYTHON) -m scripts.screenshots $(ARGS)
 
 bench: install-dev ## measure saves and resumes beside two yardsticks, and memory beside its goals

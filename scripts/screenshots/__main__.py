@@ -1,7 +1,7 @@
 """Screenshots of the pages, from a store of invented content.
 
 `python -m scripts.screenshots` makes those of README and docs/pages.md in docs/screenshots; `… --every FOLDER` each page at three
-widths in both schemes.
+widths in both schemes, and FOLDER/index.html, which shows those of a page beside each other.
 """
 
 import argparse
@@ -26,6 +26,10 @@ SHOWN = {
     "overview": "light",
     "all-sessions": "dark",
     "error": "light",
+    "palette": "dark",
+    "contents": "light",
+    "import-inside": "light",
+    "waiting-list": "dark",
 }
 TALLEST = 3000
 
@@ -55,6 +59,7 @@ def _set_up() -> None:
 
 
 def _take(every: Path | None, only: str) -> None:
+    from scripts.screenshots.contact_sheet import write_contact_sheet
     from scripts.screenshots.page_states import STATES
     from scripts.screenshots.photographer import Photographer
     from scripts.screenshots.sample_store import fill
@@ -77,6 +82,7 @@ def _take(every: Path | None, only: str) -> None:
             for width in WIDTHS:
                 for scheme in SCHEMES:
                     photographer.take(name, every / f"{name}-{width}-{scheme}.png", width=width, height=TALLEST, scheme=scheme)
+        write_contact_sheet(every)
 
 
 if __name__ == "__main__":

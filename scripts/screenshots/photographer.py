@@ -25,9 +25,9 @@ class Photographer:
     def __init__(self, url: str, places: dict[str, str]) -> None:
         self.url, self.places = url, places
         self._chrome = start_chromium()
-        self._browser = Browser(self._chrome)
+        self.browser = Browser(self._chrome)
         self._user = User.objects.get(pk=places["user"])
-        self._browser.sign_in_as(self._user, url)
+        self.browser.sign_in_as(self._user, url)
         self._signed_in = True
 
     def __enter__(self) -> Self:
@@ -102,7 +102,7 @@ class Photographer:
 
     def chat(self) -> None:
         """Sends messages in the chat of a separate project."""
-        chat = ChatPage(self._browser, self.url, CHAT_PROJECT)
+        chat = ChatPage(self.browser, self.url, CHAT_PROJECT)
         chat.open()
         for text in CHAT:
             chat.say(text)
@@ -111,37 +111,48 @@ class Photographer:
     def take(self, name: str, to: Path, *, width: int, height: int, scheme: str) -> None:
         """Takes the full page, at most `height` high. A state is taken as high as its window."""
         state = STATES.get(name)
-        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        self._do("Emulation.setEmulatedMedia", media)
-        self._size(width, SHORTEST if height > SHORTEST * 2 else height)
-        self._sign(in_=name not in {"login", "welcome"})
-        self._browser.open(self.url + self.pages()[state.page if state else name])
-        if name.startswith("chat"):
-            self._browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
-        self._browser.pause(0.4)
-        if state:
-            self._make(state)
+        self.show(name, width=width, height=SHORTEST if height > SHORTEST * 2 else height, scheme=scheme)
         if name.endswith(OPEN):
-            self._browser.run(OPEN_FOLDS)
+            self.browser.run(OPEN_FOLDS)
             height *= 3
         if height > SHORTEST * 2 and not state:
-            whole = int(self._browser.run("return document.documentElement.scrollHeight;"))
+            whole = int(self.browser.run("return document.documentElement.scrollHeight;"))
             self._size(width, min(height, max(whole, SHORTEST)))
-        wide = self._browser.run("return document.documentElement.scrollWidth;")
+        wide = self.browser.run("return document.documentElement.scrollWidth;")
         if wide > width:
             print(f"{name} is {wide} wide at {width}")
-        self._browser.run("scrollTo(0, 0);")
-        self._browser.pause(0.2)
+        self.browser.run("scrollTo(0, 0);")
+        self.browser.pause(0.2)
         to.write_bytes(base64.b64decode(self._do("Page.captureScreenshot", {"format": "png"})["data"]))
         if state:
-            self._browser.online()
-            self._browser.run(CLEAN_UP)
+            self.leave()
+
+    def show(self, name: str, *, width: int, height: int, scheme: str) -> None:
+        """Opens a page, or makes a state."""
+        state = STATES.get(name)
+        self.prefer(scheme)
+        self._size(width, height)
+        self._sign(in_=name not in {"login", "welcome"})
+        self.browser.open(self.url + self.pages()[state.page if state else name])
+        if name.startswith("chat"):
+            self.browser.until("return document.getElementById('chat')?.dataset.ready === '1';")
+        self.browser.pause(0.4)
+        if state:
+            self._make(state)
+
+    def prefer(self, scheme: str) -> None:
+        self._do("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def leave(self) -> None:
+        """Takes back what a state changed in the browser."""
+        self.browser.online()
+        self.browser.run(CLEAN_UP)
 
     def _make(self, state: PageState) -> None:
         if state.offline:
-            self._browser.offline()
-        self._browser.run(state.script, self.places["session"])
-        self._browser.pause(0.3)
+            self.browser.offline()
+        self.browser.run(state.script, self.places["session"])
+        self.browser.pause(0.3)
 
     def _sign(self, *, in_: bool) -> None:
         """Once for all pages that need it: the account page lists each login."""
@@ -149,7 +160,7 @@ class Photographer:
             return
         self._do("Network.clearBrowserCookies")
         if in_:
-            self._browser.sign_in_as(self._user, self.url)
+            self.browser.sign_in_as(self._user, self.url)
         self._signed_in = in_
 
     def _size(self, width: int, height: int) -> None:

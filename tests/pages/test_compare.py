@@ -44,6 +44,19 @@ def test_two_moments_of_a_session(page: Client, chat: Chat) -> None:
     assert f'href="/sessions/{chat.id}/history/?at=2"' in html
 
 
+def test_messages_without_words_are_told_by_their_tools(page: Client, chat: Chat) -> None:
+    chat.say("m1", "one")
+    call = {"type": "tool_call", "id": "c1", "name": "bash", "input": {"command": "ls <shop>"}}
+    failed = {"type": "tool-bash", "toolCallId": "c2", "state": "output-error", "input": {"command": "cat x"}, "errorText": "no"}
+    chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "parts": [call]})
+    chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [failed]})
+    chat.ops({"op": "upsert", "id": "m4", "role": "user", "parts": [{"type": "image", "url": "https://a.example/b.png"}]})
+    told = [words for _, words in rows(page.get(f"/sessions/{chat.id}/compare/?a=1&b=9").content.decode())]
+    assert "bash ls &lt;shop&gt;" in told[0]
+    assert told[1].endswith("bash cat x failed")
+    assert "No text" in told[2]
+
+
 def test_a_session_and_its_fork_differ_by_words(page: Client, chat: Chat) -> None:
     chat.say("m1", "Lock the cart before the stock.")
     chat.say("m2", "two")

@@ -73,6 +73,7 @@ def sections(html: str) -> list[tuple[str, str]]:
     return [(kind, unescape(re.sub(r"<[^>]*>", "", text))) for kind, text in found]
 
 
+PATCH = "*** Begin Patch\n*** Update File: shop/rates.py\n@@\n-a\n+b\n*** Add File: shop/new.py\n+c\n*** End Patch"
 OPENCODE = {"status": "error", "input": {"command": "ls"}, "error": "no", "time": {"start": 1, "end": 9}}
 
 
@@ -82,6 +83,7 @@ OPENCODE = {"status": "error", "input": {"command": "ls"}, "error": "no", "time"
         (tool({"timeout": 5, "command": "make check"}, durationMs=1234), "run make check 1.2 s"),
         (tool({"week": 47}, {"duration_ms": 8}), "run week: 47 8.0 ms"),
         (tool({"a": "b"}, '{"x": 1}'), "run b"),
+        (tool({"input": PATCH}), "run shop/rates.py, shop/new.py"),
         (tool({"todos": [{"content": "a", "status": "completed"}, {"content": "b"}]}), "run 1 of 2 done"),
         (tool({"path": "x"}, {"isError": True}), "run x failed"),
         ({"type": "tool-run", "state": "input-streaming", "input": {}}, "run being called"),

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import ChatSession, Message, Project
 from sessions_app.models.times import now
 from sessions_app.pages.overview import activity_counts
-from sessions_app.pages.overview.activity_counts import count_activity
+from sessions_app.pages.overview.activity_counts import count_activity, first_day
 from sessions_app.pages.overview.heat_map import squares, week
 from tests.support.chat import Chat
 
@@ -69,6 +71,21 @@ def test_what_is_new_is_counted_on_and_old_messages_by_and_by(page: Client, chat
     assert by_day(page) == {ago(10): 1, ago(0): 3}
 
 
+@pytest.mark.once
+def test_a_piece_costs_the_same_however_many_sessions_there_are(page: Client, chat: Chat) -> None:
+    """Each begins with its messages, by number. SQLite would rather begin with all of the user's sessions."""
+    with CaptureQueriesContext(connection) as seen:
+        page.get("/overview/")
+    pieces = [query["sql"] for query in seen if "m.id <= " in query["sql"]]
+    assert len(pieces) >= 2, "activity and tools"
+    for sql in pieces:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+            steps = [row[-1] for row in cursor.fetchall() if row[-1].startswith(("SEARCH", "SCAN"))]
+        assert "m USING INTEGER PRIMARY KEY" in steps[0], steps
+        assert not any("owner_id" in step for step in steps), steps
+
+
 def test_every_figure_leads_to_a_list(page: Client, chat: Chat, api: Callable[..., Any], alice: User) -> None:
     project = Project.objects.get()
     chat.api.patch(f"/sessions/{chat.id}", {"title": "<b>Cart</b>"})
@@ -84,6 +101,21 @@ def test_every_figure_leads_to_a_list(page: Client, chat: Chat, api: Callable[..
         assert page.get(address).status_code == 200, address
     for address in ("/sessions/?agent=reviewer", f"/sessions/?since={ago(0)}&until={ago(0)}&project={project.id}"):
         assert "&lt;b&gt;Cart" in page.get(address).content.decode()
+    at = Message.objects.latest("id").created_at
+    ChatSession.objects.update(updated_at=at)
+    assert f"/sessions/?since={first_day(at.date())}" in addresses
+    hour = f"/sessions/?weekday={at.weekday()}&hour={at.hour}"
+    assert hour in addresses
+    assert f"/sessions/{chat.id}/history/" in addresses
+    [cart] = ChatSession.objects.all()
+    for day, asked, shown in (
+        (at.weekday(), at.hour, True),
+        ((at.weekday() + 1) % 7, at.hour, False),
+        (at.weekday(), (at.hour + 1) % 24, False),
+    ):
+        html = page.get(f"/sessions/?weekday={day}&hour={asked}").content.decode()
+        assert (f"session-{cart.id}" in html) == shown, (day, asked)
+        assert f"between {asked}:00 and {asked}:59 UTC" in html
     assert "No session matches" in page.get(f"/sessions/?until={ago(1)}").content.decode()
 
 

@@ -28,7 +28,7 @@ class SessionFilter:
     """`text` is searched in titles (and in texts where the list is one project's). `agent`: an AI with a state in the session.
 
     `unarchived`: without those that were archived by request. `deleted`: only those in the trash, which other lists leave out.
-    `has`: an agent's unresolved error, or its open question.
+    `has`: an agent's unresolved error, or its open question. `weekday` (0 is Monday) and `hour`: of the last change, in UTC.
     """
 
     text: str = ""
@@ -43,6 +43,8 @@ class SessionFilter:
     since: datetime | None = None
     until: datetime | None = None
     has: Has | None = None
+    weekday: int | None = None
+    hour: int | None = None
 
     @property
     def in_trash(self) -> bool:
@@ -117,6 +119,7 @@ def conditions_of(wanted: SessionFilter, order: Order) -> list[Condition]:
         found.append(Condition(f"s.archived_at IS {'NOT NULL' if wanted.archived else 'NULL'}"))
     if wanted.unarchived:
         found.append(Condition("s.archive_requested_at IS NULL"))
+    found += [_clock(kind, at) for kind, at in (("weekday", wanted.weekday), ("hour", wanted.hour)) if at is not None]
     if order.column != "updated_at":
         found += [Condition(sql, parameters) for sql, parameters in between(wanted, "s")]
     return found
@@ -205,6 +208,18 @@ def _title(text: str) -> Condition:
         return Condition(test, list(parameters))
     table, trigrams = by_index
     return Condition(test, list(parameters), f"{table} n", f"n.session_id = s.id AND {test}", [*trigrams, *parameters])
+
+
+def _clock(kind: str, at: int) -> Condition:
+    if on_postgresql():
+        field_name = "ISODOW" if kind == "weekday" else "HOUR"
+        value = f"EXTRACT({field_name} FROM s.updated_at AT TIME ZONE 'UTC')"
+        return Condition(f"{value} = %s", [at + 1 if kind == "weekday" else at])
+    # In SQLite the week begins with Sunday.
+    value = (
+        "CAST(strftime('%%w', s.updated_at) AS INTEGER)" if kind == "weekday" else "CAST(substr(s.updated_at, 12, 2) AS INTEGER)"
+    )
+    return Condition(f"{value} = %s", [(at + 1) % 7 if kind == "weekday" else at])
 
 
 def _quoted(name: str) -> str:

@@ -9,23 +9,29 @@ from typing import Any
 import orjson
 
 from sessions_app.agents.handoff.comparison import Piece, words_between
+from sessions_app.chats.reading.conversion import stored_value
 from sessions_app.core.web.template_tags.formatting import speaker
+from sessions_app.pages.session.parts.tools import Tool, tool_of
 
 # Seconds for the words of all messages of a page. What is left then is shown as two texts.
 SECONDS = 0.3
 # Longer texts are not compared by words, and shown up to here.
 LONGEST = 8_000
+# Of a message, that are looked through for tools.
+MOST_PARTS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a pair. `pieces`: its text, with what the other side does not have marked."""
+    """One side of a pair. `pieces`: its text, with what the other side does not have marked. `tools`: if it has no text,
+    its calls and results."""
 
     position: int
     who: str
     created_at: str
     pieces: list[Piece]
     cut: int = 0
+    tools: list[Tool] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +84,35 @@ def _roles(items: Sequence[dict[str, Any]]) -> list[str]:
 def _pair(old: dict[str, Any] | None, new: dict[str, Any] | None, until: float) -> Pair:
     if old is None or new is None:
         kind = "new" if old is None else "gone"
-        [left, right] = [None if item is None else _side(item, [Piece(kind, item["text"][:LONGEST])]) for item in (old, new)]
+        [left, right] = [
+            None if item is None else _side(item, [Piece(kind, item["text"][:LONGEST])], until) for item in (old, new)
+        ]
         return Pair("added" if old is None else "removed", left, right)
     parts_differ = orjson.dumps(old["parts"]) != orjson.dumps(new["parts"])
     if old["text"] == new["text"]:
         how = "changed" if parts_differ else "same"
         same = [Piece("same", old["text"][:LONGEST])]
-        return Pair(how, _side(old, same), _side(new, same), parts_differ=parts_differ)
+        return Pair(how, _side(old, same, until), _side(new, same, until), parts_differ=parts_differ)
     if time.monotonic() > until or max(len(old["text"]), len(new["text"])) > LONGEST:
         return Pair(
             "changed",
-            _side(old, [Piece("gone", old["text"][:LONGEST])]),
-            _side(new, [Piece("new", new["text"][:LONGEST])]),
+            _side(old, [Piece("gone", old["text"][:LONGEST])], until),
+            _side(new, [Piece("new", new["text"][:LONGEST])], until),
             whole=True,
         )
     pieces = words_between(old["text"], new["text"])
     kept = [[piece for piece in pieces if piece.kind != other] for other in ("new", "gone")]
-    return Pair("changed", _side(old, kept[0]), _side(new, kept[1]))
+    return Pair("changed", _side(old, kept[0], until), _side(new, kept[1], until))
 
 
-def _side(item: dict[str, Any], pieces: list[Piece]) -> Side:
+def _side(item: dict[str, Any], pieces: list[Piece], until: float) -> Side:
     cut = max(0, len(item["text"]) - LONGEST)
-    return Side(item["position"], speaker(item["role"]), item["created_at"], pieces, cut)
+    return Side(item["position"], speaker(item["role"]), item["created_at"], pieces, cut, _tools(item, until))
+
+
+def _tools(item: dict[str, Any], until: float) -> list[Tool]:
+    """What a message without words did. Outputs may be long, so the time for reading them is limited too."""
+    parts = None if item["text"] or time.monotonic() > until else stored_value(item["parts"])
+    if not isinstance(parts, list):
+        return []
+    return [tool for part in parts[:MOST_PARTS] if isinstance(part, dict) and (tool := tool_of(part)) is not None]

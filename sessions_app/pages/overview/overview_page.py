@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.models.times import now
-from sessions_app.pages.overview.activity_counts import count_activity
+from sessions_app.pages.overview.activity_counts import count_activity, first_day
 from sessions_app.pages.overview.figures import read_figures
 from sessions_app.pages.overview.heat_map import Square, drawn, listed, months, squares, week
 from sessions_app.pages.overview.tool_counts import SHOWN, ToolFigure, count_tools
@@ -57,6 +57,8 @@ def _context(request: HttpRequest, project_id: uuid.UUID | None) -> dict[str, An
         "days": days,
         "squares": drawn(days, listing),
         "day_rows": listed(days, listing),
+        "listing": listing,
+        "since": first_day(today).isoformat(),
         "months": months(today),
         "week": week(activity, name),
         "written": sum(day.number for day in days),

@@ -1,6 +1,7 @@
 """`/sessions/`: the sessions of all projects, by filters that are kept in the address. The figures of the overview lead here."""
 
 import uuid
+from calendar import day_name
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -60,6 +61,8 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
         "chosen": chosen,
         "more_chosen": any(value for name, value in chosen.items() if name != "q"),
         "places": move_targets(caller, without=asked.project_id),
+        "clock": _clock(asked.wanted),
+        "kept": {name: value for name in ("weekday", "hour") if (value := getattr(asked.wanted, name)) is not None},
         "filtered": asked.wanted != SessionFilter(),
     }
     return render(request, "pages/overview/sessions.html", context)
@@ -93,10 +96,23 @@ def _asked(given: QueryDict) -> Asked:
         has=HAS.get(given.get("has", "")),
         tags=tuple(dict.fromkeys(filter(None, (tag.strip() for tag in clean_text(given.get("tag", "")).split(",")))))[:MOST_TAGS],
         pinned=PINNED.get(given.get("pinned", "")),
+        weekday=_below(7, given.get("weekday", "")),
+        hour=_below(24, given.get("hour", "")),
         since=_day(given.get("since", "")),
         until=None if until is None else until + timedelta(days=1, milliseconds=-1),
     )
     return Asked(uuid_or_none(given.get("project", "")), wanted)
+
+
+def _below(limit: int, text: str) -> int | None:
+    return int(text) if text in set(map(str, range(limit))) else None
+
+
+def _clock(wanted: SessionFilter) -> str:
+    """The weekday and hour that a list is limited to, in words."""
+    day = "" if wanted.weekday is None else f" on a {day_name[wanted.weekday]}"
+    hour = "" if wanted.hour is None else f" between {wanted.hour}:00 and {wanted.hour}:59 UTC"
+    return day + hour
 
 
 def _day(text: str) -> datetime | None:

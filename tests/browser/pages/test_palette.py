@@ -48,6 +48,7 @@ def test_the_palette_goes_anywhere_and_does_what_the_page_can(signed_in: Browser
     signed_in.until(f"return (() => {{ {OPTIONS} }})()[0] === 'Cart race';")
     assert signed_in.run(OPTIONS) == ["Cart race", "Search everything for “cart”"]
     assert_accessible(signed_in)
+    assert signed_in.run(CHOSEN) == "Cart race"
     keys.press(Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
     signed_in.until(f"return location.pathname === '/sessions/{chat.id}/' && (() => {{ {LIVE} }})();")
     open_palette(signed_in)

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
 STATED = "http://127.0.0.1:8000"
 HEAVIEST = 200_000
+PICTURE = r"!\[[^\]]+\]\(([^)]+)\)"
 # What README leaves to the reader: how answers are made and shown.
 READERS = """
     window.painted = [];
@@ -103,8 +104,12 @@ def test_a_second_question_may_come_while_an_answer_streams(
 
 
 def test_the_pictures_are_there_and_light() -> None:
-    pictures = [ROOT / path for path in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)]
+    pages = (ROOT / "docs" / "pages.md").read_text()
+    pictures = [ROOT / path for path in re.findall(PICTURE, README)]
     assert len(pictures) >= 3
+    of_pages = [ROOT / "docs" / path for path in re.findall(PICTURE, pages)]
+    assert len(of_pages) >= 11, "one for each part of docs/pages.md"
+    pictures += of_pages
     for picture in pictures:
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size < HEAVIEST, picture

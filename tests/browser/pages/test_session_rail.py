@@ -99,6 +99,8 @@ def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: Live
         open_page(signed_in, server, chat)
         assert signed_in.run("return document.documentElement.scrollWidth <= innerWidth;")
         assert not signed_in.run("return document.querySelector('#rail').checkVisibility();")
+        # The badge of waiting messages has the class that marks the button.
+        assert signed_in.run("return getComputedStyle(document.querySelector('.rail-open.waiting')).paddingTop;") == "0px"
         keyboard = Keyboard(signed_in)
         keyboard.choose("Details an agent waits for you")
         keyboard.choose("Reject")

@@ -1,5 +1,6 @@
 """A tool call as a card: the tool, its telling argument, its state and duration; folded, what it was given and returned."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,6 +14,8 @@ from sessions_app.pages.session.parts.tool_content import Section, done_of, inpu
 LONGEST_ARGUMENT = 160
 # Arguments that say most about a call, the most telling first.
 TELLING = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "title", "description", "prompt")
+# Of a patch the files say more than its beginning.
+PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 DONE, FAILED, OPEN, ALONE = ("done", "good"), ("failed", "bad"), ("no result yet", ""), ("result", "")
 # States of the AI SDK that its neutral form does not have.
 STATES = {
@@ -67,13 +70,17 @@ def tool_of(part: dict[str, Any], room: Room | None = None) -> Tool | None:
 def argument_of(given: Any) -> str:
     """The argument of a tool call that says most about it."""
     if not isinstance(given, dict):
-        return given if isinstance(given, str) else ""
+        return _told(given) if isinstance(given, str) else ""
     if (done := done_of(given)) is not None:
         return done
     texts = {name: value for name, value in given.items() if isinstance(value, str) and value}
     numbers = [f"{name}: {value}" for name, value in given.items() if isinstance(value, int | float)]
     found = [texts[name] for name in TELLING if name in texts] or [*texts.values(), *numbers]
-    return found[0] if found else ""
+    return _told(found[0]) if found else ""
+
+
+def _told(text: str) -> str:
+    return ", ".join(PATCHED_FILE.findall(text)) or text
 
 
 def short(text: str) -> str:

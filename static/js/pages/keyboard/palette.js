@@ -21,6 +21,8 @@ let shown = [];
 /** @type {Group[]} */
 let found = [];
 let at = 0;
+/** Whether an option was chosen by hand since the last letter. */
+let moved = false;
 let timer = 0;
 let latest = 0;
 
@@ -71,7 +73,11 @@ function optionElement({ label, hint }, number) {
   more.textContent = hint ?? "";
   more.className = "hint";
   made.append(name, " ", more);
-  made.addEventListener("pointermove", () => at !== number && choose(number));
+  made.addEventListener("pointermove", () => {
+    if (at === number) return;
+    moved = true;
+    choose(number);
+  });
   made.addEventListener("click", () => run(number));
   return made;
 }
@@ -132,20 +138,23 @@ async function ask() {
   const chosen = shown[at];
   draw();
   const again = shown.findIndex(({ label, href }) => label === chosen?.label && href === chosen.href);
-  if (again > 0) choose(again);
+  // A search is the first option only while nothing was found yet.
+  if (again > 0 && (moved || !chosen?.href?.startsWith("/search/"))) choose(again);
 }
 
 field.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(ask, WAIT_MS);
+  moved = false;
   draw();
 });
 field.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
   if (event.isComposing || (!step && event.key !== "Enter")) return;
   event.preventDefault();
-  if (step) choose(at + step);
-  else run(at);
+  if (!step) return run(at);
+  moved = true;
+  choose(at + step);
 });
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 dialog.addEventListener("close", () => {
