@@ -1,12 +1,12 @@
 """Answers that the real server makes, of an endpoint on loopback: whole, or with all that came; nobody has to watch."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.generation.generations.asked import Asked
 from tests.generation.generations.model_endpoint import ModelEndpoint, words
 from tests.generation.stream_readers import StreamReader
 from tests.support.server_process import Api, ServerProcess
@@ -14,41 +14,8 @@ from tests.support.stores import Store
 
 # Starting a server takes a while on a machine that is busy.
 pytestmark = pytest.mark.timeout(300)
-PATIENCE_SECONDS = 40
 # More than one owner may have at once, so that the others of ana's wait.
 GENERATIONS = 4
-
-
-class Asked:
-    """One answer of a session of its own."""
-
-    def __init__(self, api: Api, path: str, question: str, **body: Any) -> None:
-        self.api = api
-        _, self.session = api.session(path)
-        self.now = api.call("POST", f"/sessions/{self.session}/generations", {"message": {"text": question}, **body})
-
-    def step(self, name: str) -> None:
-        self.now = self.api.call("POST", f"/sessions/{self.session}/generations/{self.now['generation']}/{name}")
-
-    def read(self) -> Any:
-        """The message of the answer."""
-        return self.api.call("GET", f"/sessions/{self.session}/messages/{self.now['message']}")
-
-    def wait(self, condition: Callable[[], bool]) -> None:
-        until = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            assert time.monotonic() < until, (self.now, self.read())
-            time.sleep(0.05)
-
-    def ended(self) -> str:
-        """The state in which it ended."""
-
-        def has_ended() -> bool:
-            self.now = self.api.call("GET", f"/sessions/{self.session}/generations/{self.now['generation']}")
-            return self.now["ended_at"] is not None
-
-        self.wait(has_ended)
-        return str(self.now["state"])
 
 
 @pytest.fixture(scope="module")

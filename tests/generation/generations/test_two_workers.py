@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.generation.generations.asked import Asked
 from tests.generation.generations.model_endpoint import ModelEndpoint, words
-from tests.generation.generations.test_runner import Asked
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
