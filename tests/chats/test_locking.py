@@ -19,6 +19,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import NotFound, Unavailable
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
+from sessions_app.models.live import Live
 from sessions_app.projects.queries import ProjectDeleted
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
@@ -81,6 +82,27 @@ def test_what_is_written_is_found_again(chat: Chat, other: Chat, caller: Caller)
     assert ChatSession.objects.get(id=chat.id).updated_at > LONG_AGO
     assert ChatSession.objects.get(id=other.id).updated_at == LONG_AGO
     assert locked(caller, other).rev == 0
+
+
+@pytest.mark.parametrize(("live", "epoch"), [(Live(2, 5, 7), 4), (Live(3), 3), (Live(2, 0, 7), 2), (Live(2, 5, 0), 4)])
+def test_which_messages_are_live_is_found_again(chat: Chat, caller: Caller, live: Live, epoch: int) -> None:
+    with transaction.atomic():
+        session = lock_session(caller=caller, session_id=id_of(chat))
+        assert (session.live, session.epoch) == (Live(1, 0, 0), 1)
+        session.live, session.epoch = live, epoch
+        session.write()
+        session.store_epoch()
+    assert (locked(caller, chat).live, locked(caller, chat).epoch) == (live, epoch)
+
+
+def test_an_event_tells_of_the_session_as_it_is_now(chat: Chat, caller: Caller) -> None:
+    with transaction.atomic():
+        session = lock_session(caller=caller, session_id=id_of(chat))
+        session.epoch, session.rev = 3, 7
+        session.publish("session.updated", caller, writer_id="w1", data={"n": 1})
+    event = chat.api.get(f"/projects/{session.project_id}/events?since=0").json()["items"][-1]
+    told = {"type": "session.updated", "session": chat.id, "epoch": 3, "rev": 7, "data": {"n": 1}}
+    assert event == {**event, **told, "by": {"user": "alice", "writer_id": "w1"}}
 
 
 def test_what_is_not_the_caller_s_is_not_found(chat: Chat, other: Chat, caller: Caller, bob: User) -> None:
