@@ -13,6 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from sessions_app.chats import locking
 from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound
 from sessions_app.core.callers import caller_of_user
@@ -20,7 +21,7 @@ from sessions_app.core.errors import NotFound, Unavailable
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.live import Live
-from sessions_app.projects.queries import ProjectDeleted
+from sessions_app.projects.queries import ProjectDeleted, get_project
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
 
@@ -234,3 +235,40 @@ def test_the_current_session_is_locked_with_its_project(chat: Chat, caller: Call
 
     with meanwhile(lambda: lock_project_and_current(caller=caller, project_id=project.id), save) as (found,):
         assert found.id == id_of(chat)
+
+
+@waits
+def test_the_other_project_of_a_move_is_locked_too(chat: Chat, other: Chat, caller: Caller) -> None:
+    project, there = project_of(chat), project_of(other)
+
+    def lock_both() -> Project:
+        return lock_project_and_current(caller=caller, project_id=project.id, also_project=there.id)
+
+    with meanwhile(lock_both, lambda: Project.objects.filter(id=there.id).update(deleted_at=None)) as (changed,):
+        assert changed == 1
+
+
+def test_where_the_current_session_changes_at_every_try_it_is_refused_for_a_second(
+    chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def read(**_: Any) -> Project:
+        tries.append(Project(current_session_id=uuid.uuid4()))
+        return tries[-1]
+
+    monkeypatch.setattr(locking, "get_project", read)
+    with pytest.raises(Unavailable) as refused:
+        with_current(caller, chat)
+    assert (refused.value.retry_after, len(tries)) == (1, 10)
+
+
+def test_a_project_that_is_erased_between_the_read_and_the_lock_is_not_found(
+    chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erased = uuid.uuid4()
+    before = [Project(id=erased)]
+    monkeypatch.setattr(locking, "get_project", lambda **asked: before.pop() if before else get_project(**asked))
+    with pytest.raises(NotFound):
+        lock_project_and_current(caller=caller, project_id=erased)
+    assert before == []

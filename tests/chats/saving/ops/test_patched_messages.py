@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sessions_app.chats.message_content import Content
-from sessions_app.chats.saving.message_input import EXTRA_BYTES, Rejected, read_message
+from sessions_app.chats.saving.message_input import Rejected, read_message
 from sessions_app.chats.saving.message_patch import Append, Patch, patched, read_after
-from sessions_app.models.message import TEXT_LENGTH
+from sessions_app.models.message import EXTRA_BYTES, TEXT_LENGTH
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 PLAIN: dict[str, Any] = {"role": "user", "content": "plain"}
