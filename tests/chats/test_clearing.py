@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import ChatSession, Clearing
 from tests.support.chat import Chat
 
@@ -220,10 +221,11 @@ def test_a_chat_with_branches_begins_without_any_and_comes_back_before_what_was_
     chat.say("m2", "two")
     chat.ops({"op": "upsert", "id": "m3", "role": "user", "text": "three", "parent_id": "m1"})
     assert chat.texts() == ["one", "three"]
-    chat.clear()
+    answer = chat.clear()
     assert ChatSession.objects.get(id=chat.id).head is None
     kept = Clearing.objects.get(session_id=chat.id)
     assert (kept.epoch, kept.messages_epoch, kept.head, kept.message_count, kept.size_bytes) == (1, 1, "m3", 3, 11)
+    assert rfc3339(kept.cleared_at) == answer["saved_at"]
     chat.say("m4", "four", epoch=2)
     chat.undo(of=1, epoch=2)
     assert chat.texts() == ["one", "three", "four"]
