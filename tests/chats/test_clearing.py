@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import ChatSession, Clearing
 from tests.support.chat import Chat
 
@@ -213,3 +214,31 @@ def test_removed_by_pages(chat: Chat) -> None:
             break
         cursor = f"&cursor={page['next']}"
     assert seen == ["m4", "m3", "m2", "m1", "m0"]
+
+
+def test_a_chat_with_branches_begins_without_any_and_comes_back_before_what_was_said_since(chat: Chat) -> None:
+    chat.say("m1", "one")
+    chat.say("m2", "two")
+    chat.ops({"op": "upsert", "id": "m3", "role": "user", "text": "three", "parent_id": "m1"})
+    assert chat.texts() == ["one", "three"]
+    answer = chat.clear()
+    assert ChatSession.objects.get(id=chat.id).head is None
+    kept = Clearing.objects.get(epoch=1)
+    assert (kept.epoch, kept.messages_epoch, kept.head, kept.message_count, kept.size_bytes) == (1, 1, "m3", 3, 11)
+    assert rfc3339(kept.cleared_at) == answer["saved_at"]
+    chat.say("m4", "four", epoch=2)
+    chat.undo(of=1, epoch=2)
+    assert chat.texts() == ["one", "three", "four"]
+    session = chat.read()["session"]
+    assert (session["message_count"], session["size_bytes"]) == (4, 15)
+
+
+def test_a_second_clear_of_what_came_back_keeps_under_which_epoch_it_is_stored(chat: Chat) -> None:
+    chat.say("m1", "one")
+    chat.clear()
+    chat.undo(of=1, epoch=2)
+    chat.clear(epoch=2)
+    second = Clearing.objects.get(epoch=2)
+    assert (second.messages_epoch, second.message_count) == (1, 1)
+    chat.undo(of=2, epoch=3)
+    assert chat.texts() == ["one"]

@@ -13,13 +13,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from sessions_app.chats import locking
 from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import NotFound, Unavailable
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
-from sessions_app.projects.queries import ProjectDeleted
+from sessions_app.models.live import Live
+from sessions_app.projects.queries import ProjectDeleted, get_project
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
 
@@ -81,6 +83,27 @@ def test_what_is_written_is_found_again(chat: Chat, other: Chat, caller: Caller)
     assert ChatSession.objects.get(id=chat.id).updated_at > LONG_AGO
     assert ChatSession.objects.get(id=other.id).updated_at == LONG_AGO
     assert locked(caller, other).rev == 0
+
+
+@pytest.mark.parametrize(("live", "epoch"), [(Live(2, 5, 7), 4), (Live(3), 3), (Live(2, 0, 7), 2), (Live(2, 5, 0), 4)])
+def test_which_messages_are_live_is_found_again(chat: Chat, caller: Caller, live: Live, epoch: int) -> None:
+    with transaction.atomic():
+        session = lock_session(caller=caller, session_id=id_of(chat))
+        assert (session.live, session.epoch) == (Live(1, 0, 0), 1)
+        session.live, session.epoch = live, epoch
+        session.write()
+        session.store_epoch()
+    assert (locked(caller, chat).live, locked(caller, chat).epoch) == (live, epoch)
+
+
+def test_an_event_tells_of_the_session_as_it_is_now(chat: Chat, caller: Caller) -> None:
+    with transaction.atomic():
+        session = lock_session(caller=caller, session_id=id_of(chat))
+        session.epoch, session.rev = 3, 7
+        session.publish("session.updated", caller, writer_id="w1", data={"n": 1})
+    event = chat.api.get(f"/projects/{session.project_id}/events?since=0").json()["items"][-1]
+    told = {"type": "session.updated", "session": chat.id, "epoch": 3, "rev": 7, "data": {"n": 1}}
+    assert event == {**event, **told, "by": {"user": "alice", "writer_id": "w1"}}
 
 
 def test_what_is_not_the_caller_s_is_not_found(chat: Chat, other: Chat, caller: Caller, bob: User) -> None:
@@ -212,3 +235,40 @@ def test_the_current_session_is_locked_with_its_project(chat: Chat, caller: Call
 
     with meanwhile(lambda: lock_project_and_current(caller=caller, project_id=project.id), save) as (found,):
         assert found.id == id_of(chat)
+
+
+@waits
+def test_the_other_project_of_a_move_is_locked_too(chat: Chat, other: Chat, caller: Caller) -> None:
+    project, there = project_of(chat), project_of(other)
+
+    def lock_both() -> Project:
+        return lock_project_and_current(caller=caller, project_id=project.id, also_project=there.id)
+
+    with meanwhile(lock_both, lambda: Project.objects.filter(id=there.id).update(deleted_at=None)) as (changed,):
+        assert changed == 1
+
+
+def test_where_the_current_session_changes_at_every_try_it_is_refused_for_a_second(
+    chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def read(**_: Any) -> Project:
+        tries.append(Project(current_session_id=uuid.uuid4()))
+        return tries[-1]
+
+    monkeypatch.setattr(locking, "get_project", read)
+    with pytest.raises(Unavailable) as refused:
+        with_current(caller, chat)
+    assert (refused.value.retry_after, len(tries)) == (1, 10)
+
+
+def test_a_project_that_is_erased_between_the_read_and_the_lock_is_not_found(
+    chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erased = uuid.uuid4()
+    before = [Project(id=erased)]
+    monkeypatch.setattr(locking, "get_project", lambda **asked: before.pop() if before else get_project(**asked))
+    with pytest.raises(NotFound):
+        lock_project_and_current(caller=caller, project_id=erased)
+    assert before == []

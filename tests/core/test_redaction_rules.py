@@ -135,6 +135,11 @@ def test_a_value_without_texts_is_itself(value: Any) -> None:
         ("secret='no-digi'", "secret='no-digi'", {}),
         ("secret='nodigit_at_all'", "secret='nodigit_at_all'", {}),
         ("secret=no-digit-here", "secret=no-digit-here", {}),
+        # The name is the whole word, from its first character on.
+        ("xpwd=abcdef1", "xpwd=[REDACTED:secret]", {"secret": 1}),
+        # Half of a surrogate pair, as a text that was cut in the middle has it.
+        (f"\ud83e {KEY} \udd8a", "\ud83e [REDACTED:aws_key] \udd8a", {"aws_key": 1}),
+        ("password='\ud83eabcdef1' b", "password='[REDACTED:password]' b", {"password": 1}),
         # What is named tells the kind, and the rest of the text stays.
         ("a api_key='abcdef1' b", "a api_key='[REDACTED:api_key]' b", {"api_key": 1}),
         ("a=1&x-access-token=abcdef12&b=2", "a=1&x-access-token=[REDACTED:token]&b=2", {"token": 1}),

@@ -1,5 +1,6 @@
 """Saves of many clients in one transaction: each as if it were alone, and all of them or none on the disk."""
 
+import json
 import threading
 import uuid
 from collections.abc import Callable
@@ -58,6 +59,8 @@ def test_each_is_answered_and_events_are_numbered_without_a_gap(chats: list[Chat
     assert [chat.texts() for chat in chats] == [["words 0"], ["words 1"], ["words 2"]]
     assert numbers(chats[1]) == [*before, before[-1] + 1, before[-1] + 2]
     assert revs_of(chats) == [rev + 1 for rev in revs]
+    projects = [json.loads(event.frame)["project"] for event in Event.objects.order_by("pk")]
+    assert projects == list(Event.objects.order_by("pk").values_list("project__path", flat=True))
     chats[1].say("next", "one more")
     assert numbers(chats[1])[-1] == before[-1] + 3
 

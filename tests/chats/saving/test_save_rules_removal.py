@@ -211,3 +211,9 @@ def test_truncate_after_what_is_not_there_is_rejected(chat: Chat, tab: Writer, a
     answer: Any = tab.save(truncate(after))
     assert answer["rejected"] == [{"id": after, "index": 0, "reason": "unknown_message", "message": REASONS["unknown_message"]}]
     assert chat.texts() == ["one"]
+
+
+def test_a_lower_seq_is_no_reason_to_drop_what_another_says_of_a_removed_message(chat: Chat, tab: Writer, other: Writer) -> None:
+    tab.save(upsert("m1", "one"), delete("m1"), seq=5)
+    assert reasons(other.save(upsert("m1", "other words"), seq=1)["ignored"]) == {"m1": "removed"}
+    assert [(copy["id"], copy["text"], copy["reason"]) for copy in chat.conflicts()] == [("m1", "other words", "removed")]
