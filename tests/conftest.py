@@ -27,6 +27,7 @@ from tests.support.databases import ON_POSTGRESQL, TEMPLATE, flush, own_database
 from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
 from tests.support.page_load import Page
+from tests.support.saves import Writer
 from tests.support.server_process import ServerProcess, new_store
 from tests.support.sockets import House
 from tests.support.stores import Store
@@ -218,6 +219,17 @@ def path() -> str:
 def chat(api: Any, alice: Any) -> Chat:
     """A new session of alice's."""
     return Chat(api(alice))
+
+
+@pytest.fixture
+def tab(chat: Chat) -> Writer:
+    """Writes to that session, as `other` does."""
+    return Writer(chat)
+
+
+@pytest.fixture
+def other(chat: Chat) -> Writer:
+    return Writer(chat)
 
 
 @pytest.fixture

@@ -12,16 +12,6 @@ SECRET = "ghp_" + "a1B2" * 9
 
 
 @pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
-def other(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
 def elsewhere(chat: Chat) -> Writer:
     """A writer in another session."""
     return Writer(Chat(chat.api))

@@ -24,11 +24,6 @@ def events(chat: Chat) -> list[tuple[str, int | None]]:
     return [(event.type, json.loads(event.frame).get("rev")) for event in found]
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 # if_rev
 
 

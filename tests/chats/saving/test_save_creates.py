@@ -32,11 +32,6 @@ def events(chat: Chat) -> list[tuple[str, int | None]]:
 
 
 @pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
 def new(chat: Chat) -> Chat:
     """A session that does not exist yet."""
     return Chat(chat.api, session_id=str(uuid.uuid4()))

@@ -16,11 +16,6 @@ pytestmark = pytest.mark.django_db
 PART = {"type": "text", "text": "x"}
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 @pytest.mark.parametrize(
     ("op", "reason"),
     [

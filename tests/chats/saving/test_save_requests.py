@@ -15,11 +15,6 @@ pytestmark = pytest.mark.django_db
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def test_a_save_never_creates_a_session(chat: Chat, tab: Writer) -> None:
     lost = Writer(Chat(chat.api, session_id=UNKNOWN))
     assert refusal(lost.send(upsert("m1", "one"))) == (404, "not_found")

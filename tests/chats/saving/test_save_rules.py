@@ -11,16 +11,6 @@ from tests.support.saves import Writer, answer_of_ai, reasons, upsert
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
-def other(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def statuses(chat: Chat) -> dict[str, str]:
     return {message["id"]: message["status"] for message in chat.read()["messages"]}
 

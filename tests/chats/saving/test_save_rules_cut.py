@@ -8,16 +8,6 @@ from tests.support.saves import Writer, answer_of_ai, delete, reasons, truncate,
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
-def other(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def copies(chat: Chat) -> list[tuple[str, str, str]]:
     return [(copy["id"], copy["text"], copy["reason"]) for copy in chat.conflicts()]
 

@@ -11,16 +11,6 @@ from tests.support.saves import Writer, answer_of_ai, delete, reasons, truncate,
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
-def other(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def kept(chat: Chat) -> dict[str, tuple[str, str]]:
     """What was taken out, by id: why, and its text."""
     return {item["id"]: (item["reason"], item["text"]) for item in chat.removed()}

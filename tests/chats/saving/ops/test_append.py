@@ -19,11 +19,6 @@ def tab(chat: Chat) -> Writer:
     return writer
 
 
-@pytest.fixture
-def other(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def copies(chat: Chat) -> list[tuple[str, str]]:
     return [(copy["text"], copy["reason"]) for copy in chat.conflicts()]
 

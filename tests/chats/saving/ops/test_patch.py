@@ -15,16 +15,6 @@ FULL = {"parts": [{"type": "text", "text": "one"}, {"type": "tool", "id": "t"}],
         "raw": {"b": [2**70]}, "parent_id": "m0"}  # fmt: skip
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
-@pytest.fixture
-def other(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def only(chat: Chat) -> dict[str, Any]:
     message: dict[str, Any]
     (message,) = chat.read()["messages"]

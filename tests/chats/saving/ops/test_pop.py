@@ -18,11 +18,6 @@ from tests.support.saves import Writer, answer_of_ai, delete, pop, truncate, ups
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def tab(chat: Chat) -> Writer:
-    return Writer(chat)
-
-
 def ids(popped: list[Any]) -> list[str]:
     return [message["id"] for message in popped]
 
