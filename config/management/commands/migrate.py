@@ -4,11 +4,27 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.core.management.commands import migrate
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
 
 _LOCK = 0x5712
 _AGAIN_SECONDS = 0.2
+
+
+class WholeMigrations(MigrationExecutor):
+    """Commits each migration together with its record. Django records one that leaves statements for its end (foreign keys,
+    indexes) after the commit: if the process is killed in between, the next one creates the same tables again, and fails."""
+
+    def apply_migration(self, state: Any, migration: Any, *args: Any, **options: Any) -> Any:
+        if not migration.atomic:
+            return super().apply_migration(state, migration, *args, **options)
+        # On SQLite these checks can only be switched off outside of a transaction. Each migration ends with one of its own.
+        with self.connection.constraint_checks_disabled(), transaction.atomic(using=self.connection.alias):
+            return super().apply_migration(state, migration, *args, **options)
+
+
+migrate.MigrationExecutor = WholeMigrations  # type: ignore[attr-defined, misc]
 
 
 class Command(migrate.Command):

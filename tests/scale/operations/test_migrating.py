@@ -65,6 +65,21 @@ def rows_of(store: Store) -> str:
     return digest.hexdigest()
 
 
+# One with foreign keys, which are made after its tables.
+KILLED_BEFORE_ITS_RECORD = """
+import os
+from django.core.management import call_command
+from django.db.migrations.recorder import MigrationRecorder
+recorded = MigrationRecorder.record_applied
+def record(self, app, name):
+    if (app, name) == ("admin", "0001_initial"):
+        os._exit(9)
+    recorded(self, app, name)
+MigrationRecorder.record_applied = record
+call_command("migrate", verbosity=0)
+"""
+
+
 @pytest.fixture
 def old_store(tmp_path: Path) -> Iterator[Store]:
     """As the first version left it."""
@@ -115,6 +130,14 @@ def test_servers_that_upgrade_at_once_wait_for_each_other(old_store: Store) -> N
     with ExitStack() as stack:
         upgrades = [stack.enter_context(ServerProcess(old_store).begin("migrate")) for _ in range(3)]
         assert [(upgrade.communicate() and upgrade.returncode) for upgrade in upgrades] == [0, 0, 0]
+    assert rows_of(old_store) == before
+
+
+def test_a_migration_that_is_killed_before_its_record_is_made_again(old_store: Store) -> None:
+    before, server = rows_of(old_store), ServerProcess(old_store)
+    with pytest.raises(AssertionError, match="failed"):
+        server.shell(KILLED_BEFORE_ITS_RECORD)
+    server.manage("migrate", "--verbosity", "0")
     assert rows_of(old_store) == before
 
 
