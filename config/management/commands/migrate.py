@@ -24,7 +24,7 @@ class WholeMigrations(MigrationExecutor):
             return super().apply_migration(state, migration, *args, **options)
 
 
-migrate.MigrationExecutor = WholeMigrations  # type: ignore[attr-defined, misc]
+migrate.MigrationExecutor = WholeMigrations  # type: ignore[attr-defined]
 
 
 class Command(migrate.Command):
