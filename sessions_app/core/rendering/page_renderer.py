@@ -20,7 +20,7 @@ from sessions_app.core.rendering.render_queue import Budget, RenderQueue
 # Characters. Longer text is shown as it is.
 LONGEST = 50_000
 # A page's budget of the child's CPU time, and how long it waits.
-PAGE_CPU_SECONDS, PAGE_WAIT_SECONDS = 0.6, 2.0
+PAGE_CPU_SECONDS, PAGE_WAIT_SECONDS = 0.5, 2.0
 # Each waiting page occupies a thread. Further pages are shown without waiting.
 PAGES_AT_ONCE = max(1, settings.THREADS // 2)
 # Cache size in bytes: of HTML, and about as much of the source texts.
