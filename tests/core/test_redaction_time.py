@@ -1,4 +1,4 @@
-"""Looking for secrets takes time in proportion to the text, whatever stands in it."""
+"""Looking for secrets takes time in proportion to the text, whatever it contains."""
 
 import time
 

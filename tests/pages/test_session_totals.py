@@ -137,7 +137,7 @@ def test_totals_are_those_of_the_live_messages_after_every_change(page: Client, 
     used = [item["raw"]["usage"] for item in items if "raw" in item]
     given, made = (f"{sum(one[name] for one in used):,}".replace(",", " ") for name in ("input_tokens", "output_tokens"))
     expected = f"{given} tokens in, {made} out" if used else ""
-    # Counted on from what is known, and counted anew.
+    # Counted on from what is known, and counted again.
     assert after_counting(page, chat.id).startswith(expected)
     counted_on = shown(page, chat.id) if items else ""
     session_totals.forget()
