@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 
 from tests.browser.chat_page import ChatPage
+from tests.browser.driving import wait_for
 from tests.browser.offline.conftest import KEPT, Station
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.offline]
 SHELLS = "return (await caches.keys()).filter((name) => name.startsWith('stillhere-shell-'));"
 SHIPPED = "return document.documentElement.dataset.shipped ?? '';"
+# A browser may wait until the old worker has had nothing to do for 30 s before it lets another take over.
+REPLACED_SECONDS = 60
 IMPORTED = "chat/page-state.js"
 
 
@@ -30,7 +33,7 @@ def test_a_new_version_is_whole_at_once_and_replaces_the_old_one(chat: ChatPage,
     chat.open()
     assert chat.browser.run(SHIPPED) == "2"
     chat.browser.until(f"const names = await (async () => {{ {SHELLS} }})(); return names.join() !== args[0];", former[0])
-    chat.browser.until(f"return (await (async () => {{ {SHELLS} }})()).length === 1;")
+    wait_for(lambda: len(chat.browser.run(SHELLS)) == 1, REPLACED_SECONDS, "one shell")
     chat.browser.until(KEPT)
     station.leave()
     chat.browser.driver.refresh()
@@ -52,6 +55,13 @@ def test_a_version_that_is_not_complete_replaces_nothing(chat: ChatPage, station
     chat.ready()
     assert chat.browser.run(SHIPPED) == ""
     assert chat.browser.run(SHELLS) == former
+
+
+def test_a_worker_makes_no_cache_where_it_only_looks(chat: ChatPage) -> None:
+    """What it made after its successor had removed everything would stay."""
+    chat.browser.run("for (const name of await caches.keys()) await caches.delete(name);")
+    chat.browser.run("await fetch('/static/js/stillhere/util.js');")
+    assert chat.browser.run("return await caches.keys();") == []
 
 
 def test_switched_off_it_goes_with_all_that_it_kept(chat: ChatPage, station: Station, settings: Any) -> None:

@@ -92,17 +92,23 @@ async function page(event, url) {
     return reply;
   });
   event.waitUntil(asked.catch(() => {}));
-  const kept = keyOf(url) ? await (await caches.open(PAGES)).match(keyOf(url)) : undefined;
+  const kept = keyOf(url) ? await find(PAGES, keyOf(url)) : undefined;
   const answer = await (kept ? Promise.race([asked, late()]) : asked).catch(() => null);
   const shown = answer && !(kept && answer.status >= 500) ? answer : (kept ?? (await offlinePage()));
   remember(client, shown);
   return shown;
 }
 
+/**
+ * Never makes a cache: a worker that is being replaced would leave an empty one behind.
+ * @param {string} cacheName @param {RequestInfo} request @param {CacheQueryOptions} [options]
+ */
+const find = (cacheName, request, options) => caches.match(request, { cacheName, ...options });
+
 const late = () => new Promise((_, reject) => setTimeout(reject, PATIENCE_MS, new Error("slow")));
 
 async function offlinePage() {
-  return (await (await caches.open(SHELL)).match(OFFLINE)) ?? Response.error();
+  return (await find(SHELL, OFFLINE)) ?? Response.error();
 }
 
 /** @param {string} client @param {Response} reply */
@@ -171,7 +177,7 @@ async function empty() {
 
 /** @param {WorkerEvent} event @param {URL} url */
 async function file({ request, clientId }, { pathname }) {
-  const kept = await (await caches.open(SHELL)).match(request, { ignoreVary: true });
+  const kept = await find(SHELL, request, { ignoreVary: true });
   if (kept && (own.has(clientId) || HASHED.test(pathname))) return kept;
   try {
     // A page of another version must not get what the browser still has of this one.
