@@ -63,7 +63,7 @@ class Kinds:
         """Learns from a request that Django has answered."""
         status, headers, _ = answered
         name = _name_of(request.scope, self._left)
-        if status in {200, 201} and name is not None and all(header != b"set-cookie" for header, _ in headers):
+        if status in {200, 201, 204} and name is not None and all(header != b"set-cookie" for header, _ in headers):
             common = [(header, value) for header, value in headers if header not in _OF_THIS_ANSWER]
             with self._lock:
                 self._kept[name] = Kind(common, request.exchange.route())
@@ -78,8 +78,9 @@ class Kinds:
 def answered_as(kind: Kind, request: QuickRequest, caller: Caller, reply: HttpResponse) -> Answered:
     request.exchange.known(kind.route, caller.user_id)
     own = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in reply.items()]
-    length = (b"content-length", str(len(reply.content)).encode())
-    return reply.status_code, [*own, length, *kind.headers], reply.content
+    # A response without a body must not name its length.
+    length = [] if reply.status_code == 204 else [(b"content-length", str(len(reply.content)).encode())]
+    return reply.status_code, [*own, *length, *kind.headers], reply.content
 
 
 def authorization_of(scope: Message) -> str:

@@ -62,6 +62,17 @@ def test_purge_erases_copies_stored_answers_and_states_too(chat: Chat) -> None:
     assert refusal(chat.post("changes", ops=[])) == (404, "not_found")
 
 
+@pytest.mark.parametrize("query", ["", "purge=1&"])
+def test_a_session_that_was_changed_is_not_deleted(chat: Chat, query: str) -> None:
+    seen = chat.read()["session"]["rev"]
+    chat.say("m1", "later words")
+    refused = chat.api.delete(f"/sessions/{chat.id}?{query}if_rev={seen}")
+    assert refusal(refused) == (412, "rev_changed")
+    assert refused.json()["error"]["details"] == {"rev": chat.read()["session"]["rev"], "epoch": 1}
+    assert chat.texts() == ["later words"]
+    assert chat.api.delete(f"/sessions/{chat.id}?{query}if_rev={chat.read()['session']['rev']}").status_code == 204
+
+
 def test_a_session_in_the_trash_can_be_purged(chat: Chat) -> None:
     chat.api.delete(f"/sessions/{chat.id}")
     assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204

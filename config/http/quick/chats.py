@@ -1,6 +1,6 @@
-"""Reads of sessions with a key that bypass Django and Ninja: those with which clients of frameworks begin.
+"""Requests for sessions with a key that bypass Django and Ninja: those that clients of frameworks send.
 
-As in `chats/saving/api.py` and `chats/sessions/api.py` of `sessions_app`.
+As in `chats/saving/api.py`, `chats/sessions/api.py` and `chats/lifecycle/session_deletion_api.py` of `sessions_app`.
 """
 
 import re
@@ -9,28 +9,39 @@ from django.http import HttpResponse
 
 from config.http.learned_headers import QuickRequest
 from config.http.quick.routes import NotQuick, Route, query_of
+from sessions_app.chats.lifecycle.session_deletion_api import delete_reply
 from sessions_app.chats.saving.api import page_reply
 from sessions_app.chats.sessions.api import by_external_id_reply
 from sessions_app.models import Caller
 
 _NUMBER = re.compile("[1-9][0-9]{0,3}")
+_REV = re.compile("[0-9]{1,15}")
 _SESSION = "/api/v1/sessions/([^/]+)"
 _NAMED = "/api/v1/projects/([^/]+)/sessions/by-external/(.+)"
 
 
 def _messages(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
-    asked = query_of(request, {"before", "limit", "as"})
+    asked = query_of(request, {"before", "limit", "as", "head"})
     limit = asked.get("limit", "50")
     if not _NUMBER.fullmatch(limit) or int(limit) > 500:
         raise NotQuick
-    return page_reply(caller, named[0], asked.get("before"), int(limit), asked.get("as"))
+    return page_reply(caller, named[0], asked.get("before"), int(limit), asked.get("as"), asked.get("head"))
 
 
 def _by_external_id(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
     return by_external_id_reply(caller, *named)
 
 
+def _delete(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
+    asked = query_of(request, {"purge", "if_rev"})
+    purge, if_rev = asked.get("purge", "0"), asked.get("if_rev")
+    if purge not in {"0", "1"} or not (if_rev is None or _REV.fullmatch(if_rev)):
+        raise NotQuick
+    return delete_reply(caller, named[0], purge=purge == "1", if_rev=None if if_rev is None else int(if_rev))
+
+
 ROUTES = (
     Route("GET", re.compile(_SESSION + "/messages"), _messages, with_query=True),
     Route("GET", re.compile(_NAMED), _by_external_id),
+    Route("DELETE", re.compile(_SESSION), _delete, with_query=True),
 )

@@ -11,10 +11,12 @@ from sessions_app.chats.files.services import delete_content
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.chats.locking import lock_project_and_current
 from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
+from sessions_app.chats.saving.services import RevChanged
 from sessions_app.core.errors import Conflict, NotFound
+from sessions_app.core.storage.cascades import erase
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
-from sessions_app.models import Caller, ChatSession, ConflictCopy, ImportJob, Message, Project, Purge, SaveReceipt
+from sessions_app.models import Caller, ChatSession, ImportJob, Project, Purge
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
 from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
@@ -26,12 +28,14 @@ class PathTaken(Conflict):
     code, message = "path_taken", "Another project uses this path now. Delete that one first, or transfer its sessions."
 
 
-def delete_session(*, caller: Caller, session_id: uuid.UUID) -> None:
-    """Move a session to the trash: it is no longer resumed, and later saves are refused with 410."""
+def delete_session(*, caller: Caller, session_id: uuid.UUID, if_rev: int | None = None) -> None:
+    """Move a session to the trash: it is no longer resumed, and later saves are refused with 410. `if_rev`: only if this is its
+    rev; otherwise → RevChanged."""
 
     def work() -> None:
         row = get_session(caller=caller, session_id=session_id)
         project = lock_project_and_current(caller=caller, project_id=row.project_id, also=session_id)
+        _check_rev(session_id, if_rev)
         at = now()
         ChatSession.objects.filter(id=session_id).update(deleted_at=at, rev=F("rev") + 1, updated_at=at)
         _leave_current(project, session_id, at)
@@ -63,12 +67,14 @@ def title_of(*, caller: Caller, session_id: uuid.UUID) -> str:
     return _find_session(caller, session_id).title
 
 
-def purge_session(*, caller: Caller, session_id: uuid.UUID) -> None:
-    """Erase a session at once, with its messages, conflict copies and stored answers; this cannot be undone."""
+def purge_session(*, caller: Caller, session_id: uuid.UUID, if_rev: int | None = None) -> None:
+    """Erase a session at once, with its messages, conflict copies and stored answers; this cannot be undone. `if_rev`: only if
+    this is its rev; otherwise → RevChanged."""
 
     def work() -> None:
         chat_session = _find_session(caller, session_id)
         project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
+        _check_rev(session_id, if_rev)
         _leave_current(project, session_id, now())
         _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
         erase_sessions([session_id])
@@ -126,14 +132,9 @@ def delete_account(*, user_id: int) -> None:
 
 
 def erase_sessions(session_ids: list[uuid.UUID]) -> None:
-    """Delete table by table without reading the rows: a session can have a hundred thousand messages."""
+    """Without reading what they have: a session can have a hundred thousand messages."""
     for start in range(0, len(session_ids), ERASED_AT_ONCE):
-        some = session_ids[start : start + ERASED_AT_ONCE]
-        Project.objects.filter(current_session__in=some).update(current_session=None)
-        for model in (Message, ConflictCopy, SaveReceipt):
-            rows = model._default_manager.filter(session__in=some)
-            rows._raw_delete(rows.db)
-        ChatSession.objects.filter(id__in=some).delete()
+        erase(ChatSession, session_ids[start : start + ERASED_AT_ONCE])
 
 
 def erase_project(project: Project) -> None:
@@ -161,6 +162,15 @@ def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
     if found.project.deleted_at is not None:
         raise ProjectDeleted(details={"project_id": str(found.project_id)})
     return found
+
+
+def _check_rev(session_id: uuid.UUID, if_rev: int | None) -> None:
+    """Of a locked session."""
+    if if_rev is None:
+        return
+    rev, epoch, ahead = ChatSession.objects.values_list("rev", "epoch", "epochs_ahead").get(id=session_id)
+    if rev != if_rev:
+        raise RevChanged(details={"rev": rev, "epoch": epoch + (ahead or 0)})
 
 
 def _find_project(caller: Caller, project_id: uuid.UUID) -> Project:

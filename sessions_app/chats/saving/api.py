@@ -120,11 +120,13 @@ def browse(
     return _page_reply(row, page, as_, edge=0 if after is None else -1, repair=repair, branches=branches)
 
 
-def page_reply(caller: Caller, session_id: str, before: str | None, limit: int, as_: str | None) -> HttpResponse:
+def page_reply(
+    caller: Caller, session_id: str, before: str | None, limit: int, as_: str | None, head: str | None
+) -> HttpResponse:
     """What `browse` returns to a request that has no other parameters."""
     check_format(as_)
     row = get_session(caller=caller, session_id=session_uuid(session_id))
-    return _page_reply(row, _page_of(row, before, None, limit, None, branches=False), as_)
+    return _page_reply(row, _page_of(row, before, None, limit, head, branches=False), as_)
 
 
 def _check_combination(head: str | None, after: str | None, since_rev: int | None, *, branches: bool) -> None:

@@ -21,6 +21,7 @@ AS: str | None = Query(  # type: ignore[type-arg]
 )
 REPAIR: bool = Query(False, description="With `as`: give calls of tools that have no output one, so that a model accepts them.")  # type: ignore[type-arg]
 SINCE_REV: int | None = Query(None, ge=0, le=BIGGEST)  # type: ignore[type-arg]
+IF_REV: int | None = Query(None, ge=0, le=BIGGEST, description="Nothing is done (412) unless this is the session's rev.")  # type: ignore[type-arg]
 HEAD: str | None = Query(  # type: ignore[type-arg]
     None, min_length=1, max_length=MESSAGE_ID_LENGTH, description="The path to this message, in place of the session's head."
 )

@@ -51,7 +51,7 @@ class Changes(Step):
 
 class RevChanged(PreconditionFailed):
     code = "rev_changed"
-    message = "The session's rev is not `if_rev`: it was changed. Nothing was saved. Read it again, then decide."
+    message = "The session's rev is not `if_rev`: it was changed. Nothing was done. Read it again, then decide."
 
 
 class WindowChanged(PreconditionFailed):

@@ -54,6 +54,14 @@ def takes(*headers: dict[str, Any]) -> dict[str, Any]:
     return {"parameters": [*headers]}
 
 
+def no_content() -> HttpResponse:
+    """204: done, and nothing to say. Without the type that Django gives to a body."""
+    reply = HttpResponse(status=204)
+    del reply["Content-Type"]
+    reply["Cache-Control"] = "no-store"
+    return reply
+
+
 def json_reply(content: bytes | dict[str, Any], *, status: int = 200, etag: str | None = None) -> HttpResponse:
     body = content if isinstance(content, bytes) else orjson.dumps(content)
     reply = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")

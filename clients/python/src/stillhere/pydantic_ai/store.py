@@ -17,7 +17,6 @@ from stillhere.operations.saving import pieces
 from stillhere.operations.sessions import find_session, list_sessions, read_message
 from stillhere.pydantic_ai.entries import (
     FORMAT,
-    MEMBER,
     TAG,
     entry_of,
     external_id,
@@ -170,13 +169,13 @@ class StillhereConversationStore(ConversationStore):
             if place is None:
                 break
             try:
-                yield from sent(place.session, {"if_rev": place.rev, "ops": [], "session": {"metadata": {MEMBER: None}}})
+                query = {"purge": "1", "if_rev": str(place.rev)}
+                yield Request("DELETE", session_path(place.session), query=query, repeatable=False)
             except StillhereError as error:
                 if error.code != "rev_changed" and error.status not in _NOT_THERE:
                     raise
                 place = None
                 continue
-            yield Request("DELETE", session_path(place.session), query={"purge": "1"}, repeatable=False)
             self._places.pop(conversation_id, None)
             self._homes = OrderedDict((entry, home) for entry, home in self._homes.items() if home != place.session)
             return
