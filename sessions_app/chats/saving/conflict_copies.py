@@ -1,6 +1,7 @@
 """Conflict copies: text that could not be saved where it was sent, kept until a person settles it."""
 
 import uuid
+from functools import cached_property
 from typing import Any
 
 from sessions_app.chats.message_content import Content
@@ -20,6 +21,11 @@ class ConflictCopies:
         self.session_id, self.epoch, self.writer_id = session_id, epoch, writer_id
         self.kept = 0
 
+    @cached_property
+    def _first_id(self) -> int:
+        """Copies of one save have the same time, so ids that follow each other keep them in the order of its ops."""
+        return uuid.uuid4().int
+
     def keep(self, message_id: str, sent: Content, reason: ConflictCopy.Reason) -> str:
         """The id of the copy with this content: an existing one that contains it, this writer's extended one, or a new one."""
         for copy in ConflictCopy.objects.filter(session_id=self.session_id, message_id=message_id, settled_at=None):
@@ -31,6 +37,7 @@ class ConflictCopies:
                 copy.save()
                 return str(copy.id)
         copy = ConflictCopy(session_id=self.session_id, epoch=self.epoch, message_id=message_id, writer_id=self.writer_id)
+        copy.id = uuid.UUID(int=self._first_id + self.kept)
         copy.reason, copy.created_at = reason.value, now()
         fill(copy, sent)
         copy.save(force_insert=True)

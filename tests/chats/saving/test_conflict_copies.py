@@ -37,6 +37,13 @@ def test_a_growing_copy_keeps_its_id(chat: Chat, tab: Writer, other: Writer) -> 
     assert copies(chat) == [("m1", "sent")]
 
 
+def test_copies_of_one_save_are_listed_in_its_order(chat: Chat, tab: Writer, other: Writer) -> None:
+    names = [f"m{number}" for number in (7, 3, 9, 1, 8, 2, 6, 4, 5)]
+    tab.save(*(upsert(name, "standing") for name in names))
+    other.save(*(upsert(name, "sent") for name in names))
+    assert [copy["id"] for copy in chat.conflicts()] == names
+
+
 def test_each_message_has_its_own_copies(chat: Chat, tab: Writer, other: Writer) -> None:
     tab.save(upsert("m1", "standing"), upsert("m2", "standing"))
     other.save(upsert("m1", "sent"))
