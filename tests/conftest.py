@@ -35,6 +35,7 @@ from tests.support.stores import Store
 # Every request of theirs as a line would bury what failed.
 for name in ("httpx", "stillhere.requests"):
     logging.getLogger(name).setLevel(logging.WARNING)
+DATABASES = {"db", "transactional_db", "first_store"}
 SLOW = ("browser", "scale", "prove")
 # A busy machine may take any time for an example: what must be quick is marked `timed`.
 hypothesis_settings.register_profile("stillhere", deadline=None)
@@ -43,15 +44,21 @@ hypothesis_settings.load_profile("stillhere")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What drives a browser, measures or proves takes the time it takes. Full-size proofs are for `make prove`; so is, on a
-    second database, what the suite runs `once`."""
+    second database, what the suite runs `once`, and what uses no database."""
     proving = "STILLHERE_PROVE" in os.environ
-    left_out = [name for name, wanted in (("prove", proving), ("once", proving or not ON_POSTGRESQL)) if not wanted]
-    others = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
+    again = proving or not ON_POSTGRESQL
+    left_out = [name for name, wanted in (("prove", proving), ("once", again)) if not wanted]
+    others = [item for item in items if any(item.get_closest_marker(name) for name in left_out) or not (again or uses_database(item))]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in others]
     for item in items:
         if any(item.get_closest_marker(name) for name in SLOW) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("prove") else 300))
+
+
+def uses_database(item: Any) -> bool:
+    """Tests of servers as processes, and of commands, say that they are of this scale."""
+    return bool(item.get_closest_marker("django_db") or item.get_closest_marker("scale") or DATABASES & set(item.fixturenames))
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ from tests.conftest import Alone
 from tests.support.example_objects import World
 from tests.support.routes import API, NOUNS, Row
 
+# Refused before the database is asked for more than who it is.
+pytestmark = pytest.mark.once
 MUTATIONS = {name: row for name, row in API.items() if row.writes and not row.credentials_inside}
 OWN = "http://127.0.0.1:8000"
 FOREIGN = [

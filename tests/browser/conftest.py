@@ -42,7 +42,7 @@ def browser(chromium: webdriver.Chrome) -> Iterator[Browser]:
     own = Browser(chromium)
     own.forget()
     yield own
-    own.forget()
+    own.leave()
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Bro
     """Alice, with the server's login cookie."""
     browser.sign_in_as(alice, server.url)
     yield browser
-    browser.forget()  # Before the server: it answers to the end.
+    browser.leave()  # Before the server: it answers to the end.
 
 
 @pytest.fixture

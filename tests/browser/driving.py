@@ -17,6 +17,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
 
+NO_PAGE = "about:blank"
 PATIENCE_SECONDS = 15.0
 CSRF_SECRET = "c" * 32
 BINARIES = ("chromium", "chromium-browser", "google-chrome")
@@ -82,18 +83,23 @@ class Browser:
 
     def forget(self) -> None:
         """As new."""
+        self.leave()
+        self.block()
+        self.show()
+        self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        for log in ("browser", "performance"):
+            self.driver.get_log(log)  # type: ignore[no-untyped-call]
+
+    def leave(self) -> None:
+        """One tab, without a page, and the network is there."""
         self.online()
         first, *others = self.driver.window_handles
         for other in others:
             self.driver.switch_to.window(other)
             self.driver.close()
         self.driver.switch_to.window(first)
-        self.block()
-        self.show()
-        self.driver.get("about:blank")
-        self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
-        for log in ("browser", "performance"):
-            self.driver.get_log(log)  # type: ignore[no-untyped-call]
+        if self.driver.current_url != NO_PAGE:
+            self.driver.get(NO_PAGE)
 
     def sign_in_as(self, user: User, url: str) -> None:
         client = Client()

@@ -19,7 +19,7 @@ from tests.support.sockets import House
 from tests.support.stores import Store
 
 # Each test starts processes, which takes seconds on an idle machine.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.once, pytest.mark.timeout(300)]
 SAVE = {"action": "save", "namespace": "n", "key": "k", "data": {"a": "é", "n": 2**70}}
 LOAD = {"action": "load", "namespace": "n", "key": "k"}
 LEASE_SECONDS = 3

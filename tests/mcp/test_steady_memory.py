@@ -10,6 +10,7 @@ from tests.scale.load.test_floods import memory_bytes
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
+pytestmark = pytest.mark.once
 FIRST_CALLS, FEW, MANY = 1_000, 2_000, 20_000
 MOST_GROWTH = 1.05
 

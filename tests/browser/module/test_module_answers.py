@@ -32,7 +32,7 @@ ON_DISK = """
 def page(browser: Browser, server: LiveServer, alice: User, settings: Any) -> Iterator[Frontend]:
     settings.CHAT_WORD_MS = 10
     yield Frontend(browser, server, alice)
-    browser.forget()
+    browser.leave()
 
 
 def load(page: Frontend) -> None:

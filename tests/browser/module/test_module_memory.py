@@ -21,7 +21,7 @@ def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend
     page = Frontend(browser, server, alice)
     page.load()
     yield page
-    browser.forget()
+    browser.leave()
 
 
 def do(page: Frontend, script: str, *arguments: Any) -> Any:

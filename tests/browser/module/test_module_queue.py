@@ -54,7 +54,7 @@ def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend
     page.settle()
     browser.run(ROWS)
     yield page
-    browser.forget()
+    browser.leave()
 
 
 def test_each_request_is_kept_by_itself_while_the_first_is_under_way(page: Frontend) -> None:

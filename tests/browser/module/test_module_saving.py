@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
     yield Frontend(browser, server, alice)
-    browser.forget()
+    browser.leave()
 
 
 def test_what_was_said_is_back_after_a_reload(page: Frontend, api: Callable[..., Any]) -> None:

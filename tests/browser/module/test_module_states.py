@@ -20,7 +20,7 @@ SAVE_UNSEEN = "window.chat.saveState(args[0]);"
 @pytest.fixture
 def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
     yield Frontend(browser, server, alice)
-    browser.forget()
+    browser.leave()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def page(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend
     page.settle()
     browser.requests()
     yield page
-    browser.forget()
+    browser.leave()
 
 
 def in_a_tab(page: Frontend) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def station(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[S
 def visitor(browser: Browser, station: Station, alice: User) -> Iterator[Browser]:
     browser.sign_in_as(alice, station.url)
     yield browser
-    browser.forget()
+    browser.leave()
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def visitor(browser: Browser, server: LiveServer) -> Iterator[Browser]:
     yield browser
     browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     show_in(browser, "")
-    browser.forget()  # Before the server: it answers to the end.
+    browser.leave()  # Before the server: it answers to the end.
 
 
 def show_in(browser: Browser, scheme: str) -> None:

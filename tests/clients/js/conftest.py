@@ -83,4 +83,4 @@ def page(browser: Browser, site: Site, server: LiveServer, secret: str) -> Itera
     """One chat, not opened yet."""
     options = {"url": server.url, "key": secret, "project": f"/home/alice/{uuid.uuid4()}", "id": "a"}
     yield ChatPage(browser, site.url, options)
-    browser.forget()  # Before the server: it answers to the end.
+    browser.leave()  # Before the server: it answers to the end.

@@ -27,7 +27,7 @@ def mortal(browser: Browser, site: Site, server_process: ServerProcess) -> Itera
     """A chat whose server can be killed."""
     options = {"url": server_process.url, "key": server_process.key("ana"), "project": f"/home/ana/{uuid.uuid4()}", "id": "a"}
     yield ChatPage(browser, site.url, options)
-    browser.forget()
+    browser.leave()
 
 
 def stored(server: ServerProcess, page: ChatPage) -> list[str]:

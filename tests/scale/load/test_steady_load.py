@@ -114,7 +114,7 @@ def keep_on(server: ServerProcess, folder: Path, *, seconds: float) -> None:
 
 
 def test_fifty_clients_and_ten_readers_get_no_error(server: ServerProcess, tmp_path: Path) -> None:
-    keep_on(server, tmp_path, seconds=30)
+    keep_on(server, tmp_path, seconds=12)
 
 
 @pytest.mark.prove
