@@ -47,10 +47,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     second database, what the suite runs `once`, and what uses no database."""
     proving = "STILLHERE_PROVE" in os.environ
     again = proving or not ON_POSTGRESQL
-    left_out = [name for name, wanted in (("prove", proving), ("once", again)) if not wanted]
-    others = [item for item in items if any(item.get_closest_marker(name) for name in left_out) or not (again or uses_database(item))]
+    left_out = [name for name, runs in (("prove", proving), ("once", again)) if not runs]
+    wanted, others = [], []
+    for item in items:
+        is_left_out = any(item.get_closest_marker(name) for name in left_out) or not (again or uses_database(item))
+        (others if is_left_out else wanted).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if item not in others]
+    items[:] = wanted
     for item in items:
         if any(item.get_closest_marker(name) for name in SLOW) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("prove") else 300))
