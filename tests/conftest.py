@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     proving = "STILLHERE_PROVE" in os.environ
     again = proving or not ON_POSTGRESQL
     left_out = [name for name, runs in (("prove", proving), ("once", again)) if not runs]
-    wanted, others = [], []
+    wanted: list[pytest.Item] = []
+    others: list[pytest.Item] = []
     for item in items:
         is_left_out = any(item.get_closest_marker(name) for name in left_out) or not (again or uses_database(item))
         (others if is_left_out else wanted).append(item)
