@@ -7,17 +7,23 @@ import uuid
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import Enum
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F
 
 from memory_app.models import MemoryStore, Run
 from sessions_app.core.errors import Locked, NotFound
 from sessions_app.core.public_names import Caller, now
+from sessions_app.core.storage.sql import as_time, as_uuid, db_uuid, fetch_row, on_postgresql
 from sessions_app.core.storage.transactions import write
 from sessions_app.projects.queries import check_project
 
+# In the order of the model's fields.
+_READ = ["project_id", "rev", "size_bytes", "checkpoint_bytes", "has_settings", "fence", "holder_id", "lease_expires_at"]
+_SELECT = f"SELECT {', '.join(_READ)} FROM memory_app_memorystore WHERE project_id = %s"  # noqa: S608 - constants only
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 
 
@@ -58,12 +64,26 @@ def lock_store(*, caller: Caller, project_id: uuid.UUID) -> MemoryStore:
     This lock is taken before the project's row, which events lock last.
     """
     check_project(caller=caller, project_id=project_id)
-    stores = MemoryStore.objects.select_for_update(no_key=True, of=("self",)).select_related("holder")
-    found = stores.filter(project_id=project_id).first()
+    found = _locked(project_id)
     if found is None:
         MemoryStore.objects.bulk_create([MemoryStore(project_id=project_id)], ignore_conflicts=True)
-        found = stores.get(project_id=project_id)
+        found = cast(MemoryStore, _locked(project_id))
     return found
+
+
+def _locked(project_id: uuid.UUID) -> MemoryStore | None:
+    """By plain SQL, because every write asks for it. Other fields, and the holder, are read when they are needed."""
+    row = fetch_row(_lock(), [db_uuid(project_id)])
+    if row is None:
+        return None
+    _, *counters, has_settings, fence, holder, expires_at = row
+    values = [project_id, *counters, bool(has_settings), fence, as_uuid(holder), as_time(expires_at)]
+    return MemoryStore.from_db(DEFAULT_DB_ALIAS, _READ, values)
+
+
+@cache
+def _lock() -> str:
+    return f"{_SELECT} FOR NO KEY UPDATE" if on_postgresql() else _SELECT
 
 
 def lock_for_writing(

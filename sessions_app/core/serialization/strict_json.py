@@ -8,6 +8,7 @@ stored as JSON exactly as it was sent (`_is_exact`), a NUL stays (JSON text hold
 import json
 import math
 import re
+from itertools import chain
 from typing import Any, Never
 
 import orjson
@@ -16,6 +17,7 @@ from sessions_app.core.errors import BadRequest
 from sessions_app.core.serialization.json_text import WrittenNumber
 
 MAX_DEPTH = 64
+_NESTING = frozenset({dict, list})
 REPLACEMENT = "\ufffd"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 ASSISTANT_UI = "assistant-ui"
@@ -104,14 +106,10 @@ class _Reading:
 
 def _check_depth(value: Any) -> None:
     """Level by level, so that the check itself needs no recursion."""
-    level = [value] if isinstance(value, (dict, list)) else []
+    level = [value] if type(value) in _NESTING else []
     for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for item in level
-            for child in (item.values() if isinstance(item, dict) else item)
-            if isinstance(child, (dict, list))
-        ]
+        children = chain.from_iterable(item.values() if type(item) is dict else item for item in level)
+        level = [child for child in children if type(child) in _NESTING]
         if not level:
             return
     raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")

@@ -149,6 +149,11 @@ def db_time(value: datetime) -> Any:
     return value if on_postgresql() else str(value.astimezone(UTC).replace(tzinfo=None))
 
 
+def as_time(value: Any) -> Any:
+    """SQLite returns a time without a zone, which is UTC."""
+    return value if value is None else value.replace(tzinfo=value.tzinfo or UTC)
+
+
 def rfc3339(value: datetime) -> str:
     """UTC with milliseconds: `2026-11-21T09:30:00.000Z`."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
