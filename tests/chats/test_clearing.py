@@ -8,6 +8,7 @@ from django.db import connection
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import ChatSession, Clearing
 from tests.support.chat import Chat
+from tests.support.saves import upsert
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +83,23 @@ def test_undo_puts_the_chat_back_before_what_was_written_since(chat: Chat) -> No
     assert chat.texts() == ["one", "two", "three"]
     session = chat.read()["session"]
     assert (session["message_count"], session["size_bytes"], session["opening_step"]) == (3, 11, "plan")
+
+
+@pytest.mark.parametrize("alone", ["m1", ""])
+def test_the_counts_are_those_of_the_messages(chat: Chat, alone: str) -> None:
+    """Also where one message came back before the others, and beside another session with the same ids."""
+    twin = Chat(chat.api, project=chat.project)
+    for each in (chat, twin):
+        each.ops(upsert("m1", "one"), upsert("m2", "two words"))
+        each.clear()
+        each.say("m3", "since", epoch=2)
+    if alone:
+        assert chat.post("removed/m1/restore", epoch=2).status_code == 200
+    answer = chat.undo(of=1, epoch=2)
+    session, messages = chat.read()["session"], chat.read()["messages"]
+    assert (answer["renamed"], [message["id"] for message in messages]) == ([], ["m1", "m2", "m3"])
+    assert (session["message_count"], session["size_bytes"]) == (3, len("one" + "two words" + "since"))
+    assert twin.texts() == ["since"]
 
 
 def test_undo_renames_a_message_whose_id_is_taken(chat: Chat) -> None:

@@ -85,6 +85,17 @@ def test_a_session_s_saves_follow_one_another_in_one_batch(chats: list[Chat], al
     assert [copy["text"] for copy in chats[0].conflicts()] == ["words"]
 
 
+def test_stored_messages_are_changed_together(chats: list[Chat], alice: User) -> None:
+    """Those that the batch read before its first save: of each session, and none of another that has the same id."""
+    for at, chat in enumerate(chats[:2]):
+        chat.writer = "w"
+        chat.ops(upsert("m", f"stored {at}"), upsert("n", "stays"), seq=1)
+    saves = [save_of(alice, chat, upsert("m", f"changed {at}"), seq=2) for at, chat in enumerate(chats)]
+    answers: list[Any] = save_together(saves)
+    assert [json.loads(answer.body)["applied"] for answer in answers] == [[{"id": "m", "ver": ver}] for ver in (2, 2, 1)]
+    assert [chat.texts() for chat in chats] == [["changed 0", "stays"], ["changed 1", "stays"], ["changed 2"]]
+
+
 def test_a_batch_recognises_requests_of_earlier_batches(chats: list[Chat], alice: User) -> None:
     saves = [save_of(alice, chat, upsert("m", "words")) for chat in chats]
     first: list[Any] = save_together(saves)
