@@ -1,8 +1,10 @@
 """Updates the text index: shortly after a save, in small steps, and immediately before a search.
 
 On SQLite every save queues its texts. On PostgreSQL saves update the index; only forked messages wait (`Message.words_due`).
+What is no message has indexes of its own (`word_index.py`), which a search does not wait for.
 """
 
+from sessions_app.core.extension import extensions
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.sql import execute, fetch_row, fetch_rows, on_postgresql
 from sessions_app.core.storage.transactions import write
@@ -42,7 +44,13 @@ def index_waiting() -> int:
 
 
 def index_in_passing() -> bool:
-    """One step; returns whether another full one waits. Under load, a step for every text would cost more than the saves."""
+    """One step of each index; returns whether another full one waits. Under load, a step for every text would cost more than
+    the saves."""
+    others = [index.index_some() for extension in extensions() for index in extension.word_indexes]
+    return _index_messages() or any(others)
+
+
+def _index_messages() -> bool:
     if (indexed := index_waiting()) == 0 or on_postgresql():
         return bool(indexed)
     waiting = fetch_rows(_SIZES, [AT_ONCE])

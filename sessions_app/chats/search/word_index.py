@@ -1,0 +1,137 @@
+"""An index of trigrams of rows that are no messages: of memory entries, handoffs and errors.
+
+It only says which rows may have a text; who searches compares them. Triggers queue the rows that are written (`word_tables.py`),
+and they are indexed in the background. Until then a search takes them as ones that may match, so it never waits for the index.
+
+What is indexed is folded as it is compared, so the index has every trigram of every match, punctuation and spaces too. SQLite
+keeps trigrams in FTS5, PostgreSQL in a GIN index of numbers. A long text is indexed in pieces, each in a transaction of its own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sessions_app.chats.search.text_matching import fold
+from sessions_app.chats.search.trigrams import (
+    OVERLAP,
+    PIECE,
+    PIECES,
+    TRIGRAM,
+    hashed,
+    hashes,
+    in_overlapping_pieces,
+    quoted,
+    spread_trigrams,
+)
+from sessions_app.core.storage.paced_writes import run_paced
+from sessions_app.core.storage.sql import execute, fetch_rows, on_postgresql
+from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
+from sessions_app.core.storage.transactions import write
+
+# Rows of one step.
+AT_ONCE = 16
+# Seconds that the index may take for a search.
+INDEX_SECONDS = 0.05
+
+type Waiting = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WordIndex:
+    """`name`: what its tables begin with. `text_of`: what a row says that has this number; None: there is no such row."""
+
+    name: str
+    text_of: Callable[[int], str | None]
+
+    def index_some(self) -> bool:
+        """Index a few of the waiting rows; returns whether more wait."""
+        waiting = fetch_rows(f"SELECT id, changed FROM {self.name}queue ORDER BY id LIMIT %s", [AT_ONCE + 1])  # noqa: S608
+        some, pieces, room = list[Waiting](), list[list[str]](), PIECE
+        for row_id, changed in waiting[:AT_ONCE]:
+            text = fold(self.text_of(row_id) or "")
+            room -= len(text)
+            if room < 0 and some:
+                break
+            some.append((row_id, changed))
+            pieces.append(in_overlapping_pieces(text))
+        if len(some) == 1:
+            run_paced(self._write_in_steps(some[0], pieces[0]))
+        elif some:
+            write(
+                lambda: self._write(some, [(row_id, 0, each[0]) for (row_id, _), each in zip(some, pieces, strict=True) if each])
+            )
+        return len(some) < len(waiting)
+
+    def _write_in_steps(self, row: Waiting, pieces: list[str]) -> Iterator[bool]:
+        """Ends early if the row is written meanwhile: it still waits then."""
+        last = max(0, len(pieces) - 1)
+        for number in range(last + 1):
+            some = [(row[0], number, text) for text in pieces[number : number + 1]]
+            if not write(lambda number=number, some=some: self._write([row], some, first=number == 0, last=number == last)):
+                return
+            yield True
+
+    def _write(self, rows: list[Waiting], pieces: list[tuple[int, int, str]], *, first: bool = True, last: bool = True) -> int:
+        """Of rows that were not written since their texts were read. Returns how many those are."""
+        marks = ", ".join(["%s"] * len(rows))
+        lock = " FOR UPDATE SKIP LOCKED" if on_postgresql() else ""
+        current = fetch_rows(f"SELECT id, changed FROM {self.name}queue WHERE id IN ({marks}){lock}", [row[0] for row in rows])  # noqa: S608
+        unchanged = [row_id for row_id, _ in set(rows) & {(row_id, changed) for row_id, changed in current}]
+        if not unchanged:
+            return 0
+        if first:
+            self._remove(unchanged)
+        self._add([piece for piece in pieces if piece[0] in unchanged])
+        if last:
+            marks = ", ".join(["%s"] * len(unchanged))
+            execute(f"DELETE FROM {self.name}queue WHERE id IN ({marks})", unchanged)  # noqa: S608
+        return len(unchanged)
+
+    def _remove(self, ids: list[int]) -> None:
+        if on_postgresql():
+            execute(f"DELETE FROM {self.name}words WHERE id = ANY(%s)", [ids])  # noqa: S608
+            return
+        for row_id in ids:
+            between = [row_id * PIECES, row_id * PIECES + PIECES - 1]
+            execute(f"DELETE FROM {self.name}words WHERE rowid BETWEEN %s AND %s", between)  # noqa: S608
+
+    def _add(self, pieces: list[tuple[int, int, str]]) -> None:
+        """In one statement: FTS5 flushes between two, which costs as much as indexing."""
+        if not pieces:
+            return
+        rows: list[Sequence[Any]]
+        if on_postgresql():
+            into, rows = "(id, piece, trigrams)", [(row_id, number, hashes(text)) for row_id, number, text in pieces]
+        else:
+            into, rows = "(rowid, text)", [(row_id * PIECES + number, text) for row_id, number, text in pieces]
+        marks = ", ".join([f"({', '.join(['%s'] * len(rows[0]))})"] * len(rows))
+        execute(f"INSERT INTO {self.name}words {into} VALUES {marks}", [value for row in rows for value in row])  # noqa: S608
+
+    def candidates(self, texts: Sequence[str], own: tuple[str, Sequence[Any]], most: int) -> list[Any] | None:
+        """Rows that may have one of these texts, and those that wait; None: more than `most`, or the index is no help.
+
+        `own`: a SELECT of one column, from a table `found` of the rows' numbers `id` and the tables joined to it.
+        """
+        sql = self.candidates_sql(texts, own, most)
+        if sql is None:
+            return None
+        with suppress(TimeIsUp), time_limit(INDEX_SECONDS, by_index=True):
+            found = [row_id for (row_id,) in fetch_rows(*sql)]
+            return found if len(found) <= most else None
+        return None
+
+    def candidates_sql(self, texts: Sequence[str], own: tuple[str, Sequence[Any]], most: int) -> tuple[str, list[Any]] | None:
+        folded = list(dict.fromkeys(map(fold, texts)))
+        # FTS5 reads an expression to its first NUL.
+        if any(not TRIGRAM <= len(text) <= OVERLAP or "\0" in text for text in folded):
+            return None
+        if on_postgresql():
+            contain = " OR ".join(["trigrams @> %s::smallint[]"] * len(folded))
+            having = f"SELECT id FROM {self.name}words WHERE {contain}"  # noqa: S608
+            parameters: list[Any] = [sorted({hashed(trigram) for trigram in spread_trigrams(text)}) for text in folded]
+        else:
+            having = f"SELECT rowid / {PIECES} AS id FROM {self.name}words WHERE {self.name}words MATCH %s"  # noqa: S608
+            parameters = [" OR ".join(f"({' AND '.join(map(quoted, spread_trigrams(text)))})" for text in folded)]
+        found = f"WITH found AS MATERIALIZED ({having} UNION SELECT id FROM {self.name}queue)"  # noqa: S608
+        return f"{found} {own[0]} LIMIT %s", [*parameters, *own[1], most + 1]

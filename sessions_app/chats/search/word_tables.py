@@ -1,0 +1,71 @@
+"""Makes the tables and triggers of a `WordIndex`, in a migration.
+
+Triggers note the rows that are written, so no writer can forget it. That costs a write some microseconds; the index follows later.
+Migrations of stores that exist have run this: what it makes never changes.
+"""
+
+from collections.abc import Sequence
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+
+# Without texts and positions, as the index of messages.
+_ON_SQLITE = (
+    "CREATE VIRTUAL TABLE {name}words USING fts5(text, content='', contentless_delete=1, detail=none, tokenize='trigram')",
+    "CREATE TABLE {name}queue (id integer PRIMARY KEY, changed integer NOT NULL)",
+    "CREATE TABLE {name}number (id integer PRIMARY KEY AUTOINCREMENT, row_id char(32) NOT NULL UNIQUE)",
+)
+# Not pg_trgm: its trigrams depend on the locale, have no punctuation, and need a copy of the text. A search reads the list of
+# waiting rows of a GIN index from its beginning to its end, so it is kept short.
+_ON_POSTGRESQL = (
+    "CREATE TABLE {name}words (id bigint NOT NULL, piece smallint NOT NULL, trigrams smallint[] NOT NULL, PRIMARY KEY (id, piece))",
+    "ALTER TABLE {name}words ALTER COLUMN trigrams SET STORAGE EXTERNAL",
+    "CREATE INDEX {name}words_trigrams ON {name}words USING gin (trigrams) WITH (gin_pending_list_limit = 1024)",
+    "CREATE TABLE {name}queue (id bigint PRIMARY KEY, changed bigint NOT NULL)",
+    "CREATE TABLE {name}number (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, row_id uuid NOT NULL UNIQUE)",
+)
+_EVENTS = (("made", "INSERT"), ("changed", "UPDATE OF {columns}"), ("gone", "DELETE"))
+
+
+def make_word_index(
+    schema_editor: BaseDatabaseSchemaEditor, *, name: str, table: str, columns: Sequence[str], numbered: bool = False
+) -> None:
+    """Index the texts of these columns of a table. Rows that are there are queued.
+
+    `numbered`: the table's rows have UUIDs, so that they get numbers, in a table `{name}number`.
+    """
+    on_postgresql = schema_editor.connection.vendor == "postgresql"
+    for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
+        if numbered or "{name}number" not in statement:
+            schema_editor.execute(statement.format(name=name))
+    changed = " OR ".join(f"new.{column} IS DISTINCT FROM old.{column}" for column in columns)
+    for event, when in _EVENTS:
+        trigger = f"{name}_words_{event}"
+        begins = f"CREATE TRIGGER {trigger} AFTER {when.format(columns=', '.join(columns))} ON {table} FOR EACH ROW"
+        if event == "changed":
+            begins += f" WHEN ({changed})"
+        work = "; ".join(_marks(name, "old" if event == "gone" else "new", event, on_postgresql, numbered))
+        if on_postgresql:
+            schema_editor.execute(
+                f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {work}; RETURN NULL; END $$"
+            )
+            schema_editor.execute(f"{begins} EXECUTE FUNCTION {trigger}()")
+        else:
+            schema_editor.execute(f"{begins} BEGIN {work}; END")
+    if numbered:
+        schema_editor.execute(f"INSERT INTO {name}number (row_id) SELECT id FROM {table}")  # noqa: S608 - our own names
+    schema_editor.execute(f"INSERT INTO {name}queue SELECT id, 0 FROM {name + 'number' if numbered else table}")  # noqa: S608
+
+
+def _marks(name: str, row: str, event: str, on_postgresql: bool, numbered: bool) -> list[str]:
+    """Statements of a trigger. Every write has a `changed` of its own, by which the index notices one beside it.
+
+    Not `INSERT OR REPLACE`: within a trigger, SQLite replaces that by what the outer statement says.
+    """
+    change = "txid_current()" if on_postgresql else "random()"
+    again = "ON CONFLICT (id) DO UPDATE SET changed = excluded.changed"
+    if not numbered:
+        return [f"INSERT INTO {name}queue VALUES ({row}.id, {change}) {again}"]
+    marked = f"INSERT INTO {name}queue SELECT id, {change} FROM {name}number WHERE row_id = {row}.id {again}"  # noqa: S608
+    if event == "gone":
+        return [marked, f"DELETE FROM {name}number WHERE row_id = {row}.id"]  # noqa: S608
+    return [f"INSERT INTO {name}number (row_id) VALUES ({row}.id) ON CONFLICT (row_id) DO NOTHING", marked]
