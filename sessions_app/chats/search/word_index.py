@@ -10,6 +10,7 @@ keeps trigrams in FTS5, PostgreSQL in a GIN index of numbers. A long text is ind
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sessions_app.chats.search.text_matching import fold
@@ -68,7 +69,7 @@ class WordIndex:
         last = max(0, len(pieces) - 1)
         for number in range(last + 1):
             some = [(row[0], number, text) for text in pieces[number : number + 1]]
-            if not write(lambda number=number, some=some: self._write([row], some, first=number == 0, last=number == last)):
+            if not write(partial(self._write, [row], some, first=number == 0, last=number == last)):
                 return
             yield True
 

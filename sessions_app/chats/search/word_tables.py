@@ -1,6 +1,6 @@
 """Makes the tables and triggers of a `WordIndex`, in a migration.
 
-Triggers note the rows that are written, so no writer can forget it. That costs a write some microseconds; the index follows later.
+Triggers note the rows that are written, so no writer can forget it. That costs a write some microseconds; the index follows.
 Migrations of stores that exist have run this: what it makes never changes.
 """
 
@@ -17,7 +17,7 @@ _ON_SQLITE = (
 # Not pg_trgm: its trigrams depend on the locale, have no punctuation, and need a copy of the text. A search reads the list of
 # waiting rows of a GIN index from its beginning to its end, so it is kept short.
 _ON_POSTGRESQL = (
-    "CREATE TABLE {name}words (id bigint NOT NULL, piece smallint NOT NULL, trigrams smallint[] NOT NULL, PRIMARY KEY (id, piece))",
+    "CREATE TABLE {name}words (id bigint, piece smallint, trigrams smallint[] NOT NULL, PRIMARY KEY (id, piece))",
     "ALTER TABLE {name}words ALTER COLUMN trigrams SET STORAGE EXTERNAL",
     "CREATE INDEX {name}words_trigrams ON {name}words USING gin (trigrams) WITH (gin_pending_list_limit = 1024)",
     "CREATE TABLE {name}queue (id bigint PRIMARY KEY, changed bigint NOT NULL)",
@@ -57,15 +57,15 @@ def make_word_index(
 
 
 def _marks(name: str, row: str, event: str, on_postgresql: bool, numbered: bool) -> list[str]:
-    """Statements of a trigger. Every write has a `changed` of its own, by which the index notices one beside it.
+    """Statements of a trigger. Every write has a random `changed` of its own, by which the index notices one beside it.
 
     Not `INSERT OR REPLACE`: within a trigger, SQLite replaces that by what the outer statement says.
     """
-    change = "txid_current()" if on_postgresql else "random()"
+    change = "(random() * 9e18)::bigint" if on_postgresql else "random()"
     again = "ON CONFLICT (id) DO UPDATE SET changed = excluded.changed"
     if not numbered:
-        return [f"INSERT INTO {name}queue VALUES ({row}.id, {change}) {again}"]
+        return [f"INSERT INTO {name}queue VALUES ({row}.id, {change}) {again}"]  # noqa: S608 - our own names
     marked = f"INSERT INTO {name}queue SELECT id, {change} FROM {name}number WHERE row_id = {row}.id {again}"  # noqa: S608
     if event == "gone":
         return [marked, f"DELETE FROM {name}number WHERE row_id = {row}.id"]  # noqa: S608
-    return [f"INSERT INTO {name}number (row_id) VALUES ({row}.id) ON CONFLICT (row_id) DO NOTHING", marked]
+    return [f"INSERT INTO {name}number (row_id) VALUES ({row}.id) ON CONFLICT (row_id) DO NOTHING", marked]  # noqa: S608
