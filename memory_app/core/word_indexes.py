@@ -4,9 +4,8 @@ import uuid
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from memory_app.models import MemoryEntry
 from sessions_app.chats.search.word_index import WordIndex
-from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, table_of
+from sessions_app.core.storage.sql import as_uuid, db_uuid, table_of
 
 # If the index leaves more than these, reading finds some soon.
 MOST_ENTRIES, MOST_ERRORS = 5_000, 1_000
@@ -20,8 +19,6 @@ _ERRORS = (
     "SELECT r.id FROM found CROSS JOIN memory_app_errornumber n CROSS JOIN memory_app_errorreport r "
     "WHERE n.id = found.id AND r.id = n.row_id AND r.project_id IN (SELECT c0 FROM {given})"
 )
-_ERROR = "SELECT r.kind, r.message FROM memory_app_errornumber n JOIN memory_app_errorreport r ON r.id = n.row_id WHERE n.id = %s"
-
 type Own = tuple[str, list[Any]]
 
 
@@ -50,15 +47,17 @@ def _given(projects: Collection[uuid.UUID]) -> Own:
     return table_of(["uuid"], [[db_uuid(project_id)] for project_id in projects])
 
 
-def _entry_text(entry_id: int) -> str | None:
-    found = MemoryEntry.objects.filter(id=entry_id).values_list("key", "value").first()
-    return None if found is None else "\n".join(found)
-
-
-def _error_text(number: int) -> str | None:
-    found = fetch_row(_ERROR, [number])
-    return None if found is None else ": ".join(found)
-
-
-ENTRY_WORDS = WordIndex("memory_app_entry", _entry_text)
-ERROR_WORDS = WordIndex("memory_app_error", _error_text)
+ENTRY_WORDS = WordIndex(
+    "memory_app_entry",
+    rows="memory_app_memoryentry e ON e.id = q.id",
+    size="e.size_bytes",
+    columns="e.key, e.value",
+    text_of="{}\n{}".format,
+)
+ERROR_WORDS = WordIndex(
+    "memory_app_error",
+    rows="memory_app_errornumber n ON n.id = q.id LEFT JOIN memory_app_errorreport r ON r.id = n.row_id",
+    size="length(r.message)",
+    columns="r.kind, r.message",
+    text_of="{}: {}".format,
+)

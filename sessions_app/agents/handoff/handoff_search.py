@@ -101,11 +101,14 @@ def item_key(item_id: str) -> str:
     return hashlib.sha256(item_id.encode()).hexdigest()[:12]
 
 
-def _text_of(handoff_id: int) -> str | None:
-    content = Handoff.objects.filter(id=handoff_id).values_list("content", flat=True).first()
-    if content is None:
-        return None
+def _text_of(content: str) -> str:
     return "\n".join(text for _, _, texts in _texts(exact_object(content) or {}) for text in texts)
 
 
-HANDOFF_WORDS = WordIndex("sessions_app_handoff", _text_of)
+HANDOFF_WORDS = WordIndex(
+    "sessions_app_handoff",
+    rows="sessions_app_handoff h ON h.id = q.id",
+    size="length(h.content)",
+    columns="h.content",
+    text_of=_text_of,
+)

@@ -44,17 +44,16 @@ def index_waiting() -> int:
 
 
 def index_in_passing() -> bool:
-    """One step of each index; returns whether another full one waits. Under load, a step for every text would cost more than
-    the saves."""
-    others = [index.index_some() for extension in extensions() for index in extension.word_indexes]
-    return _index_messages() or any(others)
-
-
-def _index_messages() -> bool:
+    """One step; returns whether another full one waits. Under load, a step for every text would cost more than the saves."""
     if (indexed := index_waiting()) == 0 or on_postgresql():
         return bool(indexed)
     waiting = fetch_rows(_SIZES, [AT_ONCE])
     return len(waiting) == AT_ONCE or sum(size for (size,) in waiting) >= BYTES_AT_ONCE
+
+
+def index_rows_in_passing() -> bool:
+    """One step of the first index of rows that are no messages that has more to do; returns whether there is one."""
+    return any(index.index_some() for extension in extensions() for index in extension.word_indexes)
 
 
 def _index_due() -> int:

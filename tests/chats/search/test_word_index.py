@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -19,11 +20,11 @@ from memory_app.models import ErrorReport, MemoryEntry
 from sessions_app.agents.handoff.handoff_search import HANDOFF_WORDS, own_handoffs, search_handoffs
 from sessions_app.chats.search import word_index
 from sessions_app.chats.search.filters import NO_FILTER
-from sessions_app.chats.search.index_update import index_in_passing
+from sessions_app.chats.search.index_update import index_rows_in_passing
 from sessions_app.chats.search.sources import Source, SourceQuery
 from sessions_app.chats.search.text_matching import fold
 from sessions_app.chats.search.trigrams import OVERLAP, PIECE, PIECES, in_overlapping_pieces
-from sessions_app.chats.search.word_index import WordIndex
+from sessions_app.chats.search.word_index import AT_ONCE, WordIndex
 from sessions_app.core.storage.sql import execute, fetch_row, fetch_rows
 from sessions_app.core.storage.time_limit import TimeIsUp
 from sessions_app.models import Handoff, Project
@@ -66,7 +67,7 @@ def put(project: Project, key: str, value: Any) -> MemoryEntry:
 
 
 def index_all() -> None:
-    while index_in_passing() or any(waiting(index) for index in INDEXES):
+    while index_rows_in_passing() or any(waiting(index) for index in INDEXES):
         pass
 
 
@@ -108,7 +109,8 @@ def test_the_index_finds_what_reading_finds(projects: list[Project], seed: int, 
         expected = {part: found(projects, part) for part in searched}
     assert sum(map(any, expected.values())) > 100
     assert {part: found(projects, part) for part in searched} == expected
-    index_in_passing()
+    monkeypatch.setattr(word_index, "AT_ONCE", 16)
+    index_rows_in_passing()
     assert 0 < waiting(ENTRY_WORDS) < len(texts)
     assert {part: found(projects, part) for part in searched} == expected
     index_all()
@@ -232,12 +234,14 @@ def test_a_row_that_is_written_while_it_is_indexed_waits_for_the_next_step(
     entry, other = put(projects[0], "k", text), put(projects[0], "other", "hay")
     own = own_entries([projects[0].id], None)
 
-    def read_and_write(number: int) -> str:
-        read = MemoryEntry.objects.get(id=number).value
+    def read_and_write(pieces: Any, ids: list[int]) -> Any:
+        read = pieces(ids)
         MemoryEntry.objects.filter(id=entry.id).update(value='"needle"')
         return read
 
-    WordIndex("memory_app_entry", read_and_write).index_some()
+    with monkeypatch.context() as patched:
+        patched.setattr(ENTRY_WORDS, "_pieces", partial(read_and_write, ENTRY_WORDS._pieces))
+        ENTRY_WORDS.index_some()
     assert ENTRY_WORDS.candidates(["needle"], own, 9) == ([entry.id] if len(text) < PIECE else [other.id, entry.id])
     index_all()
     assert ENTRY_WORDS.candidates(["needle"], own, 9) == [entry.id]
@@ -256,16 +260,17 @@ def test_a_row_that_is_written_while_it_is_indexed_waits_for_the_next_step(
     assert ENTRY_WORDS.candidates(["again"], own, 9) == []
 
 
-def test_a_step_is_small(projects: list[Project]) -> None:
-    for number in range(40):
+def test_a_step_is_small_and_a_round_ends(projects: list[Project]) -> None:
+    for number in range(AT_ONCE + 20):
         put(projects[0], f"short {number}", "hay")
     put(projects[0], "long", "hay " * PIECE)
-    put(projects[0], "after", "hay")
+    first = put(projects[0], "after", "hay")
     left = []
     while ENTRY_WORDS.index_some():
         left.append(waiting(ENTRY_WORDS))
-    assert left == [26, 10, 2, 1]
-    assert waiting(ENTRY_WORDS) == 0
+        MemoryEntry.objects.filter(id__lt=first.id).update(value=f"{len(left)}")
+    assert left == [22, 102, 121]
+    assert waiting(ENTRY_WORDS) == 121
 
 
 def test_searches_are_answered_from_the_indexes(projects: list[Project]) -> None:
@@ -293,7 +298,10 @@ def plan_of(index: WordIndex, sql: str, parameters: list[Any]) -> str:
         return "\n".join(row[0] for row in fetch_rows(f"EXPLAIN {sql}", parameters))
 
 
-def test_rows_of_before_the_upgrade_are_found_at_once_and_indexed_later(projects: list[Project]) -> None:
+def test_rows_of_before_the_upgrade_are_found_at_once_and_indexed_later(
+    projects: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_index, "AT_ONCE", 16)
     fill(projects, [f"needle {number}" for number in range(30)])
     for index in INDEXES:
         drop(index)
@@ -303,7 +311,7 @@ def test_rows_of_before_the_upgrade_are_found_at_once_and_indexed_later(projects
     put(projects[0], "new", "needle 30")
     for steps in (0, 1, 9):
         for _ in range(steps):
-            index_in_passing()
+            index_rows_in_passing()
         assert [len(hits) for hits in found(projects, "needle")] == [31, 30, 30]
         assert waiting(ENTRY_WORDS) == {0: 31, 1: 15, 9: 0}[steps]
     assert [len(indexed(index)) for index in INDEXES] == [31, 3, 30]
