@@ -27,6 +27,8 @@ from sessions_app.core.public_names import now, rfc3339
 type Head = tuple[int, int, uuid.UUID, datetime, datetime | None]
 # Rows in one read: heads of entries (without their values), and errors.
 ENTRIES, ERRORS = 2_000, 100
+# What every search reads first, unless these entries are long.
+FIRST_ENTRIES, FIRST_BYTES = 100, 500_000
 
 
 def search_entries(query: SourceQuery) -> SourcePage:
@@ -54,21 +56,26 @@ def _pieces(query: SourceQuery, before: int | None) -> Iterator[tuple[list[int],
         ]
         for ids in in_pieces(wanted):
             yield ids, ids[-1]
-        if len(read) == ENTRIES:
+        if len(read) in {FIRST_ENTRIES, ENTRIES}:
             yield [], read[-1][0]
 
 
 def _heads(query: SourceQuery, before: int | None) -> Iterator[list[Head]]:
-    """Entries without their values, newest first, in reads of `ENTRIES` but for the last one. If the index is no help, in one
-    read are entries of all users, so that its cost does not depend on how many are the caller's; only of a single project the
-    others are left out."""
-    rows = MemoryEntry.objects.order_by("-id").values_list("id", "size_bytes", "project_id", "updated_at", "expires_at")
+    """Entries without their values, newest first, in reads of `ENTRIES` but for the last one: first a few new ones, which
+    suffices for frequent words, then what the index leaves. If it is no help, in one read are entries of all users, so that its
+    cost does not depend on how many are the caller's; only of a single project the others are left out."""
+    heads = MemoryEntry.objects.order_by("-id").values_list("id", "size_bytes", "project_id", "updated_at", "expires_at")
+    rows = heads.filter(project_id=next(iter(query.projects))) if len(query.projects) == 1 else heads
+    new = list((rows if before is None else rows.filter(id__lt=before))[:FIRST_ENTRIES])
+    if new and sum(size for _, size, *_ in new) <= FIRST_BYTES:
+        yield new
+        if len(new) < FIRST_ENTRIES:
+            return
+        before = new[-1][0]
     if (found := entries_with(_written(query.text), query.projects, before)) is not None:
         for start in range(0, len(found), ENTRIES):
-            yield list(rows.filter(id__in=found[start : start + ENTRIES]))
+            yield list(heads.filter(id__in=found[start : start + ENTRIES]))
         return
-    if len(query.projects) == 1:
-        rows = rows.filter(project_id=next(iter(query.projects)))
     while True:
         read = list((rows if before is None else rows.filter(id__lt=before))[:ENTRIES])
         yield read

@@ -7,6 +7,8 @@ What is indexed is folded as it is compared, so the index has every trigram of e
 keeps trigrams in FTS5, PostgreSQL in a GIN index of numbers. A long text is indexed in pieces, each in a transaction of its own.
 """
 
+import json
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -25,7 +27,7 @@ from sessions_app.chats.search.trigrams import (
     spread_trigrams,
 )
 from sessions_app.core.storage.paced_writes import run_paced
-from sessions_app.core.storage.sql import execute, fetch_rows, on_postgresql
+from sessions_app.core.storage.sql import execute, fetch_row, fetch_rows, on_postgresql
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.core.storage.transactions import write
 
@@ -64,9 +66,9 @@ class WordIndex:
         pieces = self._pieces([row_id for row_id, _ in some])
         if len(some) == 1:
             run_paced(self._write_in_steps(some[0], pieces))
-        elif some:
-            write(partial(self._write, some, pieces))
-        self._after = some[-1][0] if len(some) < len(waiting) else 0
+        elif some and not write(partial(self._write, some, pieces)):
+            some = []
+        self._after = some[-1][0] if some and len(some) < len(waiting) else 0
         return self._after > 0
 
     def _pieces(self, ids: list[int]) -> list[Piece]:
@@ -86,31 +88,38 @@ class WordIndex:
             yield True
 
     def _write(self, rows: list[Waiting], pieces: list[Piece], *, first: bool = True, last: bool = True) -> int:
-        """Of rows that were not written since their texts were read. Returns how many those are."""
-        marks = ", ".join(["%s"] * len(rows))
-        lock = " FOR UPDATE SKIP LOCKED" if on_postgresql() else ""
-        current = fetch_rows(f"SELECT id, changed FROM {self.name}queue WHERE id IN ({marks}){lock}", [row[0] for row in rows])  # noqa: S608
-        unchanged = [row_id for row_id, _ in set(rows) & {(row_id, changed) for row_id, changed in current}]
-        if not unchanged:
+        """Of rows that were not written since their texts were read. Returns how many those are; 0 also if another process
+        indexes. What is written meanwhile waits on, and is not waited for."""
+        if on_postgresql() and not fetch_row("SELECT pg_try_advisory_xact_lock(%s)", [zlib.crc32(self.name.encode())])[0]:
             return 0
+        marks = ", ".join(["%s"] * len(rows))
+        current = fetch_rows(f"SELECT id, changed FROM {self.name}queue WHERE id IN ({marks})", [row_id for row_id, _ in rows])  # noqa: S608
+        unchanged = [*set(rows).intersection(current)]
+        ids = [row_id for row_id, _ in unchanged]
+        # Each in one statement: FTS5 flushes between statements, which costs as much as indexing.
         if first:
-            self._remove(unchanged)
-        self._add([piece for piece in pieces if piece[0] in unchanged])
-        if last:
-            marks = ", ".join(["%s"] * len(unchanged))
-            execute(f"DELETE FROM {self.name}queue WHERE id IN ({marks})", unchanged)  # noqa: S608
-        return len(unchanged)
+            self._remove(ids)
+        self._add([piece for piece in pieces if piece[0] in ids])
+        if last and ids:
+            self._dequeue(unchanged)
+        return len(ids)
+
+    def _dequeue(self, rows: list[Waiting]) -> None:
+        """Only at the end, and not rows that are being written: a write would wait for this transaction, or this for it."""
+        marks, skip = ", ".join(["%s"] * len(rows)), " FOR UPDATE SKIP LOCKED" if on_postgresql() else ""
+        done = f"SELECT id FROM {self.name}queue WHERE id IN ({marks}) AND changed IN ({marks}){skip}"  # noqa: S608
+        execute(f"DELETE FROM {self.name}queue WHERE id IN ({done})", [*(row[0] for row in rows), *(row[1] for row in rows)])  # noqa: S608
 
     def _remove(self, ids: list[int]) -> None:
+        words = f"{self.name}words"
         if on_postgresql():
-            execute(f"DELETE FROM {self.name}words WHERE id = ANY(%s)", [ids])  # noqa: S608
+            execute(f"DELETE FROM {words} WHERE id = ANY(%s)", [ids])  # noqa: S608
             return
-        for row_id in ids:
-            between = [row_id * PIECES, row_id * PIECES + PIECES - 1]
-            execute(f"DELETE FROM {self.name}words WHERE rowid BETWEEN %s AND %s", between)  # noqa: S608
+        between = f"w.rowid BETWEEN value * {PIECES} AND value * {PIECES} + {PIECES - 1}"
+        old = f"SELECT w.rowid FROM json_each(%s) CROSS JOIN {words} w WHERE {between}"  # noqa: S608
+        execute(f"DELETE FROM {words} WHERE rowid IN ({old})", [json.dumps(ids)])  # noqa: S608
 
     def _add(self, pieces: list[Piece]) -> None:
-        """In one statement: FTS5 flushes between two, which costs as much as indexing."""
         if not pieces:
             return
         rows: list[Sequence[Any]]

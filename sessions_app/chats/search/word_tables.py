@@ -14,12 +14,11 @@ _ON_SQLITE = (
     "CREATE TABLE {name}queue (id integer PRIMARY KEY, changed integer NOT NULL)",
     "CREATE TABLE {name}number (id integer PRIMARY KEY AUTOINCREMENT, row_id char(32) NOT NULL UNIQUE)",
 )
-# Not pg_trgm: its trigrams depend on the locale, have no punctuation, and need a copy of the text. A search reads the list of
-# waiting rows of a GIN index from its beginning to its end, so it is kept short.
+# Not pg_trgm: its trigrams depend on the locale, have no punctuation, and need a copy of the text.
 _ON_POSTGRESQL = (
     "CREATE TABLE {name}words (id bigint, piece smallint, trigrams smallint[] NOT NULL, PRIMARY KEY (id, piece))",
     "ALTER TABLE {name}words ALTER COLUMN trigrams SET STORAGE EXTERNAL",
-    "CREATE INDEX {name}words_trigrams ON {name}words USING gin (trigrams) WITH (gin_pending_list_limit = 1024)",
+    "CREATE INDEX {name}words_trigrams ON {name}words USING gin (trigrams)",
     "CREATE TABLE {name}queue (id bigint PRIMARY KEY, changed bigint NOT NULL)",
     "CREATE TABLE {name}number (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, row_id uuid NOT NULL UNIQUE)",
 )

@@ -45,6 +45,12 @@ def projects(alice: User) -> list[Project]:
     return [Project.objects.create(owner=alice, path=f"/p/{number}") for number in range(3)]
 
 
+@pytest.fixture(autouse=True)
+def first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few entries would be read without the index."""
+    monkeypatch.setattr(search_sources, "FIRST_ENTRIES", 0)
+
+
 def texts_of(seed: int, count: int = 60) -> list[str]:
     chosen = random.Random(seed)
     return ["".join(chosen.choices(LETTERS, k=chosen.randint(0, 30))) for _ in range(count)]
@@ -104,6 +110,7 @@ def test_the_index_finds_what_reading_finds(projects: list[Project], seed: int, 
     parts = [text[at : at + chosen.randint(3, 8)] for text in texts for at in (0, len(text) // 2) if len(text) > at + 3]
     parts += [*map(str.swapcase, parts), *map(str.upper, parts), *texts_of(seed + 9, 20), *(r"\n", r"\u0001", '"}', "::", "***")]
     searched = [part for part in dict.fromkeys(parts) if part]
+    monkeypatch.setattr(search_sources, "FIRST_ENTRIES", 7 * seed)
     with monkeypatch.context() as reading:
         reading.setattr(WordIndex, "candidates", lambda *_: None)
         expected = {part: found(projects, part) for part in searched}
@@ -167,6 +174,18 @@ def test_long_texts_are_indexed_in_pieces_and_found_across_them(projects: list[P
     MemoryEntry.objects.filter(key="k0").update(value='"short"')
     index_all()
     assert ENTRY_WORDS.candidates([words], own, 99) == [entry.id for entry in reversed(entries[1:])]
+
+
+def test_a_frequent_text_is_found_without_the_index(projects: list[Project], monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [put(projects[0], f"k{number}", "needle") for number in range(9)]
+    monkeypatch.setattr(search_sources, "FIRST_ENTRIES", 4)
+    monkeypatch.setattr(WordIndex, "candidates", _too_slow)
+    page = search_sources.search_entries(query_of(projects, "needle", limit=3))
+    assert [hit.place for hit in page.hits] == [str(entry.id) for entry in entries[:5:-1]]
+    assert page.next == str(entries[6].id)
+    monkeypatch.setattr(search_sources, "FIRST_BYTES", 10)
+    with pytest.raises(TimeIsUp):
+        search_sources.search_entries(query_of(projects, "needle", limit=3))
 
 
 @pytest.mark.parametrize("length", [1, PIECE, PIECE + 1, 2 * PIECE - OVERLAP, 2 * PIECE, (PIECES + 3) * PIECE])
