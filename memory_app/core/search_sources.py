@@ -27,8 +27,8 @@ from sessions_app.core.public_names import now, rfc3339
 type Head = tuple[int, int, uuid.UUID, datetime, datetime | None]
 # Rows in one read: heads of entries (without their values), and errors.
 ENTRIES, ERRORS = 2_000, 100
-# What every search reads first, unless these entries are long.
-FIRST_ENTRIES, FIRST_BYTES = 100, 500_000
+# What every search reads first, unless these entries are long; and of those that may match, which most do.
+FIRST_ENTRIES, FIRST_BYTES, CANDIDATES = 200, 500_000, 200
 
 
 def search_entries(query: SourceQuery) -> SourcePage:
@@ -56,14 +56,14 @@ def _pieces(query: SourceQuery, before: int | None) -> Iterator[tuple[list[int],
         ]
         for ids in in_pieces(wanted):
             yield ids, ids[-1]
-        if len(read) in {FIRST_ENTRIES, ENTRIES}:
+        if read:
             yield [], read[-1][0]
 
 
 def _heads(query: SourceQuery, before: int | None) -> Iterator[list[Head]]:
-    """Entries without their values, newest first, in reads of `ENTRIES` but for the last one: first a few new ones, which
-    suffices for frequent words, then what the index leaves. If it is no help, in one read are entries of all users, so that its
-    cost does not depend on how many are the caller's; only of a single project the others are left out."""
+    """Entries without their values, newest first: first a few new ones, which suffices for frequent words, then what the index
+    leaves. If it is no help, in one read are entries of all users, so that its cost does not depend on how many are the caller's;
+    only of a single project the others are left out."""
     heads = MemoryEntry.objects.order_by("-id").values_list("id", "size_bytes", "project_id", "updated_at", "expires_at")
     rows = heads.filter(project_id=next(iter(query.projects))) if len(query.projects) == 1 else heads
     new = list((rows if before is None else rows.filter(id__lt=before))[:FIRST_ENTRIES])
@@ -73,8 +73,8 @@ def _heads(query: SourceQuery, before: int | None) -> Iterator[list[Head]]:
             return
         before = new[-1][0]
     if (found := entries_with(_written(query.text), query.projects, before)) is not None:
-        for start in range(0, len(found), ENTRIES):
-            yield list(heads.filter(id__in=found[start : start + ENTRIES]))
+        for start in range(0, len(found), CANDIDATES):
+            yield list(heads.filter(id__in=found[start : start + CANDIDATES]))
         return
     while True:
         read = list((rows if before is None else rows.filter(id__lt=before))[:ENTRIES])
