@@ -22,7 +22,7 @@ _ON_POSTGRESQL = (
     "CREATE TABLE {name}queue (id bigint PRIMARY KEY, changed bigint NOT NULL)",
     "CREATE TABLE {name}number (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, row_id uuid NOT NULL UNIQUE)",
 )
-_EVENTS = (("made", "INSERT"), ("changed", "UPDATE OF {columns}"), ("gone", "DELETE"))
+_EVENTS = (("made", "INSERT"), ("changed", "UPDATE"), ("gone", "DELETE"))
 
 
 def make_word_index(
@@ -36,23 +36,32 @@ def make_word_index(
     for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
         if numbered or "{name}number" not in statement:
             schema_editor.execute(statement.format(name=name))
-    changed = " OR ".join(f"new.{column} IS DISTINCT FROM old.{column}" for column in columns)
     for event, when in _EVENTS:
-        trigger = f"{name}_words_{event}"
-        begins = f"CREATE TRIGGER {trigger} AFTER {when.format(columns=', '.join(columns))} ON {table} FOR EACH ROW"
-        if event == "changed":
-            begins += f" WHEN ({changed})"
-        work = "; ".join(_marks(name, "old" if event == "gone" else "new", event, on_postgresql, numbered))
-        if on_postgresql:
-            schema_editor.execute(
-                f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {work}; RETURN NULL; END $$"
-            )
-            schema_editor.execute(f"{begins} EXECUTE FUNCTION {trigger}()")
-        else:
-            schema_editor.execute(f"{begins} BEGIN {work}; END")
+        work = "; ".join(_marks(name, "old" if event == "gone" else "new", event, on_postgresql, numbered)) + ";"
+        make = _trigger_on_postgresql if on_postgresql else _trigger_on_sqlite
+        for statement in make(f"{name}_words_{event}", f"AFTER {when}", table, columns if event == "changed" else (), work):
+            schema_editor.execute(statement)
     if numbered:
         schema_editor.execute(f"INSERT INTO {name}number (row_id) SELECT id FROM {table}")  # noqa: S608 - our own names
     schema_editor.execute(f"INSERT INTO {name}queue SELECT id, 0 FROM {name + 'number' if numbered else table}")  # noqa: S608
+
+
+def _trigger_on_postgresql(trigger: str, event: str, table: str, columns: Sequence[str], work: str) -> list[str]:
+    """The function compares the columns, because a column that a trigger itself names could not get another type."""
+    work = f"IF {_changed(columns)} THEN {work} END IF;" if columns else work
+    return [
+        f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {work} RETURN NULL; END $$",
+        f"CREATE TRIGGER {trigger} {event} ON {table} FOR EACH ROW EXECUTE FUNCTION {trigger}()",
+    ]
+
+
+def _trigger_on_sqlite(trigger: str, event: str, table: str, columns: Sequence[str], work: str) -> list[str]:
+    of, when = (f" OF {', '.join(columns)}", f" WHEN {_changed(columns)}") if columns else ("", "")
+    return [f"CREATE TRIGGER {trigger} {event}{of} ON {table}{when} BEGIN {work} END"]
+
+
+def _changed(columns: Sequence[str]) -> str:
+    return " OR ".join(f"new.{column} IS DISTINCT FROM old.{column}" for column in columns)
 
 
 def _marks(name: str, row: str, event: str, on_postgresql: bool, numbered: bool) -> list[str]:
