@@ -34,7 +34,7 @@ from sessions_app.core.storage.transactions import write
 # Rows of one step, which together are no longer than a piece.
 AT_ONCE = 100
 # Seconds that the index may take for a search.
-INDEX_SECONDS = 0.05
+INDEX_SECONDS = 0.08
 
 # A row's number and its `changed`; a row's number, and the number and the text of a piece of it.
 type Waiting = tuple[int, int]
