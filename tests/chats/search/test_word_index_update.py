@@ -103,6 +103,17 @@ def test_a_row_that_is_written_while_it_is_indexed_waits_for_the_next_step(
     assert ENTRY_WORDS.candidates(["again"], own, 9) == []
 
 
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one writer")
+def test_while_another_process_indexes_a_step_does_nothing(projects: list[Project], monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [put(projects[0], key, "needle") for key in ("a", "b")]
+    with monkeypatch.context() as patched:
+        patched.setattr(word_index, "fetch_row", lambda *_: [False])
+        assert not ENTRY_WORDS.index_some()
+    assert waiting(ENTRY_WORDS) == 2
+    index_all()
+    assert indexed(ENTRY_WORDS) == {entry.id for entry in entries}
+
+
 def test_a_step_is_small_and_a_round_ends(projects: list[Project]) -> None:
     for number in range(AT_ONCE + 20):
         put(projects[0], f"short {number}", "hay")
