@@ -12,6 +12,7 @@ class MemoryConfig(AppConfig):
         from memory_app.core import pruning
         from memory_app.core.search_sources import search_entries, search_errors
         from memory_app.core.usage import memory_bytes
+        from memory_app.core.word_indexes import ENTRY_WORDS, ERROR_WORDS
         from memory_app.errors.queries import count_fixed, count_open_errors, count_opened, error_history, errors_recorded_at
         from memory_app.key_value.entries.generated import GENERATED, Source
         from memory_app.performance.queries import performance_of, performance_recorded_at
@@ -29,6 +30,7 @@ class MemoryConfig(AppConfig):
                 settle_import=account_export.settle,
                 due_rows=pruning.due_rows,
                 search_sources={"memory": search_entries, "errors": search_errors},
+                word_indexes=[ENTRY_WORDS, ERROR_WORDS],
                 settings_part=settings_part,
                 urls="memory_app.urls",
                 tabs=(Tab("memory", "Memory"), Tab("errors", "Errors"), Tab("performance", "Performance")),

@@ -10,10 +10,10 @@ class SessionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers the domains' pages of the admin, and what search finds in domains above it."""
-        from sessions_app.agents.handoff.handoff_search import search_handoffs
+        from sessions_app.agents.handoff.handoff_search import HANDOFF_WORDS, search_handoffs
         from sessions_app.core.extension import Extension, register
 
-        register(Extension(name="handoff", search_sources={"handoff": search_handoffs}))
+        register(Extension(name="handoff", search_sources={"handoff": search_handoffs}, word_indexes=[HANDOFF_WORDS]))
         for domain in ("accounts", "agents", "chats", "events", "frontends", "portability", "projects"):
             import_module(f"{self.name}.{domain}.admin")
         import_module(f"{self.name}.pages.store_admin")

@@ -18,7 +18,7 @@ from hypothesis import settings as hypothesis_settings
 
 from sessions_app.accounts import api_keys
 from sessions_app.accounts.users import create_user
-from sessions_app.chats.search import message_search, session_search, sources, text_matching
+from sessions_app.chats.search import message_search, session_search, sources, text_matching, word_index
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.limits import stream_slots
 from sessions_app.models import HandoffSnapshot, Purge
@@ -272,6 +272,7 @@ def patient_searches(monkeypatch: pytest.MonkeyPatch) -> None:
         (text_matching, ("SEARCH_SECONDS", "INDEX_SECONDS")),
         (message_search, ("HITS_SECONDS",)),
         (sources, ("SOURCE_SECONDS",)),
+        (word_index, ("INDEX_SECONDS",)),
     ):
         for name in names:
             monkeypatch.setattr(module, name, 30.0)

@@ -16,7 +16,7 @@ from memory_app.errors.noise.filtering import flush_filtered
 from sessions_app.chats.files.collection import collect_orphans
 from sessions_app.chats.lifecycle.pruning import prune_some
 from sessions_app.chats.reading.session_totals import session_totals
-from sessions_app.chats.search.index_update import index_in_passing
+from sessions_app.chats.search.index_update import index_in_passing, index_rows_in_passing
 from sessions_app.portability.imports.background_runner import ImportRunner
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,8 @@ class BackgroundTask:
 
 TASKS = (
     BackgroundTask("indexing", 1.0, index_in_passing),
+    # Seldom: a search does not wait for it, and rows that are written again and again are indexed once.
+    BackgroundTask("indexing rows", 5.0, index_rows_in_passing),
     BackgroundTask("importing", 0.5, ImportRunner().work),
     BackgroundTask("counting tokens", 0.5, session_totals.count_on),
     BackgroundTask("silent streams", 5.0, interrupt_silent),
@@ -47,7 +49,8 @@ TASKS = (
     BackgroundTask("collecting", 6 * 3600.0, collect_orphans),
 )
 # Of these, what a process needs that serves one agent without the server.
-AGENT_TASKS = tuple(task for task in TASKS if task.name in {"indexing", "flushing", "writing held values", "recording agents"})
+_OF_AGENTS = {"indexing", "indexing rows", "flushing", "writing held values", "recording agents"}
+AGENT_TASKS = tuple(task for task in TASKS if task.name in _OF_AGENTS)
 # Between two steps of a chore, so that saves come first.
 PAUSE_SECONDS = 0.005
 

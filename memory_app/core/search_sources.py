@@ -1,9 +1,8 @@
 """What a search finds in memory: keys and values of entries, and messages of errors. Values are compared as they are stored.
 
-Rows are read newest first and compared here, without an index of trigrams. On PostgreSQL such an index would have to be updated
-with each write of an entry, whose values are up to 1 MB and written far more often than they are searched; FTS5 on SQLite would
-copy them. An account's quota limits the amount to read, a project has at most 500 errors, and each page reads for a limited
-time and says where it ended.
+The index of trigrams (`word_indexes.py`) leaves the rows that may have the text; these are read newest first and compared here.
+Where it is no help, as for text without a trigram, or for text that very many rows have, all rows are read. Each page reads for
+a limited time and says where it ended.
 """
 
 import time
@@ -16,6 +15,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from memory_app.core.namespaces import as_shown
+from memory_app.core.word_indexes import entries_with, errors_with
 from memory_app.models import ErrorReport, MemoryEntry
 from sessions_app.chats.search import sources
 from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery, read_place, source_hit
@@ -23,8 +23,12 @@ from sessions_app.chats.search.text_matching import fold, in_pieces
 from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.public_names import now, rfc3339
 
+# Number, bytes, project, time and expiry of an entry.
+type Head = tuple[int, int, uuid.UUID, datetime, datetime | None]
 # Rows in one read: heads of entries (without their values), and errors.
 ENTRIES, ERRORS = 2_000, 100
+# What every search reads first, unless these entries are long; and of those that may match, which most do.
+FIRST_ENTRIES, FIRST_BYTES, CANDIDATES = 200, 500_000, 200
 
 
 def search_entries(query: SourceQuery) -> SourcePage:
@@ -42,16 +46,9 @@ def search_entries(query: SourceQuery) -> SourcePage:
 
 
 def _pieces(query: SourceQuery, before: int | None) -> Iterator[tuple[list[int], int]]:
-    """Ids of entries to compare, limited in bytes, and the last entry that was read. In one read are entries of all users, so
-    that its cost does not depend on how many are the caller's; only of a single project the others are left out."""
-    heads: QuerySet[MemoryEntry] = MemoryEntry.objects.order_by("-id")
-    if len(query.projects) == 1:
-        heads = heads.filter(project_id=next(iter(query.projects)))
-    columns = ("id", "size_bytes", "project_id", "updated_at", "expires_at")
+    """Ids of entries to compare, limited in bytes, and the last entry that was read."""
     moment = now()
-    while True:
-        rows = heads if before is None else heads.filter(id__lt=before)
-        read = list(rows.values_list(*columns)[:ENTRIES])
+    for read in _heads(query, before):
         wanted = [
             (entry_id, size)
             for entry_id, size, project_id, at, expires_at in read
@@ -59,10 +56,32 @@ def _pieces(query: SourceQuery, before: int | None) -> Iterator[tuple[list[int],
         ]
         for ids in in_pieces(wanted):
             yield ids, ids[-1]
+        if read:
+            yield [], read[-1][0]
+
+
+def _heads(query: SourceQuery, before: int | None) -> Iterator[list[Head]]:
+    """Entries without their values, newest first: first a few new ones, which suffices for frequent words, then what the index
+    leaves. If it is no help, in one read are entries of all users, so that its cost does not depend on how many are the caller's;
+    only of a single project the others are left out."""
+    heads = MemoryEntry.objects.order_by("-id").values_list("id", "size_bytes", "project_id", "updated_at", "expires_at")
+    rows = heads.filter(project_id=next(iter(query.projects))) if len(query.projects) == 1 else heads
+    new = list((rows if before is None else rows.filter(id__lt=before))[:FIRST_ENTRIES])
+    if new and sum(size for _, size, *_ in new) <= FIRST_BYTES:
+        yield new
+        if len(new) < FIRST_ENTRIES:
+            return
+        before = new[-1][0]
+    if (found := entries_with(_written(query.text), query.projects, before)) is not None:
+        for start in range(0, len(found), CANDIDATES):
+            yield list(heads.filter(id__in=found[start : start + CANDIDATES]))
+        return
+    while True:
+        read = list((rows if before is None else rows.filter(id__lt=before))[:ENTRIES])
+        yield read
         if len(read) < ENTRIES:
             return
         before = read[-1][0]
-        yield [], before
 
 
 def _entries(ids: list[int]) -> QuerySet[MemoryEntry]:
@@ -71,9 +90,8 @@ def _entries(ids: list[int]) -> QuerySet[MemoryEntry]:
 
 def _entry_hit(entry: MemoryEntry, query: SourceQuery) -> SourceHit | None:
     """In a value the text is also found as JSON writes it: with quotes and line breaks escaped."""
-    escaped = orjson.dumps(query.text).decode()[1:-1]
     value = fold(entry.value)
-    found = next((words for words in (query.text, escaped) if fold(words) in value), None)
+    found = next((words for words in _written(query.text) if fold(words) in value), None)
     if found is None and fold(query.text) not in fold(entry.key):
         return None
     return source_hit(
@@ -88,12 +106,19 @@ def _entry_hit(entry: MemoryEntry, query: SourceQuery) -> SourceHit | None:
     )
 
 
+def _written(text: str) -> tuple[str, str]:
+    """A text, and how JSON has it within a value."""
+    return text, orjson.dumps(text).decode()[1:-1]
+
+
 def search_errors(query: SourceQuery) -> SourcePage:
     """Errors with a match in their message or type, last seen first. A place is the time and the id of an error."""
     until = time.monotonic() + sources.SOURCE_SECONDS
     rows = ErrorReport.objects.kept_at(now()).filter(project_id__in=list(query.projects)).order_by("-last_seen", "id")
     rows = rows if query.wanted.since is None else rows.filter(last_seen__gte=query.wanted.since)
     rows = rows if query.wanted.until is None else rows.filter(last_seen__lte=query.wanted.until)
+    if (candidates := errors_with(query.text, query.projects)) is not None:
+        rows = rows.filter(id__in=candidates)
     hits: list[SourceHit] = []
     after = query.after
     while True:

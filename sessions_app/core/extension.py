@@ -14,6 +14,7 @@ from django.http import HttpRequest
 if TYPE_CHECKING:  # Extensions depend on the code that they extend.
     from sessions_app.chats.lifecycle.pruning import Due
     from sessions_app.chats.search.sources import Source
+    from sessions_app.chats.search.word_index import WordIndex
     from sessions_app.portability.content_kinds import Kind
 
 
@@ -49,6 +50,7 @@ class Extension:
     `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
     `due_rows`: expired rows, by the name under which their number is reported.
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
+    `word_indexes`: indexes of trigrams that are kept up to date in the background.
     `key_clients`: takes ids of keys and returns the client of each that was used by one.
     `settings_part`: the context of a part of a project's settings page; `template` in it is the part's template.
     `routers`: operations of the API, as the prefix of their addresses and the router's name for an import.
@@ -66,6 +68,7 @@ class Extension:
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
     due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
     search_sources: Mapping[str, "Source"] = field(default_factory=dict)
+    word_indexes: Sequence["WordIndex"] = ()
     key_clients: Callable[[Collection[uuid.UUID]], Mapping[uuid.UUID, KeyClient]] | None = None
     settings_part: Callable[[HttpRequest, uuid.UUID], dict[str, Any]] | None = None
     routers: Sequence[tuple[str, str]] = ()

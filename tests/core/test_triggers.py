@@ -14,7 +14,9 @@ NAMES = (
     else "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 )
 EVENTS = ("made", "changed", "gone")
-ON_BOTH = {f"sessions_app_{what}_{event}" for what in ("conflictcopy_files", "message_files", "tags") for event in EVENTS}
+ON_BOTH = {f"sessions_app_{what}_{event}" for what in ("conflictcopy_files", "message_files", "tags") for event in EVENTS} | {
+    f"{index}_words_{event}" for index in ("memory_app_entry", "memory_app_error", "sessions_app_handoff") for event in EVENTS
+}
 HERE = (
     {"snapshot_stays", "snapshots_stay"}
     if ON_POSTGRESQL

@@ -1,7 +1,7 @@
 """What a search finds in handoffs: the texts of live items and the summary.
 
-A project has one live handoff, so there is little to read: it has no index of its own. A page reads newest first for a limited
-time and says where it ended.
+The index of trigrams leaves those that may have the text. Where it is no help, as for text without a trigram, or for text that
+very many have, all are read. A page reads newest first for a limited time and says where it ended.
 """
 
 import hashlib
@@ -15,11 +15,19 @@ from sessions_app.agents.handoff.queries import LISTS
 from sessions_app.chats.search import sources
 from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery, read_place, source_hit
 from sessions_app.chats.search.text_matching import fold
+from sessions_app.chats.search.word_index import WordIndex
 from sessions_app.core.serialization.stored_json import exact_object
+from sessions_app.core.storage.sql import db_uuid, table_of
 from sessions_app.models import Handoff
 
 # Handoffs in one read.
 ROWS = 20
+# If the index leaves more than these, reading finds some soon.
+MOST_INDEXED = 1_000
+_OWN = (
+    "SELECT h.id FROM found CROSS JOIN sessions_app_handoff h WHERE h.id = found.id "
+    "AND h.project_id IN (SELECT c0 FROM {given}) ORDER BY h.id DESC"
+)
 ONE = {"decisions": "Decision", "files": "File", "risks": "Risk"}
 
 
@@ -31,6 +39,8 @@ def search_handoffs(query: SourceQuery) -> SourcePage:
     until = time.monotonic() + sources.SOURCE_SECONDS
     at, passed = read_place(query.after, 2) or (2**62, 0)
     rows = Handoff.objects.filter(project_id__in=list(query.projects)).order_by("-id")
+    if (candidates := HANDOFF_WORDS.candidates([query.text], own_handoffs(query), MOST_INDEXED)) is not None:
+        rows = rows.filter(id__in=candidates)
     hits: list[SourceHit] = []
     while True:
         read = list(rows.filter(id__lte=at)[:ROWS])
@@ -44,6 +54,11 @@ def search_handoffs(query: SourceQuery) -> SourcePage:
         at, passed = read[-1].id - 1, 0
         if time.monotonic() > until:
             return SourcePage(hits, f"{at}.0")
+
+
+def own_handoffs(query: SourceQuery) -> tuple[str, list[Any]]:
+    given, parameters = table_of(["uuid"], [[db_uuid(project_id)] for project_id in query.projects])
+    return _OWN.format(given=given), parameters
 
 
 def _hits(handoff: Handoff, query: SourceQuery) -> list[SourceHit]:
@@ -84,3 +99,16 @@ def _texts(content: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
 def item_key(item_id: str) -> str:
     """Safe in HTML ids: an item's own id may hold any character."""
     return hashlib.sha256(item_id.encode()).hexdigest()[:12]
+
+
+def _text_of(content: str) -> str:
+    return "\n".join(text for _, _, texts in _texts(exact_object(content) or {}) for text in texts)
+
+
+HANDOFF_WORDS = WordIndex(
+    "sessions_app_handoff",
+    rows="sessions_app_handoff h ON h.id = q.id",
+    size="length(h.content)",
+    columns="h.content",
+    text_of=_text_of,
+)

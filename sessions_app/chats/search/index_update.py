@@ -1,8 +1,10 @@
 """Updates the text index: shortly after a save, in small steps, and immediately before a search.
 
 On SQLite every save queues its texts. On PostgreSQL saves update the index; only forked messages wait (`Message.words_due`).
+What is no message has indexes of its own (`word_index.py`), which a search does not wait for.
 """
 
+from sessions_app.core.extension import extensions
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.sql import execute, fetch_row, fetch_rows, on_postgresql
 from sessions_app.core.storage.transactions import write
@@ -47,6 +49,11 @@ def index_in_passing() -> bool:
         return bool(indexed)
     waiting = fetch_rows(_SIZES, [AT_ONCE])
     return len(waiting) == AT_ONCE or sum(size for (size,) in waiting) >= BYTES_AT_ONCE
+
+
+def index_rows_in_passing() -> bool:
+    """One step of the first index of rows that are no messages that has more to do; returns whether there is one."""
+    return any(index.index_some() for extension in extensions() for index in extension.word_indexes)
 
 
 def _index_due() -> int:

@@ -7,7 +7,7 @@ have two.
 
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,15 +19,14 @@ from django.urls import reverse
 
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
 from sessions_app.chats.search.text_matching import Found, like, newest_candidates, newest_messages
+from sessions_app.chats.search.trigrams import TRIGRAM, quoted, spread_trigrams
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller, ChatSession, Message, Project
 from sessions_app.models.message import Removal
 
-TRIGRAM = 3
 BEFORE, AFTER = 60, 120
 TITLES = 20
-MOST_TRIGRAMS = 6
 BIGGEST = 2**63 - 1
 # Number of newest messages, of all users, scanned for text without a trigram: the cost does not grow with the store.
 RECENT = 10_000
@@ -152,7 +151,7 @@ def _messages_with(caller: Caller, text: str, wanted: SearchFilter, before: int,
         return Found(_recent(caller, text, before, limit, wanted))
     if wanted.is_empty and caller.project_id is None:
         return Found(_newest(_TEXTS, caller, text, before, limit))
-    return newest_candidates(caller, text, " AND ".join(_trigrams(text)), before=before, limit=limit, wanted=wanted)
+    return newest_candidates(caller, text, _all_trigrams(text), before=before, limit=limit, wanted=wanted)
 
 
 def newest_hits(*, session_ids: list[uuid.UUID], text: str) -> dict[uuid.UUID, Hit]:
@@ -208,7 +207,7 @@ def titles_by_index(text: str) -> tuple[str, list[str]] | None:
 def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int, also: Also = ("", ())) -> list[Any]:
     """Read the index newest first, only as far as needed: frequent words cost no more than rare ones."""
     sql = f"{found}{also[0]} {_OWN} ORDER BY i.rowid DESC LIMIT %s"
-    return _run(sql, " AND ".join(_trigrams(text)), caller, text, before, limit, also[1])
+    return _run(sql, _all_trigrams(text), caller, text, before, limit, also[1])
 
 
 def _recent(caller: Caller, text: str, before: int, limit: int, wanted: SearchFilter) -> list[Any]:
@@ -226,7 +225,7 @@ def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, li
 
 def match_expression(text: str) -> tuple[str, str]:
     """SQLite's index query, and the regular expression that the text itself is compared with."""
-    return " AND ".join(_trigrams(text)), _regular(text)
+    return _all_trigrams(text), _regular(text)
 
 
 def _regular(text: str) -> str:
@@ -241,15 +240,12 @@ def _newest_message() -> int:
 def _rowids(kind: str, text: str) -> tuple[str, list[str]]:
     """The rows that have all trigrams of the text."""
     table = f"sessions_app_{kind}index"
-    return f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [" AND ".join(_trigrams(text))]  # noqa: S608
+    return f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [_all_trigrams(text)]  # noqa: S608
 
 
-def _trigrams(text: str) -> Iterator[str]:
-    """A few trigrams, spread over the text: each one costs reading a list, and the text is compared anyway. Quoted, so that
-    only a quote is special."""
-    starts = range(0, len(text) - TRIGRAM + 1, max(1, (len(text) - TRIGRAM) // (MOST_TRIGRAMS - 1)))
-    seen = dict.fromkeys(text[at : at + TRIGRAM] for at in [*starts, len(text) - TRIGRAM])
-    return ('"' + trigram.replace('"', '""') + '"' for trigram in seen)
+def _all_trigrams(text: str) -> str:
+    """SQLite's index query for what has all of the text's trigrams."""
+    return " AND ".join(map(quoted, spread_trigrams(text)))
 
 
 def _mark(session: ChatSession, message: Message | None, text: str, words: str) -> Hit:

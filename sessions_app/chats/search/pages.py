@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions_app.chats.search.filters import SearchFilter
-from sessions_app.chats.search.message_search import RECENT, TRIGRAM
+from sessions_app.chats.search.message_search import RECENT
 from sessions_app.chats.search.services import DEFAULT_PLACES, Found, places, search
+from sessions_app.chats.search.trigrams import TRIGRAM
 from sessions_app.core.errors import ForeignCursor, Gone, NotFound
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models.message import Role

@@ -91,6 +91,8 @@ def _search_step(
         messages, ended_at = search_messages(caller=caller, text=text, wanted=wanted, before=before, limit=limit)
         return messages, None if ended_at is None else str(ended_at)
     own = {project.id: project for project in Project.objects.visible_to(caller).alive().only("id", "path", "name")}
+    if not own:
+        return [], None
     page = sources()[step](SourceQuery(projects=own, text=text, wanted=wanted, after=place, limit=limit))
     return page.hits, None if page.next is None else f"{step}.{page.next}"
 

@@ -21,8 +21,8 @@ DIGITS = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceQuery:
-    """`projects`: the caller's own that are searched, none of them in the trash. `after`: the place in the source after which
-    to go on, as the source named it; "": its beginning."""
+    """`projects`: the caller's own that are searched, at least one, none of them in the trash. `after`: the place in the source
+    after which to go on, as the source named it; "": its beginning."""
 
     projects: Mapping[uuid.UUID, Project]
     text: str

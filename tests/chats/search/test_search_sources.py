@@ -96,8 +96,9 @@ def test_every_place_is_searched_once_on_whichever_page(chat: Chat, limit: int) 
 def test_what_there_was_no_time_for_is_on_the_next_pages(chat: Chat, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     others = [filled(chat.api, f"/home/alice/{number}") for number in range(4)]
     monkeypatch.setattr(sources, "SOURCE_SECONDS", -1.0)
-    for module, name in ((search_sources, "ENTRIES"), (search_sources, "ERRORS"), (handoff_search, "ROWS")):
-        monkeypatch.setattr(module, name, 2)
+    for name in ("FIRST_ENTRIES", "CANDIDATES", "ENTRIES", "ERRORS"):
+        monkeypatch.setattr(search_sources, name, 2)
+    monkeypatch.setattr(handoff_search, "ROWS", 2)
     assert len(others) == 4
     for name, each in (("memory", MEMORY), ("errors", ERRORS), ("handoff", HANDOFF)):
         assert found(chat, limit=limit, **{"in": name}) == each * 5
