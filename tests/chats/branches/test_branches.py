@@ -52,7 +52,6 @@ def test_a_parent_that_is_the_newest_message_makes_no_branch(four: Chat) -> None
 
 @pytest.mark.parametrize("named", [upsert("x", "edited", parent_id="m2"), upsert("m4", "moved", parent_id="m2")])
 def test_one_message_that_names_its_parent_makes_a_branch_of_what_comes_after_it(four: Chat, named: Any) -> None:
-    """Whatever else the save changes: before it and after it."""
     four.ops(upsert("m1", "first, edited"), named, upsert("m2", "second, edited"), upsert("y", "last"))
     assert ids(four) == ["m1", "m2", named["id"], "y"]
     assert tree(four)[named["id"]] == "m2"
