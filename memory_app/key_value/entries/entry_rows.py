@@ -3,11 +3,20 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memory_app.core.namespaces import beneath
-from sessions_app.core.storage.sql import db_time, db_uuid, execute_together, fetch_row, fetch_rows, on_postgresql, table_of
+from sessions_app.core.storage.sql import (
+    as_time,
+    db_time,
+    db_uuid,
+    execute_together,
+    fetch_row,
+    fetch_rows,
+    on_postgresql,
+    table_of,
+)
 from sessions_app.core.storage.statement_batch import Work
 
 type Place = tuple[str, str]
@@ -100,17 +109,11 @@ def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
         size_bytes=size_bytes,
         created_at=as_time(created_at),
         updated_at=as_time(updated_at),
-        expires_at=None if expires_at is None else as_time(expires_at),
+        expires_at=as_time(expires_at),
         ttl_minutes=ttl_minutes,
         exact=bool(exact),
         id=its_id[0] if its_id else None,
     )
-
-
-def as_time(value: Any) -> datetime:
-    """A time as a plain cursor returns it: on SQLite in UTC without saying so."""
-    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def at(entry: EntryRow) -> list[Any]:

@@ -150,8 +150,9 @@ def db_time(value: datetime) -> Any:
 
 
 def as_time(value: Any) -> Any:
-    """SQLite returns a time without a zone, which is UTC."""
-    return value if value is None else value.replace(tzinfo=value.tzinfo or UTC)
+    """A time as a plain cursor returns it: on SQLite as text, or in UTC without saying so."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def rfc3339(value: datetime) -> str:

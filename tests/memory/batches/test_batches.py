@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
@@ -146,6 +147,7 @@ def test_lists_are_filtered_by_fields(memory: Memory, wanted: dict[str, Any], fo
 def test_pages_of_a_list_have_every_entry_once_and_in_order(memory: Memory, order: str, more: dict[str, Any]) -> None:
     for number in (3, 0, 4, 1, 2):
         done(memory, put(f"k{number}", {"n": number}), put(f"k{number}", {"n": number}, [*PATH, "x"]))
+        time.sleep(0.002)  # Times have milliseconds.
     [whole] = done(memory, listed(["users"], deep=True, order=order, **more))
     assert len(whole["items"]) == 10
     seen: list[Any] = []
