@@ -243,6 +243,6 @@ def _is_secret(value: bytes, kind: str) -> bool:
 
 def _looks_secret(value: str, kind: str) -> bool:
     """Code assigns variables and calls; a literal secret has a digit, and outside quotes no dotted name."""
-    if value.lower() in _NO_SECRETS or value.startswith(("$", "{", "%", "<")):
+    if value.startswith(("$", "{", "%", "<")):
         return False
     return _DIGIT.search(value) is not None or (kind == "quoted" and len(value) >= 8 and not value.isidentifier())
