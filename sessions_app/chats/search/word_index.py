@@ -75,8 +75,15 @@ class WordIndex:
         if not ids:
             return []
         rows = fetch_rows(self._texts.format(marks=", ".join(["%s"] * len(ids))), ids)
-        texts = [(row_id, fold(self._text_of(*columns))) for row_id, *columns in rows if columns[0] is not None]
+        texts = [(row_id, self._text(columns)) for row_id, *columns in rows if columns[0] is not None]
         return [(row_id, number, piece) for row_id, text in texts for number, piece in enumerate(in_overlapping_pieces(text))]
+
+    def _text(self, columns: Sequence[Any]) -> str:
+        """Nothing of a damaged row, which no search can show either: the others must not wait for it."""
+        try:
+            return fold(self._text_of(*columns))
+        except (AttributeError, KeyError, TypeError):
+            return ""
 
     def _write_in_steps(self, row: Waiting, pieces: list[Piece]) -> Iterator[bool]:
         """Ends early if the row is written meanwhile: it still waits then."""

@@ -51,6 +51,14 @@ def test_only_changes_of_texts_are_queued(projects: list[Project]) -> None:
     assert [waiting(index) for index in INDEXES] == [0, 0, 0]
 
 
+def test_a_damaged_row_holds_up_no_other(projects: list[Project]) -> None:
+    fill(projects, ["needle"])
+    Handoff.objects.filter(project=projects[0]).update(content='{"decisions": [{"text": "a needle without an id"}]}')
+    index_all()
+    assert [waiting(index) for index in INDEXES] == [0, 0, 0]
+    assert found(projects[1:], "needle") == [[], [], []]
+
+
 def test_what_is_gone_or_expired_is_in_no_result_and_then_in_no_index(projects: list[Project], alice: User) -> None:
     fill(projects, texts_of(7))
     fill([Project.objects.create(owner=alice, path="/other")], ["needle"])
