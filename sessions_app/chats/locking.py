@@ -34,6 +34,7 @@ _MANY = """
 FROM {given} CROSS JOIN sessions_app_chatsession s CROSS JOIN sessions_app_project p
 WHERE s.id = given.c0 AND p.id = s.project_id AND p.owner_id = given.c1
 """
+_HOME = "SELECT project_id FROM sessions_app_chatsession WHERE id = %s"
 _UPDATE = (
     "UPDATE sessions_app_chatsession SET epoch = %s, rev = %s, last_position = %s, message_count = %s, size_bytes = %s, "
     "opening_step = %s, head = %s, updated_at = %s WHERE id = %s"
@@ -164,6 +165,8 @@ def lock_project_and_current(
     Unknown or not yours → 404; in the trash → 410. Raises StaleRead if the session is in neither project by now. Has no
     effect on SQLite, whose transaction is the lock.
     """
+    if not on_postgresql():
+        return _check_moves(caller, project_id, also, also_project)
     for _ in range(10):
         try:
             # Rolling back a savepoint releases the locks taken in it.
@@ -172,6 +175,13 @@ def lock_project_and_current(
         except _Moved:
             continue
     raise Unavailable(retry_after=1)
+
+
+def _check_moves(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None, also_project: uuid.UUID | None) -> Project:
+    found = None if also is None else fetch_row(_HOME, [db_uuid(also)])
+    if found is not None and as_uuid(found[0]) not in {project_id, also_project}:
+        raise StaleRead
+    return get_project(caller=caller, project_id=project_id)
 
 
 def _try_to_lock(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None, also_project: uuid.UUID | None) -> Project:

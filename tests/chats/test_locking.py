@@ -248,6 +248,7 @@ def test_the_other_project_of_a_move_is_locked_too(chat: Chat, other: Chat, call
         assert changed == 1
 
 
+@waits
 def test_where_the_current_session_changes_at_every_try_it_is_refused_for_a_second(
     chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +264,7 @@ def test_where_the_current_session_changes_at_every_try_it_is_refused_for_a_seco
     assert (refused.value.retry_after, len(tries)) == (1, 10)
 
 
+@waits
 def test_a_project_that_is_erased_between_the_read_and_the_lock_is_not_found(
     chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import datetime
+from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError
@@ -14,6 +15,7 @@ from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get
 from sessions_app.chats.saving.services import RevChanged
 from sessions_app.core.errors import Conflict, NotFound
 from sessions_app.core.storage.cascades import erase
+from sessions_app.core.storage.sql import as_time, as_uuid, db_uuid, fetch_row
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, ImportJob, Project, Purge
@@ -22,6 +24,17 @@ from sessions_app.models.times import now
 from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
 
 ERASED_AT_ONCE = 500
+_FIND = (
+    "SELECT p.id, p.deleted_at, s.title, s.deleted_at, s.archived_at FROM sessions_app_chatsession s "
+    "JOIN sessions_app_project p ON p.id = s.project_id WHERE s.id = %s AND p.owner_id = %s"
+)
+
+
+class _Session(NamedTuple):
+    project_id: uuid.UUID
+    title: str
+    deleted_at: datetime | None
+    is_archived: bool
 
 
 class PathTaken(Conflict):
@@ -53,7 +66,7 @@ def undelete_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
         project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
         at = now()
         ChatSession.objects.filter(id=session_id).update(deleted_at=None, rev=F("rev") + 1, updated_at=at)
-        if project.current_session_id is None and chat_session.archived_at is None:
+        if project.current_session_id is None and not chat_session.is_archived:
             project.current_session_id = session_id
             project.save(update_fields=["current_session"])
         _tell(caller, EventType.SESSION_UPDATED, project.id, session_id)
@@ -154,14 +167,15 @@ def _leave_current(project: Project, session_id: uuid.UUID, at: datetime) -> Non
     project.save(update_fields=["current_session", "updated_at"])
 
 
-def _find_session(caller: Caller, session_id: uuid.UUID) -> ChatSession:
+def _find_session(caller: Caller, session_id: uuid.UUID) -> _Session:
     """One of the caller's sessions, in the trash or not; in a project that is in the trash → 410, which names it."""
-    found = ChatSession.objects.visible_to(caller).select_related("project").filter(id=session_id).first()
-    if found is None:
+    row = fetch_row(_FIND, [db_uuid(session_id), caller.user_id])
+    if row is None or caller.project_id not in {None, as_uuid(row[0])}:
         raise SessionNotFound
-    if found.project.deleted_at is not None:
-        raise ProjectDeleted(details={"project_id": str(found.project_id)})
-    return found
+    project_id, project_deleted_at, title, deleted_at, archived_at = row
+    if project_deleted_at is not None:
+        raise ProjectDeleted(details={"project_id": str(as_uuid(project_id))})
+    return _Session(as_uuid(project_id), title, as_time(deleted_at), archived_at is not None)
 
 
 def _check_rev(session_id: uuid.UUID, if_rev: int | None) -> None:
