@@ -1,0 +1,78 @@
+"""Two sessions with the same ids, started over alike: what comes back in one leaves the other as it is."""
+
+from typing import Any
+
+import pytest
+
+from sessions_app.models import ConflictCopy
+from tests.support.chat import Chat
+from tests.support.saves import upsert
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def twin(chat: Chat) -> Chat:
+    return Chat(chat.api, project=chat.project)
+
+
+def tree(chat: Chat) -> dict[str, Any]:
+    """What each message follows; it names the same as its parent."""
+    items = chat.get("messages?branches=1&limit=500").json()["items"]
+    assert all(item.get("parent_id", item["follows"]) == item["follows"] for item in items)
+    return {item["id"]: item["follows"] for item in items}
+
+
+def late(chat: Chat, text: str) -> None:
+    op = upsert("m2", text, role="assistant", status="streaming")
+    chat.post("changes", seq=50, writer_id="late", epoch=1, ops=[op])
+
+
+def test_who_follows_a_renamed_message_follows_it_by_its_new_name(chat: Chat, twin: Chat) -> None:
+    for each in (chat, twin):
+        each.ops(upsert("m1", "one"), upsert("m2", "two"))
+        each.ops(upsert("e2", "edited", parent_id="m1"))
+        each.clear()
+        each.ops(upsert("m1", "anew"), upsert("n2", "said since"), epoch=2)
+        each.ops(upsert("f2", "edited since", parent_id="m1"), epoch=2)
+    before = tree(twin)
+    assert chat.undo(of=1, epoch=2)["renamed"] == [{"from": "m1", "to": "m1~1"}]
+    assert tree(chat) == {"m1~1": None, "m2": "m1~1", "e2": "m1~1", "m1": "e2", "n2": "m1", "f2": "m1"}
+    assert tree(twin) == before == {"m1": None, "n2": "m1", "f2": "m1"}
+
+
+def test_late_words_of_another_session_stay_there(chat: Chat, twin: Chat) -> None:
+    for each in (chat, twin):
+        each.ops(upsert("m1", "hello"), upsert("m2", "one", role="assistant"))
+        each.clear()
+    late(twin, "one two three")
+    chat.undo(of=1, epoch=2)
+    assert (chat.texts(), [copy["text"] for copy in twin.conflicts()]) == (["hello", "one"], ["one two three"])
+
+
+@pytest.mark.parametrize("change", [{"settled_at": "2026-11-01T00:00:00Z"}, {"reason": "conflict"}])
+def test_what_is_settled_or_was_a_conflict_before_is_not_taken_in(chat: Chat, change: dict[str, str]) -> None:
+    chat.ops(upsert("m1", "hello"), upsert("m2", "one", role="assistant"))
+    chat.clear()
+    late(chat, "one two")
+    ConflictCopy.objects.update(**change)
+    chat.undo(of=1, epoch=2)
+    assert chat.texts() == ["hello", "one"]
+
+
+def test_one_late_text_that_fits_nothing_does_not_keep_another_out(chat: Chat) -> None:
+    chat.ops(upsert("m1", "hello"), upsert("m2", "one", role="assistant"))
+    chat.clear()
+    chat.post("changes", seq=50, writer_id="late too", epoch=1, ops=[upsert("m1", "hello, and more")])
+    late(chat, "one two")
+    chat.undo(of=1, epoch=2)
+    assert (chat.texts(), [copy["text"] for copy in chat.conflicts()]) == (["hello", "one two"], ["hello, and more"])
+
+
+def test_a_late_answer_keeps_its_place_in_the_tree(chat: Chat) -> None:
+    chat.ops(upsert("m1", "hello"), upsert("m3", "other", role="assistant"))
+    chat.ops(upsert("m2", "one", role="assistant", parent_id="m1"))
+    chat.clear()
+    late(chat, "one two")
+    chat.undo(of=1, epoch=2)
+    assert (chat.texts(), tree(chat)["m2"]) == (["hello", "one two"], "m1")
