@@ -51,10 +51,10 @@ def test_a_parent_that_is_the_newest_message_makes_no_branch(four: Chat) -> None
 
 
 @pytest.mark.parametrize("named", [upsert("x", "edited", parent_id="m2"), upsert("m4", "moved", parent_id="m2")])
-def test_one_message_that_names_its_parent_makes_a_branch_of_what_comes_after_it(four: Chat, named: Any) -> None:
-    four.ops(upsert("m1", "first, edited"), named, upsert("m2", "second, edited"), upsert("y", "last"))
-    assert ids(four) == ["m1", "m2", named["id"], "y"]
-    assert tree(four)[named["id"]] == "m2"
+@pytest.mark.parametrize("others", [[], [upsert("m1", "first, edited"), upsert("y", "last")]])
+def test_one_message_that_names_its_parent_makes_a_branch(four: Chat, named: Any, others: list[Any]) -> None:
+    four.ops(*others[:1], named, *others[1:])
+    assert (ids(four), tree(four)[named["id"]]) == (["m1", "m2", named["id"], *(["y"] if others else [])], "m2")
 
 
 def test_an_edit_is_a_sibling_and_becomes_the_head(edited: Chat) -> None:

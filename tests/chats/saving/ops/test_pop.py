@@ -36,6 +36,12 @@ def test_it_returns_what_it_removed_as_it_was_read(chat: Chat, tab: Writer) -> N
     assert chat.get("messages?since_rev=1").json()["removed"] == ["m2", "m3"]
 
 
+def test_what_fills_an_answer_exactly_is_taken(chat: Chat, tab: Writer, settings: Any) -> None:
+    tab.save(upsert("m1", "one"), upsert("m2", "twenty"), upsert("m3", "three"))
+    settings.WINDOW_BYTES = len("twenty" + "three")
+    assert ids(tab.save(pop(3))["popped"]) == ["m2", "m3"]
+
+
 def test_of_an_empty_session_it_takes_nothing(chat: Chat, tab: Writer) -> None:
     answer = tab.save(pop(500))
     assert (answer["popped"], answer["applied"], answer["rev"]) == ([], [], 0)
