@@ -96,6 +96,12 @@ def test_stored_messages_are_changed_together(chats: list[Chat], alice: User) ->
     assert [chat.texts() for chat in chats] == [["changed 0", "stays"], ["changed 1", "stays"], ["changed 2"]]
 
 
+def test_saves_without_messages_are_saved_together(chats: list[Chat], alice: User) -> None:
+    revs = revs_of(chats)
+    assert statuses(save_together([save_of(alice, chat) for chat in chats])) == [200, 200, 200]
+    assert revs_of(chats) == revs
+
+
 def test_a_batch_recognises_requests_of_earlier_batches(chats: list[Chat], alice: User) -> None:
     saves = [save_of(alice, chat, upsert("m", "words")) for chat in chats]
     first: list[Any] = save_together(saves)
