@@ -24,7 +24,7 @@ from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.public_names import Caller
 from sessions_app.core.serialization import strict_json
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 from sessions_app.projects.queries import project_uuid
 
 router = Router(tags=["Checkpoints"])
@@ -75,7 +75,7 @@ def delete(request: HttpRequest, project_id: str, thread: str, ns: str, checkpoi
     services.delete_checkpoint(
         caller=caller_of(request), project_id=project_uuid(project_id), thread=_thread(thread), place=_place(ns, checkpoint_id)
     )
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.put(

@@ -11,7 +11,7 @@ from sessions_app.accounts.schemas import KeyIn, KeyList, NewKeyOut, TicketOut, 
 from sessions_app.core.callers import caller_of
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.limits import rate_limits
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 
 router = Router(tags=["Keys"])
 # Defaults for a request without a body.
@@ -42,7 +42,7 @@ def create(request: HttpRequest, payload: KeyIn = NO_BODY) -> HttpResponse:
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """Revoke a key: the next request with it is refused (cookie login only)."""
     api_keys.revoke_key(caller=caller_of(request), key_id=parse_id(key_id, KeyNotFound))
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.post("/ws-tickets", response={201: TicketOut, **refusals()}, operation_id="create_ws_ticket")

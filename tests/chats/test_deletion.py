@@ -29,7 +29,8 @@ def refusal(answer: Any) -> tuple[int, str]:
 
 def test_a_deleted_session_refuses_saves_and_does_not_resume(chat: Chat) -> None:
     chat.say("m1", "hello")
-    assert chat.api.delete(f"/sessions/{chat.id}").status_code == 204
+    answer = chat.api.delete(f"/sessions/{chat.id}")
+    assert (answer.status_code, answer.content, answer.get("Content-Type")) == (204, b"", None)
     assert refusal(chat.post("changes", ops=[])) == GONE
     assert refusal(chat.post("clear")) == GONE
     assert refusal(chat.api.get(f"/sessions/{chat.id}")) == GONE

@@ -27,7 +27,17 @@ from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.public_names import Caller
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.web.preconditions import Conditions
-from sessions_app.core.web.responses import IF_MATCH, IF_NONE_MATCH, RUN, conditions_of, json_reply, refusals, takes, unchanged
+from sessions_app.core.web.responses import (
+    IF_MATCH,
+    IF_NONE_MATCH,
+    RUN,
+    conditions_of,
+    json_reply,
+    no_content,
+    refusals,
+    takes,
+    unchanged,
+)
 from sessions_app.core.web.schemas import LIMIT
 from sessions_app.projects.queries import project_uuid
 
@@ -134,7 +144,7 @@ def delete(request: HttpRequest, project_id: str, namespace: str, key: str) -> H
         conditions=conditions_of(request),
         run_id=run_of(request),
     )
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.get(ENTRY + "/versions", response={200: VersionList, **refusals(404, 410)}, operation_id="list_memory_versions")

@@ -6,7 +6,7 @@ from memory_app.key_value.namespaces.schemas import SettingsIn, SettingsList, Se
 from memory_app.key_value.namespaces.services import delete_settings, put_settings
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.converters import ANYTHING
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 from sessions_app.projects.queries import project_uuid
 
 router = Router(tags=["Memory"])
@@ -47,4 +47,4 @@ def put(request: HttpRequest, project_id: str, namespace: str, payload: Settings
 def delete(request: HttpRequest, project_id: str, namespace: str) -> HttpResponse:
     """Delete a namespace's own settings; its entries stay."""
     delete_settings(caller=caller_of(request), project_id=project_uuid(project_id), namespace=namespace)
-    return HttpResponse(status=204)
+    return no_content()

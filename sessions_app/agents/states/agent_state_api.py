@@ -23,7 +23,16 @@ from sessions_app.core.redaction import Redacted
 from sessions_app.core.serialization.stored_json import read_json
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.storage.store_incarnation import state_etag
-from sessions_app.core.web.responses import IF_MATCH, IF_NONE_MATCH, conditions_of, json_reply, refusals, takes, unchanged
+from sessions_app.core.web.responses import (
+    IF_MATCH,
+    IF_NONE_MATCH,
+    conditions_of,
+    json_reply,
+    no_content,
+    refusals,
+    takes,
+    unchanged,
+)
 from sessions_app.models import PendingAction
 from sessions_app.models.times import now
 
@@ -78,7 +87,7 @@ def patch(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpR
 def delete(request: HttpRequest, session_id: str) -> HttpResponse:
     """Delete the state. It stays in the history."""
     delete_agent_state(caller=caller_of(request), session_id=session_uuid(session_id), conditions=conditions_of(request))
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.patch(

@@ -14,7 +14,16 @@ from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.core.callers import caller_of
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.storage.store_incarnation import state_etag
-from sessions_app.core.web.responses import IF_MATCH, IF_NONE_MATCH, conditions_of, json_reply, refusals, takes, unchanged
+from sessions_app.core.web.responses import (
+    IF_MATCH,
+    IF_NONE_MATCH,
+    conditions_of,
+    json_reply,
+    no_content,
+    refusals,
+    takes,
+    unchanged,
+)
 from sessions_app.core.web.schemas import LIMIT
 
 router = Router(tags=["AI state"])
@@ -65,7 +74,7 @@ def delete(request: HttpRequest, session_id: str, ai_id: AiId) -> HttpResponse:
     """Delete the state. Its history stays and can be restored."""
     own_id, wanted = session_uuid(session_id), conditions_of(request)
     delete_ai_state(caller=caller_of(request), session_id=own_id, ai_id=ai_id, conditions=wanted)
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.get(STATE + "/history", response={200: AiStateList, **refusals(404, 410)}, operation_id="list_ai_state_history")

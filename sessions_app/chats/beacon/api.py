@@ -19,7 +19,7 @@ from sessions_app.core.limits.request_limits import check_request
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.csrf import check_csrf
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 from sessions_app.core.web.schemas import reason_of
 from sessions_app.models import Caller
 
@@ -60,7 +60,7 @@ def flush(request: HttpRequest, session_id: str) -> HttpResponse:
         raise WrongFields(fields) from None
     changes = changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step, beacon=True)
     save_changes(caller=caller, session_id=own_id, changes=changes)
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.post("/{session_id}/flush-tokens", response={201: FlushTokenOut, **refusals(404, 410)}, operation_id="create_flush_token")

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
 from sessions_app.core.callers import caller_of
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 from sessions_app.projects.api import router
 from sessions_app.projects.queries import project_json, project_uuid
 from sessions_app.projects.schemas import ProjectOut
@@ -15,7 +15,7 @@ def delete(request: HttpRequest, project_id: str, purge: bool = False) -> HttpRe
     """Move to the trash for 30 days, with all its sessions. `?purge=1` erases it at once."""
     act = purge_project if purge else delete_project
     act(caller=caller_of(request), project_id=project_uuid(project_id))
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.post("/{project_id}/undelete", response={200: ProjectOut, **refusals(404, 409)}, operation_id="undelete_project")

@@ -6,7 +6,7 @@ from ninja import Query, Router
 from sessions_app.chats.lifecycle.deletion import delete_session
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.core.serialization.stored_json import stored_object
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 from sessions_app.frontends.assistant_ui import services
 from sessions_app.frontends.assistant_ui.authentication import KeyAuth, KeyNeeded, workspace_of
 from sessions_app.frontends.assistant_ui.schemas import (
@@ -79,7 +79,7 @@ def update(request: HttpRequest, thread: str, payload: ThreadPatch) -> HttpRespo
     """Title, metadata (as a whole), archived or not; what is left out stays."""
     fields = payload.model_dump(exclude_none=True)
     services.update_thread(caller=limited_caller(request), thread=thread, fields=fields)
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.delete("/threads/{thread}", response={204: None, **refusals(404, 410)}, operation_id="delete_cloud_thread")
@@ -87,7 +87,7 @@ def delete(request: HttpRequest, thread: str) -> HttpResponse:
     """To the trash, from where a person can restore it."""
     caller = limited_caller(request)
     delete_session(caller=caller, session_id=find_thread(caller=caller, thread=thread).id)
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.post("/runs/stream", response={200: None, **refusals(404, 410)}, operation_id="stream_thread_title")

@@ -5,7 +5,7 @@ from ninja import Query, Router
 
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.core.web.converters import ANYTHING
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, no_content, refusals
 from sessions_app.frontends.assistant_ui import messages
 from sessions_app.frontends.assistant_ui.api import limited_caller
 from sessions_app.frontends.assistant_ui.schemas import (
@@ -54,7 +54,7 @@ def create(request: HttpRequest, thread: str, payload: MessageIn) -> HttpRespons
 def delete(request: HttpRequest, thread: str, payload: MessagesToDelete) -> HttpResponse:
     caller, row = _place(request, thread)
     messages.delete_messages(caller=caller, thread=row, ids=payload.message_ids)
-    return HttpResponse(status=204)
+    return no_content()
 
 
 @router.post(
@@ -72,4 +72,4 @@ def give_feedback(request: HttpRequest, thread: str, message: str, payload: Feed
 def update(request: HttpRequest, thread: str, message: str, payload: MessageContent) -> HttpResponse:
     caller, row = _place(request, thread)
     messages.update_message(caller=caller, thread=row, message_id=message, content=payload.content)
-    return HttpResponse(status=204)
+    return no_content()

@@ -6,7 +6,7 @@ from ninja import Query, Router
 from sessions_app.chats.reading.conversion import check_format
 from sessions_app.chats.saving.schemas import AS, REPAIR
 from sessions_app.core.callers import caller_of
-from sessions_app.core.web.responses import json_reply, refusals, unchanged
+from sessions_app.core.web.responses import json_reply, no_content, refusals, unchanged
 from sessions_app.frontends.app_state.api import CLIENT
 from sessions_app.frontends.app_state.queries import DEFAULT_CLIENT
 from sessions_app.frontends.resume.queries import NothingSaved, Resume, find_resume
@@ -44,7 +44,7 @@ def resume(
         found = find_resume(caller=caller, path=project, client=client, external_id=external_id)
     except NothingSaved:
         if optional:
-            return HttpResponse(status=204)
+            return no_content()
         raise
     found = replace(found, format=as_, repair=repair)
     if (reply := unchanged(request, found.etag)) is not None:
