@@ -10,6 +10,12 @@ from tests.browser.offline.conftest import KEPT, Station
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.offline]
 SHELLS = "return (await caches.keys()).filter((name) => name.startsWith('stillhere-shell-'));"
+WORKERS = """
+    const { installing, waiting, active } = await navigator.serviceWorker.getRegistration();
+    const kept = [];
+    for (const name of await caches.keys()) kept.push([name, (await (await caches.open(name)).keys()).length]);
+    return JSON.stringify({ installing: installing?.state, waiting: waiting?.state, active: active?.state, kept });
+"""
 SHIPPED = "return document.documentElement.dataset.shipped ?? '';"
 # A browser may wait until the old worker has had nothing to do for 30 s before it lets another take over.
 REPLACED_SECONDS = 60
@@ -23,6 +29,7 @@ def ship(station: Station, number: int) -> None:
     module.write_text(f"{source}\ndocument.documentElement.dataset.shipped = '{number}';\n")
 
 
+@pytest.mark.timed
 def test_a_new_version_is_whole_at_once_and_replaces_the_old_one(chat: ChatPage, station: Station) -> None:
     former = chat.browser.run(SHELLS)
     assert len(former) == 1
@@ -33,7 +40,10 @@ def test_a_new_version_is_whole_at_once_and_replaces_the_old_one(chat: ChatPage,
     chat.open()
     assert chat.browser.run(SHIPPED) == "2"
     chat.browser.until(f"const names = await (async () => {{ {SHELLS} }})(); return names.join() !== args[0];", former[0])
-    wait_for(lambda: len(chat.browser.run(SHELLS)) == 1, REPLACED_SECONDS, "one shell")
+    try:
+        wait_for(lambda: len(chat.browser.run(SHELLS)) == 1, REPLACED_SECONDS, "one shell")
+    except AssertionError:
+        raise AssertionError(chat.browser.run(WORKERS)) from None
     chat.browser.until(KEPT)
     station.leave()
     chat.browser.driver.refresh()
