@@ -178,6 +178,7 @@ def lock_project_and_current(
 
 
 def _check_moves(caller: Caller, project_id: uuid.UUID, also: uuid.UUID | None, also_project: uuid.UUID | None) -> Project:
+    """The same checks where nothing can change between them."""
     found = None if also is None else fetch_row(_HOME, [db_uuid(also)])
     if found is not None and as_uuid(found[0]) not in {project_id, also_project}:
         raise StaleRead

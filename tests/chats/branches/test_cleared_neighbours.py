@@ -33,7 +33,7 @@ def test_who_follows_a_renamed_message_follows_it_by_its_new_name(chat: Chat, tw
         each.ops(upsert("m1", "one"), upsert("m2", "two"))
         each.ops(upsert("e2", "edited", parent_id="m1"))
         each.clear()
-        each.ops(upsert("m1", "anew"), upsert("n2", "said since"), epoch=2)
+        each.ops(upsert("m1", "new"), upsert("n2", "said since"), epoch=2)
         each.ops(upsert("f2", "edited since", parent_id="m1"), epoch=2)
     before = tree(twin)
     assert chat.undo(of=1, epoch=2)["renamed"] == [{"from": "m1", "to": "m1~1"}]
