@@ -172,7 +172,6 @@ def keeping(transactional_db: None, settings: LazySettings) -> Iterator[LiveServ
         yield server
 
 
-@pytest.mark.timed
 def test_a_page_that_the_browser_kept_goes_on_where_it_was(
     browser: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:

@@ -23,6 +23,9 @@ export class BrowserStorage {
     this.local = local;
     this.warn = warn;
     this.database = new Database("stillhere-kept", "kept", {});
+    this.database.openedLate = () => {
+      for (const [name, content] of this.memory) this._keep(name, content);
+    };
     /** Not yet written, or could not be written; null: removed. @type {Map<string, Kept | null>} */
     this.memory = new Map();
   }

@@ -3,6 +3,9 @@ import { nameOf } from "../util.js";
 
 /** @template T @typedef {(store: IDBObjectStore) => IDBRequest<T> | void} Act */
 
+// Another page may be frozen while it makes the database: then this one waits until that one is awake or gone.
+const OPENING_MS = 3000;
+
 /** The warning code for a failed write. @param {unknown} error @returns {"storage_full" | "storage_blocked"} */
 export const warningOf = (error) => (nameOf(error) === "QuotaExceededError" ? "storage_full" : "storage_blocked");
 
@@ -16,8 +19,10 @@ export class Database {
     this.store = store;
     this.options = options;
     this.index = index;
-    /** @type {Promise<IDBDatabase> | undefined} */
+    /** Rejected while the database does not open: callers do without it. @type {Promise<IDBDatabase> | undefined} */
     this.opened = undefined;
+    /** Called if it opens after all. */
+    this.openedLate = () => {};
     this._open().catch(() => {}); // Ready before the first save.
   }
 
@@ -51,10 +56,7 @@ export class Database {
   }
 
   _open() {
-    this.opened ??= this._connect().catch((error) => {
-      this.opened = undefined;
-      throw error;
-    });
+    this.opened ??= this._connect();
     return this.opened;
   }
 
@@ -62,20 +64,34 @@ export class Database {
   _connect() {
     return new Promise((resolve, reject) => {
       const opening = indexedDB.open(this.name, 1);
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        reject(new Error("The database does not open."));
+      }, OPENING_MS);
+      const fail = (/** @type {unknown} */ error) => {
+        clearTimeout(timer);
+        this.opened = undefined;
+        reject(error);
+      };
       opening.onupgradeneeded = () => {
         const store = opening.result.createObjectStore(this.store, this.options);
         if (this.index) store.createIndex(this.index, this.index);
       };
       opening.onsuccess = () => {
+        clearTimeout(timer);
         const database = opening.result;
         database.onclose = () => {
           this.opened = undefined;
         };
         database.onversionchange = () => database.close();
         resolve(database);
+        if (!late) return;
+        this.opened = Promise.resolve(database);
+        this.openedLate();
       };
-      opening.onerror = () => reject(opening.error);
-      opening.onblocked = () => reject(new Error("Another tab holds the database."));
+      opening.onerror = () => fail(opening.error);
+      opening.onblocked = () => fail(new Error("Another tab holds the database."));
     });
   }
 }

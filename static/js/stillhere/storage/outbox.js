@@ -47,11 +47,14 @@ export class Outbox {
     this.warn = warn;
     this.inherited = inherited;
     this.database = new Database("stillhere", "queue", { keyPath: "key" }, "scope");
+    this.database.openedLate = () => this._storeMemory();
     /** Not yet written, or could not be written. @type {Map<string, Entry>} */
     this.memory = new Map();
     /** @type {Map<string, Promise<void>>} */
     this.heirs = new Map();
     this.ended = new AbortController();
+    /** The writer of this page. */
+    this.own = "";
   }
 
   /**
@@ -91,6 +94,13 @@ export class Outbox {
     return inOrder([...merged.values()]);
   }
 
+  /** And send what earlier pages left, which could not be read until now. */
+  async _storeMemory() {
+    await this.put([...this.memory.values()]);
+    await this.adopt(this.own);
+    this.inherited();
+  }
+
   // The stash: requests that are not in IndexedDB yet, one stash for each page load.
 
   /** @param {string} writer @param {Entry[]} entries */
@@ -109,6 +119,7 @@ export class Outbox {
 
   /** Take over what ended pages left. @param {string} own the writer of this page */
   async adopt(own) {
+    this.own = own;
     const drafts = (await this.all()).filter((entry) => entry.draft);
     /** @type {Map<string, number | undefined>} */
     const writers = new Map(drafts.map(({ writer, at }) => [writer, at]));

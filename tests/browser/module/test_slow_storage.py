@@ -1,0 +1,98 @@
+"""A browser whose database does not open, as while another page that makes it is frozen: everything works without it, and what
+was kept meanwhile is stored once it opens."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.chat_page import ChatPage
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import Frontend, stored
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+# Makes the databases of the module and does not come to an end with it: each request of the transaction is followed by another.
+HOLD = """
+    const made = [["stillhere", "queue", { keyPath: "key" }, "scope"], ["stillhere-kept", "kept", {}, ""]];
+    for (const [name, store, options, index] of made) {
+      await new Promise((resolve) => {
+        const opening = indexedDB.open(name, 1);
+        opening.onupgradeneeded = () => {
+          const empty = opening.result.createObjectStore(store, options);
+          if (index) empty.createIndex(index, index);
+          const again = () => {
+            if (!window.released) empty.get("nothing").onsuccess = again;
+          };
+          again();
+          resolve();
+        };
+        opening.onsuccess = () => opening.result.close();
+      });
+    }
+"""
+ENTRIES = """
+    return new Promise((resolve, reject) => {
+      const opening = indexedDB.open("stillhere", 1);
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const all = opening.result.transaction("queue").objectStore("queue").getAll();
+        all.onsuccess = () => { opening.result.close(); resolve(all.result.length); };
+      };
+    });
+"""
+
+
+class Holder:
+    """Another tab of the same site."""
+
+    def __init__(self, browser: Browser, url: str) -> None:
+        self.browser = browser
+        self.first = browser.driver.current_window_handle
+        self.tab = browser.new_tab(url)
+        browser.run(HOLD)
+        browser.go_to(self.first)
+
+    def release(self) -> None:
+        self.browser.go_to(self.tab)
+        self.browser.run("window.released = true;")
+        self.browser.go_to(self.first)
+
+
+@pytest.fixture
+def holder(signed_in: Browser, server: LiveServer) -> Iterator[Holder]:
+    yield Holder(signed_in, f"{server.url}/robots.txt")
+    signed_in.leave()
+
+
+def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
+    holder: Holder, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    page = Frontend(holder.browser, server, alice)
+    page.load()
+    page.say("m1", "saved")
+    page.settle()
+    assert stored(api, page) == ["saved"]
+    [warning] = page.heard("warning")
+    assert (warning["code"], warning["where"]) == ("storage_blocked", "indexedDB")
+    page.browser.block("*/api/*")
+    page.say("m2", "unsent")
+    holder.release()
+    wait_for(lambda: page.browser.run(ENTRIES) > 0)
+    page.browser.crash_tab(then=holder.tab)
+    page.load()
+    page.settle()
+    wait_for(lambda: stored(api, page) == ["saved", "unsent"])
+
+
+def test_the_chat_answers_and_keeps_a_draft_once_it_can(holder: Holder, server: LiveServer) -> None:
+    chat = ChatPage(holder.browser, server.url)
+    chat.open()
+    chat.say("count to 3")
+    chat.until_answered("1 2 3")
+    chat.browser.textbox("Message").send_keys("typed")
+    holder.release()
+    chat.until_draft_stored("typed")
+    chat.reload_hard()
+    chat.browser.until("return document.getElementById('chat-message').value === 'typed';")
