@@ -8,9 +8,13 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.pages.chat.offline.static_version import module_addresses, static_version, worker_source
 
-# Served in place of the worker while it is switched off: browsers that have one remove it, with what it kept.
+# Served in place of the worker while it is switched off: browsers that have one remove it, with what it kept. Why it asks more
+# than once is said in the worker.
 _FAREWELL = """
-self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("install", () => {
+  self.skipWaiting();
+  for (let second = 1; second <= 10; second += 1) setTimeout(() => self.skipWaiting(), 1000 * second);
+});
 self.addEventListener("activate", (event) => event.waitUntil((async () => {
   const names = (await caches.keys()).filter((name) => name.startsWith("stillhere-"));
   await Promise.all(names.map((name) => caches.delete(name)));

@@ -20,6 +20,8 @@ const NOT_OURS = /^\/(?:api|admin|static)\//;
 const HASHED = /\.[0-9a-f]{12}\.\w+$/;
 const NAMED_FILES = /(?:href|src)="(\/static\/[^"]+)"/g;
 const PATIENCE_MS = 3000;
+const REPLACED_MS = 1000;
+const REPLACED_TRIES = 10;
 const MOST_PAGES = 50;
 const MOST_CLIENTS = 100;
 
@@ -48,7 +50,16 @@ async function install() {
     await caches.delete(SHELL);
     throw error;
   }
+  await replaceFormer();
+}
+
+/**
+ * Not once only: a browser may start the former worker again at that moment, for a request of a page, and then let it go on for
+ * minutes.
+ */
+async function replaceFormer(again = REPLACED_TRIES) {
   await worker.skipWaiting();
+  if (again > 0) setTimeout(replaceFormer, REPLACED_MS, again - 1);
 }
 
 /** All files, or none: the page at the end says whether they were of one version. */
