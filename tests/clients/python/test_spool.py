@@ -1,5 +1,6 @@
 """Saves that wait on the disk."""
 
+import contextlib
 import json
 import signal
 import sqlite3
@@ -13,6 +14,7 @@ import pytest
 
 from stillhere import Client, Spool, SpoolError
 from tests.clients.python.conftest import PROJECT, SOURCE
+from tests.browser.driving import wait_for
 from tests.clients.python.gate import Gate
 
 # Saves without an end, and says each number once it is on the disk.
@@ -186,3 +188,40 @@ def test_what_cannot_wait_is_refused_at_once(new_spool: Callable[[], Spool]) -> 
         spool.change([{"op": "pop"}], external_id="t")
     with pytest.raises(ValueError, match="either"):
         spool.save([], external_id="t", session="s")
+
+
+def test_a_save_to_a_known_session_is_one_write_and_what_was_acknowledged_leaves_the_file_together(
+    new_spool: Callable[[], Spool], tmp_path: Path
+) -> None:
+    spool = new_spool()
+    say(spool, 0)
+    assert spool.flush()
+    statements: list[str] = []
+    spool._storage._db.set_trace_callback(statements.append)
+    say(spool, *range(1, 21))
+    assert spool.flush()
+    with contextlib.closing(sqlite3.connect(tmp_path / "kept" / "spool.db")) as file:
+        wait_for(lambda: file.execute("SELECT count(*) FROM requests").fetchone() == (0,))
+    done = [statement.split()[0] for statement in statements]
+    assert (done.count("INSERT"), done.count("UPDATE")) == (20, 0)
+    assert done.count("DELETE") < 10
+
+
+def test_the_next_process_sends_it_where_it_belonged_when_it_was_saved(
+    new_spool: Callable[[], Spool], gate: Gate, client: Client, texts: Texts
+) -> None:
+    """Although somebody cleared the session since: then it is late, as words of an open page are."""
+    spool = new_spool()
+    say(spool, 0)
+    assert spool.flush()
+    found = client.find_session("t")
+    assert found is not None
+    gate.away = True
+    say(spool, 1)
+    spool.close(seconds=0)
+    gate.away = False
+    client.clear(found.id)
+    successor = new_spool()
+    assert successor.flush()
+    assert texts("t") == []
+    assert [each.error["code"] for each in successor.refused()] == ["stale_epoch"]

@@ -20,8 +20,7 @@ from stillhere.client import Client
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
 from stillhere.operations.long_objects import objects_in
-from stillhere.operations.records import Message
-from stillhere.operations.sessions import MOST_READ, erase_session, find_session, read_all_messages, read_messages
+from stillhere.operations.sessions import MOST_READ, erase_session, find_session, read_all_items, read_items
 
 ATTEMPTS = 5
 # Of a session that was made by hand, from times that were written and read again.
@@ -155,16 +154,15 @@ def _session(record: Record, shared: Shared, events: list[Event]) -> Session:
 
 def _events(session: str, newest: int | None) -> Operation[list[Event]]:
     if newest is None:
-        messages = yield from read_all_messages(session)
-        return [as_event(whole.raw) for whole in objects_in(messages, FORMAT)]
-    found: list[Message] = []
+        return [as_event(raw) for raw in objects_in((yield from read_all_items(session)), FORMAT)]
+    found: list[dict[str, Any]] = []
     before: str | None = None
     while newest > 0:
-        page = yield from read_messages(session, limit=min(MOST_READ, newest + 1), before=before)
-        found, before = [*page.items, *found], page.next
+        page = yield from read_items(session, limit=min(MOST_READ, newest + 1), before=before)
+        found, before = [*page["items"], *found], page["next"]
         events = list(objects_in(found, FORMAT))
         if before is None or len(events) >= newest:
-            return [as_event(whole.raw) for whole in events[-newest:]]
+            return [as_event(raw) for raw in events[-newest:]]
     return []
 
 

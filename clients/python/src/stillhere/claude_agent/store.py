@@ -24,6 +24,7 @@ from claude_agent_sdk import (
 from stillhere.claude_agent.entries import FORMAT, as_message
 from stillhere.client import Client
 from stillhere.connection import Operation
+from stillhere.errors import StillhereError
 from stillhere.operations import memory, sessions
 from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
 from stillhere.operations.records import Entry, Session
@@ -52,6 +53,8 @@ class StillhereSessionStore(SessionStore):
         self.client = Client(url, key, project)
         self.spool = Spool(spool or _own_file(), url, key, project)
         self._set_up = False
+        # Of what was read before, by external id.
+        self._session_ids: dict[str, str] = {}
         # Ids of entries that neither the disk nor the server took: the SDK sends them again, and some may be stored.
         self._ids_of_failed: dict[str, list[str]] = {}
         self._close = weakref.finalize(self, _close, self.spool, self.client)
@@ -61,7 +64,7 @@ class StillhereSessionStore(SessionStore):
             await asyncio.to_thread(self._append, key, entries)
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        return await self._read(_load(_external_id(key)))
+        return await self._read(self._load(_external_id(key)))
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         found = await self._read(_main_sessions(project_key))
@@ -107,6 +110,21 @@ class StillhereSessionStore(SessionStore):
             raise SpoolError("The server has not taken everything that was appended.")
         return self.client.connection.run(operation)
 
+    def _load(self, name: str) -> Operation[list[SessionStoreEntry] | None]:
+        known = self._session_ids.get(name)
+        if known is not None:
+            try:
+                return (yield from _entries(known))
+            except StillhereError as error:
+                if error.status not in {404, 410}:
+                    raise
+                del self._session_ids[name]
+        session = yield from sessions.find_session(name)
+        if session is None:
+            return None
+        self._session_ids[name] = session.id
+        return (yield from _entries(session.id))
+
     def _summaries(self, project_key: str) -> Operation[list[SessionSummaryEntry]]:
         found = yield from _main_sessions(project_key)
         place = [NAMESPACE, _digest(project_key)]
@@ -131,12 +149,8 @@ class StillhereSessionStore(SessionStore):
             yield from memory.batch(ops[start : start + MOST_OPS])
 
 
-def _load(external_id: str) -> Operation[list[SessionStoreEntry] | None]:
-    session = yield from sessions.find_session(external_id)
-    if session is None:
-        return None
-    messages = yield from sessions.read_all_messages(session.id)
-    return [whole.raw for whole in objects_in(messages, FORMAT)]
+def _entries(session: str) -> Operation[list[SessionStoreEntry]]:
+    return list(objects_in((yield from sessions.read_all_items(session)), FORMAT))
 
 
 def _main_sessions(project_key: str) -> Operation[dict[str, Session]]:
@@ -153,8 +167,7 @@ def _delete(key: SessionKey) -> Operation[None]:
 
 
 def _folded(key: SessionKey, session: Session) -> Operation[dict[str, Any]]:
-    messages = yield from sessions.read_all_messages(session.id)
-    summary = fold_session_summary(None, key, [whole.raw for whole in objects_in(messages, FORMAT)])
+    summary = fold_session_summary(None, key, (yield from _entries(session.id)))
     return {"data": summary["data"], "as_of": _as_of(session)}
 
 

@@ -1,23 +1,15 @@
 """Objects of a framework. One that a message cannot hold is stored as JSON in pieces, and whole again when it is read."""
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from stillhere.connection import as_json
-from stillhere.operations.records import Message
 
 # The server takes 1,000,000 bytes of `raw` and `parts` in a message, 100,000 characters of text and 64 of an id.
 MOST_BYTES, MOST_CHARACTERS, LONGEST_ID = 900_000, 100_000, 56
 # Written as ASCII in another JSON text, a character may take two bytes.
 PIECE_CHARACTERS = 440_000
-
-
-class Whole(NamedTuple):
-    """`message`: the first one of this object."""
-
-    message: Message
-    raw: Any
 
 
 def upserts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -32,17 +24,19 @@ def upserts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [_piece(message, number, len(pieces), piece) for number, piece in enumerate(pieces)]
 
 
-def objects_in(messages: Iterable[Message], format: str) -> Iterator[Whole]:
-    """Those of this format, in their order. Messages of others are passed over, and so is an object that lacks a piece."""
-    begun: dict[str, tuple[Message, list[str]]] = {}
+def objects_in(messages: Iterable[Mapping[str, Any]], format: str) -> Iterator[Any]:
+    """Those of this format, in their order, from messages as the API has them. Messages of others are passed over, and so is an
+    object that lacks a piece."""
+    begun: dict[str, list[str]] = {}
     for message in messages:
-        if message.format == format:
-            yield Whole(message, message.raw)
-        elif message.format == _of_pieces(format):
-            first, found = begun.setdefault(message.raw["id"], (message, []))
-            found.append(message.raw["json"])
-            if len(found) == message.raw["of"]:
-                yield Whole(first, json.loads("".join(found)))
+        if message.get("format") == format:
+            yield message["raw"]
+        elif message.get("format") == _of_pieces(format):
+            piece = message["raw"]
+            found = begun.setdefault(piece["id"], [])
+            found.append(piece["json"])
+            if len(found) == piece["of"]:
+                yield json.loads("".join(found))
 
 
 def has_lone_surrogates(value: Any) -> bool:

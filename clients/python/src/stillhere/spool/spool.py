@@ -22,6 +22,8 @@ from stillhere.operations.sessions import get_session, open_session
 from stillhere.spool.storage import Item, Refused, Storage
 
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
+# What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
+FORGOTTEN_SECONDS = 0.2
 # Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
 _PASSING = {401, 403, 408, 429}
 
@@ -48,7 +50,10 @@ class Spool:
         self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
         self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(1)
         self._epochs: dict[str, tuple[str, int]] = {}
-        self._acknowledged = 0
+        self._acknowledged = self._forgotten = 0
+        self._forgets_at = 0.0
+        # The last request that was sent for the first time, and as what: it is the same each time.
+        self._tried, self._tried_as = 0, ("", 0)
         self._adding = threading.Lock()
         self._sending = threading.RLock()
         self._wake, self._closing, self._progress = threading.Event(), threading.Event(), threading.Condition()
@@ -85,8 +90,9 @@ class Spool:
             raise ValueError("A pop cannot wait: its answer has what it removed.")
         about = json.dumps(opening or {})
         with self._adding:  # One after the other, so that numbers and rows have the same order.
+            known, epoch = self._epochs.get(_name(session, external_id), (session, None))
             items = [
-                Item(0, session, external_id, about, self._writer_id, next(self._numbers), None, as_json(some).decode())
+                Item(0, known, external_id, about, self._writer_id, next(self._numbers), epoch, as_json(some).decode())
                 for some in pieces(ops)
             ]
             try:
@@ -141,6 +147,7 @@ class Spool:
         self._closing.set()
         self._wake.set()
         self._thread.join()
+        self._forget()
         self._connection.close()
         self._storage.close()
 
@@ -155,7 +162,7 @@ class Spool:
     def _send_in_background(self) -> None:
         pause, failed = LONGEST_PAUSE_SECONDS, 0
         while not self._closing.is_set():
-            self._wake.wait(pause)
+            self._wake.wait(FORGOTTEN_SECONDS if self._forgotten < self._acknowledged else pause)
             self._wake.clear()
             try:
                 self._send_waiting()
@@ -174,10 +181,20 @@ class Spool:
                 if refusal is not None:
                     self._storage.refuse(item.number, refusal)
                 self._acknowledged = item.number
-                with suppress(sqlite3.Error):  # A full disk: it is forgotten with a later one.
-                    self._storage.forget_up_to(item.number)
                 with self._progress:
                     self._progress.notify_all()
+                self._forget_at_times()
+            self._forget_at_times()
+
+    def _forget_at_times(self) -> None:
+        if self._forgotten < self._acknowledged and time.monotonic() >= self._forgets_at:
+            self._forget()
+
+    def _forget(self) -> None:
+        with suppress(sqlite3.Error):  # A full disk: later.
+            self._storage.forget_up_to(self._acknowledged)
+            self._forgotten = self._acknowledged
+        self._forgets_at = time.monotonic() + FORGOTTEN_SECONDS
 
     def _send_directly(self, items: list[Item]) -> None:
         """For a disk that takes nothing: after everything that waits. Raises SpoolError, or the server's refusal."""
@@ -213,30 +230,45 @@ class Spool:
             if item.external_id is None or error.status != 404:
                 raise
         # The session was erased for good since this spool knows it: there is a new one of this name.
-        self._epochs.pop(f"external {item.external_id}", None)
+        self._epochs.pop(_name(None, item.external_id), None)
+        self._tried = 0
         return self._connection.run(self._save(item._replace(session=None, epoch=None)))
 
     def _save(self, item: Item) -> Operation[dict[str, Any]]:
-        session, epoch = item.session, item.epoch
-        if session is None or epoch is None:
-            session, epoch = yield from self._place(item)
-            if item.number:
-                with suppress(sqlite3.Error):
-                    self._storage.freeze(item.number, session, epoch)
+        session, epoch = yield from self._place_of(item)
         numbered = {"epoch": epoch, "writer_id": item.writer_id, "seq": item.seq}
         answer: dict[str, Any] = yield Request(
             "POST", f"{session_path(session)}/changes", {**numbered, "ops": json.loads(item.ops)}
         )
         return answer
 
-    def _place(self, item: Item) -> Operation[tuple[str, int]]:
+    def _place_of(self, item: Item) -> Operation[tuple[str, int]]:
+        """Where it goes, each time the same: written down before it is sent, unless that was the place when it was saved."""
+        if item.number and item.number == self._tried:
+            return self._tried_as
+        is_new = item.writer_id == self._writer_id and item.number > self._tried
+        if item.session is not None and item.epoch is not None and not is_new:
+            return item.session, item.epoch
+        place = yield from self._present_place(item)
+        if item.number:
+            self._tried, self._tried_as = item.number, place
+            if place != (item.session, item.epoch):
+                with suppress(sqlite3.Error):
+                    self._storage.freeze(item.number, *place)
+        return place
+
+    def _present_place(self, item: Item) -> Operation[tuple[str, int]]:
         """The session's id and present epoch."""
-        name = item.session or f"external {item.external_id}"
+        name = _name(item.session, item.external_id)
         if name not in self._epochs:
             found: Session
-            if item.session is None:
-                found = yield from open_session(item.external_id or "", **json.loads(item.opening))
+            if item.external_id is not None:
+                found = yield from open_session(item.external_id, **json.loads(item.opening))
             else:
-                found = yield from get_session(item.session)
+                found = yield from get_session(item.session or "")
             self._epochs[name] = found.id, found.epoch
         return self._epochs[name]
+
+
+def _name(session: str | None, external_id: str | None) -> str:
+    return session or "" if external_id is None else f"external {external_id}"
