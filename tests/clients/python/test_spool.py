@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client, Spool, SpoolError
-from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.browser.driving import wait_for
+from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 
 # Saves without an end, and says each number once it is on the disk.
