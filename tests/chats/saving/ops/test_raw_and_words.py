@@ -1,4 +1,4 @@
-"""A framework's own message in `raw`, and what is sent beside it: words that are sent count, and `raw` need not be readable then."""
+"""A framework's own message in `raw`, and words that are sent beside it: these count, and then `raw` need not be readable."""
 
 import json
 from typing import Any
