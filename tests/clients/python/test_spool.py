@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -225,3 +226,15 @@ def test_the_next_process_sends_it_where_it_belonged_when_it_was_saved(
     assert successor.flush()
     assert texts("t") == []
     assert [each.error["code"] for each in successor.refused()] == ["stale_epoch"]
+
+
+def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Spool], gate: Gate) -> None:
+    """Also while rows wait to leave the file."""
+    spool = new_spool()
+    say(spool, 0, 1, 2)
+    assert spool.flush()
+    gate.away = True
+    gate.seen.clear()
+    say(spool, 3)
+    time.sleep(3.5)
+    assert len(gate.seen) <= 10

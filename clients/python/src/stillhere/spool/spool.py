@@ -162,7 +162,10 @@ class Spool:
     def _send_in_background(self) -> None:
         pause, failed = LONGEST_PAUSE_SECONDS, 0
         while not self._closing.is_set():
-            self._wake.wait(FORGOTTEN_SECONDS if self._forgotten < self._acknowledged else pause)
+            owes = self._forgotten < self._acknowledged
+            if not self._wake.wait(FORGOTTEN_SECONDS if owes else pause) and owes:
+                self._forget()  # And no more: what the server did not take waits for its whole pause.
+                continue
             self._wake.clear()
             try:
                 self._send_waiting()
@@ -183,17 +186,13 @@ class Spool:
                 self._acknowledged = item.number
                 with self._progress:
                     self._progress.notify_all()
-                self._forget_at_times()
-            self._forget_at_times()
-
-    def _forget_at_times(self) -> None:
-        if self._forgotten < self._acknowledged and time.monotonic() >= self._forgets_at:
-            self._forget()
+                if time.monotonic() >= self._forgets_at:
+                    self._forget()
 
     def _forget(self) -> None:
-        with suppress(sqlite3.Error):  # A full disk: later.
-            self._storage.forget_up_to(self._acknowledged)
-            self._forgotten = self._acknowledged
+        self._forgotten = self._acknowledged
+        with suppress(sqlite3.Error):  # A full disk: with a later one.
+            self._storage.forget_up_to(self._forgotten)
         self._forgets_at = time.monotonic() + FORGOTTEN_SECONDS
 
     def _send_directly(self, items: list[Item]) -> None:
