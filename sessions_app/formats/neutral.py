@@ -197,7 +197,7 @@ def _file(part: dict[str, Any]) -> FilePart | None:
     url = next((part[name] for name in ("url", "image_url", "image") if part.get(name) is not None), None)
     url = url.get("url") if isinstance(url, dict) else url
     media_type = _string(part, "media_type") or _string(part, "mediaType") or _string(part, "mimeType") or ""
-    name = _string(part, "name") or _string(part, "filename")
+    name = _string(part, "name" if "name" in part else "filename")
     if (stored := stored_file(part)) is not None:
         return FilePart(media_type, name, file=stored)
     if isinstance(url, str):

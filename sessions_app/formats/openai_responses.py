@@ -114,8 +114,8 @@ def _read_block(block: dict[str, Any], made: Neutral) -> None:
         made.parts.append(file_at(url, "image/*"))
         known = {"type", "image_url"} | ({"detail"} if block.get("detail") == "auto" else set())
         made.left_out += [(number, name) for name in unknown(block, frozenset(known))]
-    elif kind == "input_file" and (url := optional_text(block, "file_url") or optional_text(block, "file_data")):
-        made.parts.append(file_at(url, "", optional_text(block, "filename")))
+    elif kind == "input_file" and (file := _read_file(block)) is not None:
+        made.parts.append(file)
         known = {"type", "file_url" if block.get("file_url") else "file_data", "filename"}
         made.left_out += [(number, name) for name in unknown(block, frozenset(known))]
     elif kind in ("input_image", "input_file") and (stored := stored_file(block)) is not None:
@@ -123,6 +123,15 @@ def _read_block(block: dict[str, Any], made: Neutral) -> None:
         made.left_out += [(number, name) for name in unknown(block, frozenset({"type", "file_id", "filename"}))]
     else:
         made.parts.append(kept(NAME, block))
+
+
+def _read_file(block: dict[str, Any]) -> FilePart | None:
+    """The file that a block has or tells the address of; None for content in a form that only this API knows."""
+    name = optional_text(block, "filename")
+    if url := optional_text(block, "file_url"):
+        return file_at(url, "", name)
+    file = file_at(optional_text(block, "file_data") or "", "", name)
+    return file if file.data is not None else None
 
 
 def _read_source(annotation: dict[str, Any], number: int, made: Neutral) -> None:

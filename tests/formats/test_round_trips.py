@@ -82,6 +82,16 @@ def test_what_is_written_is_what_was_read_or_the_loss_is_named(name: str, data: 
     assert same(name, raw, made.items[0], message.neutral), made.items[0]
 
 
+@pytest.mark.parametrize(
+    "file", [{"file_data": "JVBERi0="}, {"file_data": "data:text/plain,Hello"}, {"file_data": "data:a/b;base64,AA==", "filename": ""}]
+)
+def test_content_of_a_file_is_written_where_it_was_read(file: dict[str, str]) -> None:
+    raw = {"type": "message", "role": "user", "content": [{"type": "input_file", **file}]}
+    (message,) = stored("openai.responses", raw)
+    assert parts_from_json(parts_as_json(message.neutral.parts)) == message.neutral.parts
+    assert same("openai.responses", raw, written("openai.responses", raw).items[0], message.neutral)
+
+
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("name", TYPES)
 @settings(slow, max_examples=15)
