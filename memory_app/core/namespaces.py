@@ -46,7 +46,8 @@ def check_place(namespace: str, key: str) -> None:
     check_namespace(namespace)
     if not 1 <= len(key) <= KEY_LENGTH or not _storable(key):
         raise Invalid(f"A key has 1 to {KEY_LENGTH} characters, and no NUL.", details={"field": "key"})
-    if len(namespace.encode()) + len(key.encode()) > PLACE_BYTES:
+    # Counted where they can be so many: a character has at most 4.
+    if len(namespace) + len(key) > PLACE_BYTES // 4 and len(namespace.encode()) + len(key.encode()) > PLACE_BYTES:
         raise Invalid(f"A namespace and a key have at most {PLACE_BYTES} bytes together.", details={"field": "key"})
 
 

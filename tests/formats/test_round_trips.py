@@ -83,7 +83,8 @@ def test_what_is_written_is_what_was_read_or_the_loss_is_named(name: str, data: 
 
 
 @pytest.mark.parametrize(
-    "file", [{"file_data": "JVBERi0="}, {"file_data": "data:text/plain,Hello"}, {"file_data": "data:a/b;base64,AA==", "filename": ""}]
+    "file",
+    [{"file_data": "JVBERi0="}, {"file_data": "data:text/plain,Hello"}, {"file_data": "data:a/b;base64,AA==", "filename": ""}],
 )
 def test_content_of_a_file_is_written_where_it_was_read(file: dict[str, str]) -> None:
     raw = {"type": "message", "role": "user", "content": [{"type": "input_file", **file}]}

@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -34,8 +34,7 @@ class Get:
     refresh: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(NamedTuple):
     entry: CheckedEntry
     conditions: Conditions = ANY
     ttl_minutes: float | None = None

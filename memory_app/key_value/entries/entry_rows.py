@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from memory_app.core.namespaces import beneath
@@ -34,8 +35,11 @@ _KEEP = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, 
 SELECT id, value, rev, size_bytes, updated_at, %s, exact FROM {_ENTRY} WHERE {_AT}"""  # noqa: S608
 _PUT_AGAIN = f"""UPDATE {_ENTRY} SET value = %s, rev = %s, size_bytes = %s, updated_at = %s, expires_at = %s, ttl_minutes = %s,
 exact = %s WHERE id = %s"""  # noqa: S608
-_KEEP_AGAIN = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
-VALUES (%s, %s, %s, %s, %s, %s, %s)"""  # noqa: S608
+# The new version takes the row of the oldest one, if there are as many as are kept: one change instead of two.
+_OLDEST = f"(SELECT id FROM {_VERSION} WHERE entry_id = %s ORDER BY rev DESC LIMIT 1 OFFSET %s)"  # noqa: S608
+_KEEP_AGAIN = f"""INSERT INTO {_VERSION} (id, entry_id, value, rev, size_bytes, saved_at, "by", exact)
+VALUES ({{row}}, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE SET value = excluded.value, rev = excluded.rev,
+size_bytes = excluded.size_bytes, saved_at = excluded.saved_at, "by" = excluded."by", exact = excluded.exact"""  # noqa: S608
 _TRIM_AGAIN = f"""DELETE FROM {_VERSION} WHERE entry_id = %s AND rev <= (
 SELECT rev FROM {_VERSION} WHERE entry_id = %s ORDER BY rev DESC LIMIT 1 OFFSET %s)"""  # noqa: S608
 _KEEP_EARLIER = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
@@ -87,7 +91,7 @@ class EntryRow:
 
 def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow]:
     """The rows at these places, expired ones too."""
-    own, columns = db_uuid(project_id), ", ".join(f"e.{name.strip()}" for name in f"{COLUMNS}, id".split(","))
+    own, columns = db_uuid(project_id), _read_columns()
     if len(places) == 1:
         statement = f"SELECT {columns} FROM {_ENTRY} e WHERE e.project_id = %s AND e.namespace = %s AND e.key = %s"  # noqa: S608
         return [entry_of(project_id, row) for row in fetch_rows(statement, [own, *places[0]])]
@@ -95,6 +99,13 @@ def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow
     joined = "e.project_id = %s AND e.namespace = given.c0 AND e.key = given.c1"
     statement = f"SELECT {columns} FROM {given} CROSS JOIN {_ENTRY} e WHERE {joined}"  # noqa: S608
     return [entry_of(project_id, row) for row in fetch_rows(statement, [*parameters, own])]
+
+
+@cache
+def _read_columns() -> str:
+    """SQLite's driver takes longer for times than `entry_of` does for their texts."""
+    names = [f"e.{name.strip()}" for name in f"{COLUMNS}, id".split(",")]
+    return ", ".join(f"CAST({name} AS TEXT)" if name.endswith("_at") and not on_postgresql() else name for name in names)
 
 
 def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
@@ -135,13 +146,22 @@ def put(rows: Sequence[EntryRow]) -> list[Work]:
     return _of_some((_PUT, new), (_PUT_AGAIN, again))
 
 
-def keep_versions(rows: Sequence[EntryRow], by: str) -> list[Work]:
-    """The present value of each row as a version."""
-    known = {moment: db_time(moment) for moment in {row.updated_at for row in rows}}
+def keep_versions(rows: Sequence[tuple[EntryRow, int]], by: str) -> list[Work]:
+    """The present value of each row as a version. A row that was read has so many afterwards, unless it had more before."""
+    known = {moment: db_time(moment) for moment in {row.updated_at for row, _ in rows}}
     again = [
-        [row.id, row.value, row.rev, row.size_bytes, known[row.updated_at], by, row.exact] for row in rows if row.id is not None
+        [row.id, kept - 1, row.id, row.value, row.rev, row.size_bytes, known[row.updated_at], by, row.exact]
+        for row, kept in rows
+        if row.id is not None
     ]
-    return _of_some((_KEEP, [[by, *at(row)] for row in rows if row.id is None]), (_KEEP_AGAIN, again))
+    return _of_some((_KEEP, [[by, *at(row)] for row, _ in rows if row.id is None]), (_keep_again(), again))
+
+
+@cache
+def _keep_again() -> str:
+    """PostgreSQL takes no NULL for a number of its own."""
+    following = f"nextval(pg_get_serial_sequence('{_VERSION}', 'id'))"
+    return _KEEP_AGAIN.format(row=f"COALESCE({_OLDEST}, {following})" if on_postgresql() else _OLDEST)
 
 
 def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> list[Work]:

@@ -1,11 +1,14 @@
-"""Values on their way into the store: validated, without secrets, as text."""
+"""Values on their way into the store: validated, without secrets, as text.
+
+A batch has up to 500 of them: named tuples are made in a third of the time of frozen dataclasses.
+"""
 
 import json
 import re
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_app.core.namespaces import check_place
 from memory_app.key_value.entries.entry_rows import EntryRow
@@ -32,8 +35,7 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-@dataclass(frozen=True, slots=True)
-class NewEntry:
+class NewEntry(NamedTuple):
     """`namespace` in its stored form. `sent`: the value before characters in it were replaced, if any were. `clean`: it was
     found to hold no secret, with others at once."""
 
@@ -44,21 +46,19 @@ class NewEntry:
     clean: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedEntry:
+class CheckedEntry(NamedTuple):
     """An entry as it will be stored, if its namespace is not exact. `sent`: what an exact one stores; NOTHING: the same text."""
 
     namespace: str
     key: str
     text: str
     size_bytes: int
-    redacted: dict[str, int] = field(default_factory=dict)
+    redacted: dict[str, int]
     sent: Any = NOTHING
     exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     entry: EntryRow
     made: bool
     redacted: dict[str, int]
@@ -89,10 +89,10 @@ def as_kept(entry: CheckedEntry, rules: NamespaceSettings) -> CheckedEntry:
     """The entry as its namespace's settings want it. Raises EntryTooLarge."""
     if rules.exact and entry.sent is not NOTHING:
         text = json_text(entry.sent)
-        entry = replace(entry, text=text, size_bytes=_within(ENTRY_BYTES, text), redacted={})
+        entry = entry._replace(text=text, size_bytes=_within(ENTRY_BYTES, text), redacted={})
     if rules.entry_bytes is not None:
         _within(rules.entry_bytes, entry.text, entry.size_bytes)
-    return replace(entry, exact=True) if rules.exact else entry
+    return entry._replace(exact=True) if rules.exact else entry
 
 
 def exact_value(raw: bytes) -> Any:

@@ -1,7 +1,7 @@
 """Changes of entries in one transaction: what they need is read at once, and written at once at the end."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from memory_app.key_value.entries import entry_rows
 from memory_app.key_value.entries.entry_rows import EntryRow, Place
 from memory_app.key_value.entries.entry_values import CheckedEntry, Removed, Stored, as_kept, etag_of, expiry
 from memory_app.models import MemoryStore, NamespaceSettings
+from memory_app.models.entry import VERSIONS
 from sessions_app.core.errors import InsufficientStorage
 from sessions_app.core.public_names import Caller, EventType, db_time, now
 from sessions_app.core.storage.sql import execute_together
@@ -190,14 +191,18 @@ class EntryWriter:
         works = entry_rows.put([row for row, _, _ in self._put.values()])
         if self._replaced:
             works.append(entry_rows.keep_earlier_versions(self._replaced, self._by))
-        if kept := [row for row, versions, _ in self._put.values() if versions]:
+        if kept := [(row, versions) for row, versions, _ in self._put.values() if versions]:
             works += entry_rows.keep_versions(kept, self._by)
-        new_once = {place for place, (_, _, is_new) in self._put.items() if is_new} - {
-            (row.namespace, row.key) for row in self._replaced
-        }
-        if trimmed := [(row, versions) for place, (row, versions, _) in self._put.items() if place not in new_once]:
+        if trimmed := list(self._that_may_exceed()):
             works += entry_rows.trim_versions(trimmed)
         return works
+
+    def _that_may_exceed(self) -> Iterator[tuple[EntryRow, int]]:
+        """Rows that may have more versions than are kept: they had more, or get several."""
+        several = {(row.namespace, row.key) for row in self._replaced}
+        for place, (row, versions, is_new) in self._put.items():
+            if place in several or (not is_new and (row.id is None or versions < VERSIONS)):
+                yield row, versions
 
     def finish(self) -> None:
         """Write what waits, and publish what changed: one entry by its name, more as a number and the first of them."""
@@ -242,8 +247,8 @@ class EntryWriter:
         self._grow(namespace, growth)
 
     def _what_is_full(self, rules: NamespaceSettings, growth: int) -> InsufficientStorage | None:
-        details = {"size_bytes": self._store.size_bytes, "limit": settings.PROJECT_BYTES, "needed": growth}
         if self._store.size_bytes + growth > settings.PROJECT_BYTES:
+            details = {"size_bytes": self._store.size_bytes, "limit": settings.PROJECT_BYTES, "needed": growth}
             return MemoryFull(details=details)
         if rules.quota_bytes is None:
             return None

@@ -118,7 +118,7 @@ def store_entry(*, caller: Caller, store: MemoryStore, entry: CheckedEntry, cond
 
 
 def _as_stored(namespace: str, key: str, version: MemoryVersion) -> CheckedEntry:
-    return CheckedEntry(namespace, key, version.value, version.size_bytes, exact=version.exact)
+    return CheckedEntry(namespace, key, version.value, version.size_bytes, {}, exact=version.exact)
 
 
 def _forget_old_versions(row: MemoryEntry, kept: int) -> None:

@@ -8,7 +8,6 @@ stored as JSON exactly as it was sent (`_is_exact`), a NUL stays (JSON text hold
 import json
 import math
 import re
-from itertools import chain
 from typing import Any, Never
 
 import orjson
@@ -108,8 +107,7 @@ def _check_depth(value: Any) -> None:
     """Level by level, so that the check itself needs no recursion."""
     level = [value] if type(value) in _NESTING else []
     for _ in range(MAX_DEPTH):
-        children = chain.from_iterable(item.values() if type(item) is dict else item for item in level)
-        level = [child for child in children if type(child) in _NESTING]
+        level = [child for item in level for child in (item.values() if type(item) is dict else item) if type(child) in _NESTING]
         if not level:
             return
     raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+import orjson
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
@@ -85,7 +86,7 @@ def table_of(types: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, 
         arrays = ", ".join(f"%s::{type}[]" for type in types)
         return f"unnest({arrays}) AS given({', '.join(columns)})", [list(column) for column in zip(*rows, strict=True)]
     values = ", ".join(f"value ->> {number} AS {column}" for number, column in enumerate(columns))
-    return f"(SELECT {values} FROM json_each(%s)) AS given", [json.dumps(rows)]  # noqa: S608 - our own names
+    return f"(SELECT {values} FROM json_each(%s)) AS given", [orjson.dumps(rows).decode()]  # noqa: S608 - our own names
 
 
 class _Kept(threading.local):

@@ -104,6 +104,17 @@ def test_versions_are_kept_as_many_as_wanted(memory: Memory) -> None:
     assert MemoryVersion.objects.filter(entry__namespace="none").count() == 0
 
 
+def test_fewer_versions_than_there_are_leave_the_newest(memory: Memory) -> None:
+    for number in range(12):
+        memory.put("few/k", number)
+    set_namespace(memory, "few", versions=3)
+    memory.put("few/k", 12)
+    assert [version["value"] for version in memory.get("few/k/versions").json()["items"]] == [12, 11, 10]
+    set_namespace(memory, "few", versions=5)
+    done(memory, *({"op": "put", "namespace": "few", "key": "k", "value": number} for number in (13, 14, 15)))
+    assert [version["value"] for version in memory.get("few/k/versions").json()["items"]] == [15, 14, 13, 12, 11]
+
+
 def test_an_expired_entry_is_absent_at_once_everywhere(memory: Memory, later: Later) -> None:
     set_namespace(memory, "short", ttl_minutes=10)
     memory.put("short/k", "x")
