@@ -112,10 +112,17 @@ def sign_out(browser: Browser) -> None:
 
 
 def sign_in(browser: Browser, user: User) -> None:
+    browser.until("return document.readyState === 'complete' && location.pathname === '/login/';")
     for field, text in (("username", user.username), ("password", PASSWORD)):
         browser.driver.find_element(By.NAME, field).send_keys(text)
     browser.click("Sign in")
     browser.until("return !location.pathname.startsWith('/login');")
+
+
+def opened_beside(browser: Browser, tab: str) -> str:
+    """The tab that a link opened: it takes the browser a moment to make one."""
+    [opened] = wait_for(lambda: {*browser.driver.window_handles} - {tab})
+    return str(opened)
 
 
 def with_password(user: User) -> User:
@@ -135,13 +142,12 @@ def test_who_signed_out_elsewhere_is_told_and_goes_on_after_signing_in(page: Cha
     assert agent.texts() == shown
     chat = page.browser.driver.current_window_handle
     page.browser.driver.find_element(By.LINK_TEXT, "Sign in").click()
-    [login] = {*page.browser.driver.window_handles} - {chat}
-    page.browser.go_to(login)
+    page.browser.go_to(opened_beside(page.browser, chat))
     sign_in(page.browser, alice)
     page.browser.close_tab(then=chat)
     page.until(lambda texts: texts == [*shown, "count to 3", "1 2 3"])
     wait_for(lambda: agent.texts() == [*shown, "count to 3", "1 2 3"])
-    assert not told(page, "signed out")
+    wait_for(lambda: not told(page, "signed out"))
     assert page.browser.run(ALERT) == ""
 
 
