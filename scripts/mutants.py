@@ -19,8 +19,6 @@ from mutmut.mutation.file_mutation import mutate_file_contents
 
 LISTED = Path("docs/mutants.md")
 LEAST_PERCENT = 92
-# A test that takes longer waits for what a fault keeps from coming.
-WAITS_SECONDS = 30
 # A row of the list: the function, the line that the fault makes of it (`…` is any text), and the reason.
 ROW = re.compile(r"^\| `(?P<function>[\w.]+)` \| (?P<ticks>`+) ?(?P<line>.+?) ?(?P=ticks) \| (?P<reason>.+) \|$")
 type Listed = list[tuple[str, re.Pattern[str]]]
@@ -87,7 +85,7 @@ def try_module(tree: Path, path: str, tests: list[str]) -> Score:
 
 def run_tests(tree: Path, found: Path, tests: list[str]) -> None:
     """In a process of their own, which writes into `found` what they noticed."""
-    options = ["-q", f"--timeout={WAITS_SECONDS}", "-m", "not timed and not browser and not scale and not prove"]
+    options = ["-q", "-m", "not timed and not browser and not scale and not prove"]
     for plugin in ("scripts.mutants_plugin", "no:cacheprovider", "no:randomly"):
         options += ["-p", plugin]
     settings = {**os.environ, "STILLHERE_TEST_MUTANTS": str(found.absolute())}

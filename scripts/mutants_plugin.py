@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -29,9 +30,11 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
-# A mutant may count for ever: it has this many times the processor's seconds that its tests took, and so many more. One that
-# only waits is ended by pytest's own timeout.
+# A mutant may count for ever: it has this many times the processor's seconds that its tests took, and so many more.
 TIMES, MORE_SECONDS = 10, 10
+# A test that takes longer waits for what a fault keeps from coming: the process ends. The timeout of pytest does not reach tests
+# that are run one by one.
+WAITS_SECONDS = 60
 # An exit code has eight bits.
 MOST_NUMBERED = 255
 
@@ -50,10 +53,12 @@ class Loop:
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.failed = self.failed or report.failed
 
-    def run(self, items: list[pytest.Item]) -> int:
-        """Up to the first failure; the number of the test that failed, from 1, or 0."""
+    def run(self, items: list[pytest.Item], each_seconds: int = 0) -> int:
+        """Up to the first failure; the number of the test that failed, from 1, or 0. `each_seconds`: the process ends when one
+        test takes longer; 0: never."""
         # What was set up for all tests is left standing.
         for number, (item, following) in enumerate(pairwise([*items, no_test(self.session)]), 1):
+            signal.alarm(each_seconds)
             runtestprotocol(item, log=True, nextitem=following)
             if self.failed:
                 return number
@@ -107,7 +112,7 @@ class Loop:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             set_mutant_under_test(mutant)
             with own_database():
-                number = min(self.run(items), MOST_NUMBERED)
+                number = min(self.run(items, WAITS_SECONDS), MOST_NUMBERED)
         finally:
             os._exit(number)
 
