@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
+from sessions_app.core.storage import transactions
 from sessions_app.core.storage.transactions import MOST_IN_A_GROUP, _waiting, group_commits, groups_commits, write
 from sessions_app.models import Project
 from tests.support.databases import ON_POSTGRESQL
@@ -172,3 +173,40 @@ def test_one_that_is_broken_off_takes_its_group_along_and_nobody_waits_for_ever(
     assert [(type(other), str(other)) for other in others] == [(RuntimeError, "The write was interrupted.")] * 2
     assert paths() == []
     assert write(make("/c")) == "/c"
+
+
+def test_one_that_is_broken_off_when_each_is_tried_alone_does_not_count_as_written(make: Any) -> None:
+    tries: list[str] = []
+
+    def breaks() -> Any:
+        tries.append("breaks")
+        if len(tries) == 1:
+            connection.cursor().execute("ROLLBACK")
+            raise LookupError
+        return make("/broke once")()
+
+    def stops() -> None:
+        make("/half")()
+        raise KeyboardInterrupt
+
+    crowd = Crowd()
+    crowd.come(make("/a"), breaks, stops, make("/b"))
+    first, broke_once, stopped, not_run = crowd.finish()
+    assert (type(first), broke_once) == (KeyboardInterrupt, "/broke once")
+    assert [str(stopped), str(not_run)] == ["The write was interrupted.", "The write was not run."]
+    assert paths() == ["/a", "/broke once"]
+
+
+def test_a_group_that_finds_the_database_busy_is_not_run_and_each_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy() -> None:
+        raise OperationalError("database is locked")
+
+    crowd = Crowd()
+    crowd.come(*(make(f"/{number}") for number in range(3)))
+    with monkeypatch.context() as patched:
+        patched.setattr(transactions.transaction, "atomic", busy)
+        outcomes = crowd.finish()
+    assert [(type(each), str(each)) for each in outcomes] == [(OperationalError, "database is locked")] * 3
+    assert len({id(each) for each in outcomes}) == 3
+    assert write(make("/later")) == "/later"
+    assert paths() == ["/later"]

@@ -48,10 +48,11 @@ class _Job:
 
     def run(self) -> None:
         """Run in its own transaction (or savepoint, inside one); an exception is kept for the requesting thread."""
-        self.result = self.error = None
+        self.error = RuntimeError("The write was interrupted.")
         try:
             with transaction.atomic():
                 self.result = self.work()
+            self.error = None
         except Exception as error:
             self.error = error
 
