@@ -192,6 +192,14 @@ def test_what_was_purged_cannot_be_undone(chat: Chat) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (410, "purged")
 
 
+def test_the_opening_step_goes_and_comes_back_with_the_messages(chat: Chat) -> None:
+    chat.post("changes", opening_step="brainstorm", ops=[])
+    chat.clear()
+    assert chat.read()["session"]["opening_step"] == ""
+    chat.undo(of=1, epoch=2)
+    assert chat.read()["session"]["opening_step"] == "brainstorm"
+
+
 def test_removed_lists_why_and_restores(chat: Chat) -> None:
     for number in range(1, 5):
         chat.say(f"m{number}", f"text {number}")

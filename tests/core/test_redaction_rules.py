@@ -161,7 +161,15 @@ def test_secrets_in_texts(text: str, kept: str, kinds: dict[str, int]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [f'"{KEY}"', '{"Authorization": 1}', '{"p-w": "a b"}', '{"x-auth": "a"}', '{"my_token": 1}', '["Cookie", "a"]'],
+    [
+        f'"{KEY}"',
+        '{"Authorization": 1}',
+        '{"p-w": "a b"}',
+        '{"x-auth": "a"}',
+        '{"my_token": 1}',
+        '["Cookie", "a"]',
+        '{"ap_İ Key:": 1}',
+    ],
 )
 def test_where_there_may_be_secrets_is_looked_closely(text: str) -> None:
     assert may_hold_secrets(text) is True
@@ -182,6 +190,6 @@ def test_what_is_not_looked_at_closely_holds_no_secret_by_its_name(name: str, ju
         assert may_hold_secrets(json_text(value))
 
 
-@pytest.mark.parametrize("text", ["{}", '"hello"', '{"type": "text", "text": "words", "n": [1, 2]}'])
+@pytest.mark.parametrize("text", ["{}", '"hello"', '{"type": "text", "text": "words", "n": [1, 2]}', '"\ud83e"'])
 def test_where_there_are_none_nobody_looks(text: str) -> None:
     assert may_hold_secrets(text) is False
