@@ -6,6 +6,8 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
+from stillhere.http.forks import renew_in_forks
+
 
 class Closing(Protocol):
     async def close(self) -> None: ...
@@ -22,6 +24,8 @@ class EventLoops[C: Closing]:
     def __init__(self, make: Callable[[], C]) -> None:
         self._make = make
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Open[C]] = WeakKeyDictionary()
+        self._of_parents: list[object] = []
+        renew_in_forks(self)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -41,6 +45,11 @@ class EventLoops[C: Closing]:
         """Closes those of the running loop."""
         if (found := self._open.get(asyncio.get_running_loop())) is not None:
             await found.end.aclose()
+
+    def renew(self) -> None:
+        """In a forked process. The parent's are kept as they are: closing them would end its wait for their answers."""
+        self._of_parents.append(self._open)
+        self._open = WeakKeyDictionary()
 
     async def _until_the_loop_ends(self, made: C) -> AsyncGenerator[None]:
         """A loop that ends as `asyncio.run` ends it closes each generator first: callers need not close what they opened."""

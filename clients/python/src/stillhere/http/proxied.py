@@ -6,6 +6,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from stillhere.http.answers import Answer
+from stillhere.http.forks import renew_in_forks
 
 
 def is_proxied(url: str) -> bool:
@@ -17,13 +18,21 @@ class Proxied:
     """For threads."""
 
     def __init__(self, url: str, timeout: float) -> None:
+        self._url, self._timeout = url, timeout
+        self._of_parents: list[httpx.Client] = []
         self._client = httpx.Client(base_url=url, timeout=timeout)
+        renew_in_forks(self)
 
     def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
         return answer_of(self._client.request(method, target, headers=headers, content=content))
 
     def close(self) -> None:
         self._client.close()
+
+    def renew(self) -> None:
+        """In a forked process. A thread of the parent may have been at work with its client, so that is left as it is."""
+        self._of_parents.append(self._client)
+        self._client = httpx.Client(base_url=self._url, timeout=self._timeout)
 
 
 class AsyncProxied:

@@ -13,6 +13,7 @@ from typing import NamedTuple, cast
 import httpx
 
 from stillhere.http.answers import Answer, Reading, request_bytes
+from stillhere.http.forks import renew_in_forks
 
 PIECE = 262_144
 # Servers close a connection that is silent for longer.
@@ -55,6 +56,7 @@ class Wires:
     def __init__(self, server: Server, timeout: float) -> None:
         self._server, self._timeout = server, timeout
         self._idle: list[_Idle[socket.socket]] = []
+        renew_in_forks(self)
 
     def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
         """Raises httpx.TransportError."""
@@ -78,6 +80,10 @@ class Wires:
     def close(self) -> None:
         while self._idle:
             self._idle.pop().connection.close()
+
+    def renew(self) -> None:
+        """In a forked process. To close its copies of sockets says nothing to the server: the parent still has them open."""
+        self.close()
 
     def _taken(self) -> socket.socket | None:
         while self._idle:

@@ -9,6 +9,7 @@ from typing import Any
 
 from stillhere.connection import Operation, Request, as_json
 from stillhere.errors import StillhereError
+from stillhere.http.forks import renew_in_forks
 from stillhere.operations.projects import get_project, session_path, without_none
 from stillhere.operations.records import Cleared, Message, Project, Resumed, Saved, Session
 from stillhere.operations.sessions import get_session
@@ -23,10 +24,15 @@ class Writer:
     """Numbers the saves of one process, and knows the epochs of its sessions. Threads may share it."""
 
     def __init__(self) -> None:
+        self._epochs: dict[str, int] = {}
+        self.renew()
+        renew_in_forks(self)
+
+    def renew(self) -> None:
+        """In a forked process, which is another writer."""
         self.id = str(uuid.uuid4())
         self._lock = threading.Lock()
         self._numbers: Counter[str] = Counter()
-        self._epochs: dict[str, int] = {}
 
     def knows(self, session: Session) -> Session:
         self._epochs[session.id] = session.epoch

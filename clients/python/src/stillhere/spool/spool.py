@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from stillhere.connection import TIMEOUT_SECONDS, Connection, Operation, Request, as_json
 from stillhere.errors import StillhereError
+from stillhere.http.forks import renew_in_forks
 from stillhere.operations.projects import session_path
 from stillhere.operations.records import Session
 from stillhere.operations.saving import Op, pieces, upserts
@@ -34,8 +35,8 @@ class SpoolError(Exception):
 
 class Spool:
     """Saves to a project, through a file at `path`. A thread sends them, those of a session in their order, until the server
-    acknowledges each; a crash or an absent server loses none. Several processes may share the file: a request may then be sent
-    twice, which changes nothing. The other arguments are those of `Client`."""
+    acknowledges each; a crash or an absent server loses none. Several processes may share the file, and after a fork the spool:
+    a request may then be sent twice, which changes nothing. The other arguments are those of `Client`."""
 
     def __init__(
         self,
@@ -48,18 +49,27 @@ class Spool:
     ) -> None:
         self._connection = Connection(url, key, project, timeout=timeout, retry_seconds=0)
         self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
-        self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(1)
         self._epochs: dict[str, tuple[str, int]] = {}
         self._acknowledged = self._forgotten = 0
         self._forgets_at = 0.0
+        self._closing = threading.Event()
+        self.renew()
+        renew_in_forks(self)
+        self._work()
+
+    def renew(self) -> None:
+        """In a forked process, which is another writer. Its thread begins with its first save: a child that saves nothing leaves
+        what waits to its parent."""
+        self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(1)
         # The last request that was sent for the first time, and as what: it is the same each time.
         self._tried, self._tried_as = 0, ("", 0)
-        self._adding = threading.Lock()
+        self._adding, self._starting = threading.Lock(), threading.Lock()
         self._sending = threading.RLock()
-        self._wake, self._closing, self._progress = threading.Event(), threading.Event(), threading.Condition()
-        self._wake.set()
-        self._thread = threading.Thread(target=self._send_in_background, name="stillhere-spool", daemon=True)
-        self._thread.start()
+        self._wake, self._progress = threading.Event(), threading.Condition()
+        was_closed, self._closing = self._closing.is_set(), threading.Event()
+        if was_closed:
+            self._closing.set()
+        self._thread: threading.Thread | None = None
 
     def save(
         self,
@@ -99,7 +109,7 @@ class Spool:
                 self._storage.add(items)
             except sqlite3.Error:
                 self._send_directly(items)
-        self._wake.set()
+        self._work()
 
     async def asave(
         self,
@@ -115,6 +125,7 @@ class Spool:
     def flush(self, seconds: float = 30.0) -> bool:
         """Waits until the server has answered everything that was saved before. False: it did not in so many seconds."""
         ends_at = time.monotonic() + seconds
+        self._work()
         with self._progress:
             while self.waiting:
                 self._wake.set()
@@ -143,11 +154,13 @@ class Spool:
         """Tries so long to send what waits; the rest stays in the file for the next spool."""
         if self._closing.is_set():
             return
-        self.flush(seconds)
+        if self._thread is not None:
+            self.flush(seconds)
         self._closing.set()
         self._wake.set()
-        self._thread.join()
-        self._forget()
+        if self._thread is not None:
+            self._thread.join()
+            self._forget()
         self._connection.close()
         self._storage.close()
 
@@ -158,6 +171,13 @@ class Spool:
         self.close()
 
     # --- Sending.
+
+    def _work(self) -> None:
+        self._wake.set()
+        with self._starting:
+            if self._thread is None and not self._closing.is_set():
+                self._thread = threading.Thread(target=self._send_in_background, name="stillhere-spool", daemon=True)
+                self._thread.start()
 
     def _send_in_background(self) -> None:
         pause, failed = LONGEST_PAUSE_SECONDS, 0

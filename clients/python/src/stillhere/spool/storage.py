@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stillhere.http.forks import renew_in_forks
+
 WAIT_SECONDS = 30.0
 _TABLE = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -57,14 +59,22 @@ class Storage:
 
     def __init__(self, path: str | os.PathLike[str], scope: str) -> None:
         self._scope = scope
-        path = Path(path).expanduser()
-        _make_private(path)
+        self._path = Path(path).expanduser().absolute()
         self._lock = threading.Lock()
-        self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-        # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
-        for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
-            self._db.execute(f"PRAGMA {setting}").fetchall()
-        self._db.execute(_TABLE)
+        self._connection: sqlite3.Connection | None = _opened(self._path)
+        self._of_parents: list[object] = []
+        renew_in_forks(self, self._lock)
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = _opened(self._path)
+        return self._connection
+
+    def renew(self) -> None:
+        """In a forked process: the file is opened when it is used. SQLite forbids to use or close the parent's connection."""
+        self._of_parents.append(self._connection)
+        self._connection = None
 
     def add(self, items: list[Item]) -> None:
         """All of them or none. They are on the disk when this returns."""
@@ -119,7 +129,8 @@ class Storage:
 
     def close(self) -> None:
         with self._lock:
-            self._db.close()
+            if self._connection is not None:
+                self._connection.close()
 
     def _write(self, sql: str, values: tuple[Any, ...]) -> None:
         with self._lock:
@@ -128,6 +139,16 @@ class Storage:
     def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
         with self._lock:
             return self._db.execute(sql, values).fetchone()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    _make_private(path)
+    opened = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
+    for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
+        opened.execute(f"PRAGMA {setting}").fetchall()
+    opened.execute(_TABLE)
+    return opened
 
 
 def _make_private(path: Path) -> None:
