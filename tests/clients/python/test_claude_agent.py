@@ -76,6 +76,7 @@ def test_unusual_entries_come_back_as_they_were(make: Make) -> None:
         {"type": "user", "uuid": "u2", "message": {"role": "user", "content": [image]}},
         {"type": "assistant", "uuid": "u3", "message": {"role": "assistant", "content": "x" * 200_000}},
         {"type": "user", "uuid": "u4", "message": "damaged"},
+        {"type": "system", "cost": float("inf"), "content": "no JSON"},
     ]
     store = make()
     append(store, *entries)

@@ -5,7 +5,6 @@ once, and `run` and `arun` differ only in how they send.
 """
 
 import asyncio
-import json
 import os
 import time
 import uuid
@@ -14,11 +13,11 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import httpx
-import orjson
 
 from stillhere.errors import NoAnswer, StillhereError
 from stillhere.http.answers import Answer, query_of, value_of
 from stillhere.http.event_loops import EventLoops
+from stillhere.http.json_texts import as_json
 from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
 from stillhere.http.retries import Attempts, retry_after
 from stillhere.http.wires import AsyncWires, Server, Wires
@@ -65,7 +64,7 @@ class Connection:
         self.event_loops = EventLoops(self._wires_of_a_loop)
 
     def run[T](self, operation: Operation[T]) -> T:
-        """Raises StillhereError, or NoAnswer, which is one."""
+        """Raises StillhereError, or NoAnswer, which is one; ValueError, before it is sent, for what JSON does not have."""
         steps = self._with_project(operation)
         try:
             request = next(steps)
@@ -169,13 +168,6 @@ def is_id(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def as_json(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except TypeError:  # An integer beyond 64 bits, or a lone surrogate.
-        return json.dumps(value, allow_nan=False).encode()
 
 
 def _setting(name: str, given: str | None, variable: str) -> str:

@@ -78,6 +78,19 @@ def test_what_is_no_json_costs_only_itself(make: Make) -> None:
     run(make, act)
 
 
+def test_infinity_comes_back(ours: MakeOurs) -> None:
+    async def act(service: BaseSessionService, session: Session) -> None:
+        states = {"own": float("inf"), "app:i": [float("-inf")], "user:i": {"best": float("inf")}}
+        other = await service.create_session(**ANA, state=states)
+        long = await service.create_session(**ANA, state={"long": "x" * 20_000, "own": float("inf")})
+        assert (await read(ours(), other)).state == states
+        assert (await read(ours(), long)).state["own"] == float("inf")
+        await service.append_event(other, changed(0, app__i=1))
+        assert (await read(ours(), other)).state["app:i"] == 1
+
+    run(ours, act)
+
+
 def test_halves_of_characters_come_back(ours: MakeOurs) -> None:
     """SQLite refuses some of them."""
 

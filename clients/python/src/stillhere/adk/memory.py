@@ -16,7 +16,8 @@ from google.adk.sessions.session import Session
 from stillhere.adk.events import text_of
 from stillhere.adk.scopes import Store, digest, place_of_memories, put
 from stillhere.client import Client
-from stillhere.connection import Operation, as_json
+from stillhere.connection import Operation
+from stillhere.http.json_texts import as_json
 
 MOST_FOUND, MOST_BYTES = 10, 900_000
 _SCRIPTS = re.compile(r"[\x00-\x7f]+|[^\x00-\x7f]+")

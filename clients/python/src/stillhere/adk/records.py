@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stillhere.adk.scopes import digest
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
-from stillhere.operations.long_objects import has_lone_surrogates
+from stillhere.http.json_texts import fits_json
 from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Saved, Session
 from stillhere.operations.saving import once, pieces
@@ -111,7 +111,7 @@ def _fields(record: Record) -> dict[str, Any]:
 def _state_op(record: Record) -> list[dict[str, Any]]:
     if not _is_long(record):
         return []
-    raw = [json.dumps(record.state)] if has_lone_surrogates(record.state) else record.state
+    raw = record.state if fits_json(record.state) else [json.dumps(record.state)]
     shown = {"role": "system", "text": "State of the session"}
     return [{"op": "upsert", "id": STATE_MESSAGE, "format": STATE_FORMAT, "raw": raw, **shown}]
 

@@ -9,8 +9,8 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from stillhere.connection import Operation
+from stillhere.http.json_texts import fits_json
 from stillhere.operations import memory
-from stillhere.operations.long_objects import has_lone_surrogates
 from stillhere.operations.records import Entry
 
 ROOT = "adk"
@@ -96,9 +96,9 @@ class Store:
 
 def put(namespace: Sequence[str], name: str, value: Any) -> dict[str, Any]:
     """`name`: any text."""
-    halves = has_lone_surrogates([name, value])
-    key = name if 0 < len(name) <= LONGEST_KEY and "\0" not in name and not halves else digest(name)
-    return {"op": "put", "namespace": list(namespace), "key": key, "value": {"json": json.dumps(value)} if halves else value}
+    fits = fits_json(value)
+    key = name if 0 < len(name) <= LONGEST_KEY and "\0" not in name and fits_json(name) else digest(name)
+    return {"op": "put", "namespace": list(namespace), "key": key, "value": value if fits else {"json": json.dumps(value)}}
 
 
 def _as_sent(entry: Entry) -> Any:

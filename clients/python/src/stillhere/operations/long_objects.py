@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stillhere.connection import as_json
+from stillhere.http.json_texts import as_json, fits_json
 
 # The server takes 1,000,000 bytes of `raw` and `parts` in a message, 100,000 characters of text and 64 of an id.
 MOST_BYTES, MOST_CHARACTERS, LONGEST_ID = 900_000, 100_000, 56
@@ -15,8 +15,8 @@ PIECE_CHARACTERS = 440_000
 def upserts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The operations that store `{id, role, text, format, raw, parts?}`. `parts` are left out if there is no room for them."""
     message = {**message, "text": message["text"][:MOST_CHARACTERS]}
-    size = len(as_json(message["raw"]))
-    if size <= MOST_BYTES and not has_lone_surrogates(message["raw"]):
+    size = len(as_json(message["raw"])) if fits_json(message["raw"]) else None
+    if size is not None and size <= MOST_BYTES:
         fits = size + len(as_json(message.get("parts"))) <= MOST_BYTES
         return [{"op": "upsert", **(message if fits else _without_parts(message))}]
     text = json.dumps(message["raw"])
@@ -37,15 +37,6 @@ def objects_in(messages: Iterable[Mapping[str, Any]], format: str) -> Iterator[A
             found.append(piece["json"])
             if len(found) == piece["of"]:
                 yield json.loads("".join(found))
-
-
-def has_lone_surrogates(value: Any) -> bool:
-    """Halves of characters, as texts have that were cut. No JSON in UTF-8 can have them."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _piece(message: dict[str, Any], number: int, count: int, text: str) -> dict[str, Any]:

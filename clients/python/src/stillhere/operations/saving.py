@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from stillhere.connection import Operation, Request, as_json
+from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
+from stillhere.http.json_texts import as_json
 from stillhere.operations.projects import get_project, session_path, without_none
 from stillhere.operations.records import Cleared, Message, Project, Resumed, Saved, Session
 from stillhere.operations.sessions import get_session
@@ -42,9 +43,10 @@ class Writer:
         self, session: str, ops: Sequence[Op], *, base_rev: int, if_rev: int | None, fields: Mapping[str, Any] | None
     ) -> Operation[Saved]:
         """More than 500 operations, or 4 MB, are several requests; each is done completely or not at all."""
+        requests = list(pieces(ops))  # All of them before the first is sent: one may be no JSON.
         epoch = yield from self._epoch(session)
         saved: list[Saved] = []
-        for some in pieces(ops):
+        for some in requests:
             condition = saved[-1].rev if saved and if_rev is not None else if_rev
             body = {"epoch": epoch, "writer_id": self.id, "seq": self._next_number(session), "base_rev": base_rev, "ops": some}
             body |= without_none(if_rev=condition, session=None if saved else fields)
@@ -82,7 +84,7 @@ def change_once(
 ) -> Operation[Saved]:
     """A save without a writer, for the present epoch whatever it is: many processes may add to one session so."""
     saved: list[Saved] = []
-    for some in pieces(ops):
+    for some in list(pieces(ops)):
         condition = saved[-1].rev if saved and if_rev is not None else if_rev
         body = {"base_rev": base_rev, "ops": some, **without_none(if_rev=condition, session=None if saved else fields)}
         saved.append(Saved.of((yield once(f"{session_path(session)}/changes", body))))
@@ -121,11 +123,11 @@ def upserts(messages: Sequence[Op]) -> list[Op]:
 
 
 def pieces(ops: Sequence[Op]) -> Iterator[list[Op]]:
-    """As many as one request takes; of no operations one empty piece."""
+    """As many as one request takes; of no operations one empty piece. Raises ValueError for NaN and infinity."""
     some: list[Op] = []
     size = 0
-    for op in ops:
-        length = len(as_json(op))
+    for number, op in enumerate(ops):
+        length = len(as_json(op, f"ops[{number}]"))
         if some and (len(some) == MOST_OPS or size + length > MOST_BYTES):
             yield some
             some, size = [], 0

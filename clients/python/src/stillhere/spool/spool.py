@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from stillhere.connection import TIMEOUT_SECONDS, Connection, Operation, Request, as_json
+from stillhere.connection import TIMEOUT_SECONDS, Connection, Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
+from stillhere.http.json_texts import as_json
 from stillhere.operations.projects import session_path
 from stillhere.operations.records import Session
 from stillhere.operations.saving import Op, pieces, upserts
@@ -98,7 +99,7 @@ class Spool:
             raise ValueError("Pass either `session` or `external_id`.")
         if any(op.get("op") == "pop" for op in ops):
             raise ValueError("A pop cannot wait: its answer has what it removed.")
-        about = json.dumps(opening or {})
+        about = as_json(opening or {}, "opening").decode()
         with self._adding:  # One after the other, so that numbers and rows have the same order.
             known, epoch = self._epochs.get(_name(session, external_id), (session, None))
             items = [
