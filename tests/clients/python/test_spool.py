@@ -238,3 +238,25 @@ def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Sp
     say(spool, 3)
     time.sleep(3.5)
     assert len(gate.seen) <= 10
+
+
+def test_what_waits_for_another_address_is_said(
+    new_spool: Callable[[], Spool], gate: Gate, secret: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.away = True
+    first = new_spool()
+    say(first, 0, 1)
+    first.close(0)
+    path, other = tmp_path / "kept" / "spool.db", gate.url.replace("127.0.0.1", "localhost")
+
+    def warned() -> list[str]:
+        caplog.clear()
+        Spool(path, other, secret, "/home/alice/other agents").close(0)
+        Spool(path, gate.url, secret, PROJECT).close(0)
+        return [each.getMessage() for each in caplog.records if each.name.startswith("stillhere")]
+
+    assert warned() == []  # Perhaps another process is sending them.
+    with contextlib.closing(sqlite3.connect(path, autocommit=True)) as file:
+        file.execute("UPDATE requests SET made_at = made_at - 61")
+    (said,) = warned()
+    assert said.startswith(f"2 requests in {path} wait for {gate.url} and its project {PROJECT}.")

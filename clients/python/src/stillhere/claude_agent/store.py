@@ -40,7 +40,8 @@ class StillhereSessionStore(SessionStore):
     """Each transcript is a session of the project, with its key as external id and its entries as messages; those of subagents
     are sessions of their own. `append` returns when the entries are on the disk, in the file `spool` (by default one for the
     user). A thread sends them, or the next process with this file. Reads wait up to 30 seconds for what was appended here
-    before; they raise SpoolError or StillhereError. A delete erases for good."""
+    before; they raise SpoolError, at once if the server refuses the key (`__cause__`: why it took nothing), or StillhereError.
+    A delete erases for good."""
 
     def __init__(
         self,
@@ -107,7 +108,8 @@ class StillhereSessionStore(SessionStore):
 
     def _read_now[T](self, operation: Operation[T]) -> T:
         if not self.spool.flush(FLUSH_SECONDS):
-            raise SpoolError("The server has not taken everything that was appended.")
+            error = self.spool.error
+            raise SpoolError(f"The server has not taken everything that was appended: {error or 'it is slow.'}") from error
         return self.client.connection.run(operation)
 
     def _load(self, name: str) -> Operation[list[SessionStoreEntry] | None]:

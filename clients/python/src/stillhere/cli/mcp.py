@@ -24,6 +24,10 @@ AT_ONCE = 16
 TIMEOUTS = httpx.Timeout(300, connect=5)
 PARSE_ERROR, SERVER_AWAY = -32700, -32000
 AWAY = "The Stillhere server does not answer ({reason}). Continue without it and repeat this call in a minute."
+WRONG_KEY = (
+    "The Stillhere server refuses the key in STILLHERE_KEY (HTTP 401): it is wrong or was revoked. Continue without the server, "
+    "and tell the user."
+)
 VERSION = "io.modelcontextprotocol/protocolVersion"
 # In which parameter a method names what it is about.
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -89,7 +93,8 @@ class Bridge:
             else:
                 answered = self._pass_on(answer.read().decode(errors="replace"), message)
             if not answered and (answer.is_error or "id" in message):
-                self._refuse(message, AWAY.format(reason=f"HTTP {answer.status_code}"))
+                refused = answer.status_code == httpx.codes.UNAUTHORIZED
+                self._refuse(message, WRONG_KEY if refused else AWAY.format(reason=f"HTTP {answer.status_code}"))
 
     def _pass_on(self, text: str, message: dict[str, Any]) -> bool:
         """False: it was no message."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-import json
+import logging
 import os
 import random
 import sqlite3
@@ -13,21 +13,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from stillhere.connection import TIMEOUT_SECONDS, Connection, Operation, Request
+from stillhere.connection import TIMEOUT_SECONDS, Connection
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
-from stillhere.operations.projects import session_path
-from stillhere.operations.records import Session
 from stillhere.operations.saving import Op, pieces, upserts
-from stillhere.operations.sessions import get_session, open_session
+from stillhere.spool.sender import Sender
 from stillhere.spool.storage import Item, Refused, Storage
 
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 # What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
 FORGOTTEN_SECONDS = 0.2
-# Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
-_PASSING = {401, 403, 408, 429}
+_KEY_REFUSED = {401, 403}
+_log = logging.getLogger(__name__)
 
 
 class SpoolError(Exception):
@@ -50,7 +48,6 @@ class Spool:
     ) -> None:
         self._connection = Connection(url, key, project, timeout=timeout, retry_seconds=0)
         self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
-        self._epochs: dict[str, tuple[str, int]] = {}
         self._acknowledged = self._forgotten = 0
         self._forgets_at = 0.0
         self._closing = threading.Event()
@@ -62,8 +59,9 @@ class Spool:
         """In a forked process, which is another writer. Its thread begins with its first save: a child that saves nothing leaves
         what waits to its parent."""
         self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(1)
-        # The last request that was sent for the first time, and as what: it is the same each time.
-        self._tried, self._tried_as = 0, ("", 0)
+        self._sender = Sender(self._connection, self._storage, self._writer_id)
+        self._error: Exception | None = None
+        self._failed, self._has_warned = 0, False
         self._adding, self._starting = threading.Lock(), threading.Lock()
         self._sending = threading.RLock()
         self._wake, self._progress = threading.Event(), threading.Condition()
@@ -101,7 +99,7 @@ class Spool:
             raise ValueError("A pop cannot wait: its answer has what it removed.")
         about = as_json(opening or {}, "opening").decode()
         with self._adding:  # One after the other, so that numbers and rows have the same order.
-            known, epoch = self._epochs.get(_name(session, external_id), (session, None))
+            known, epoch = self._sender.known_place(session, external_id)
             items = [
                 Item(0, known, external_id, about, self._writer_id, next(self._numbers), epoch, as_json(some).decode())
                 for some in pieces(ops)
@@ -124,11 +122,14 @@ class Spool:
         await asyncio.to_thread(self.save, messages, session=session, external_id=external_id, opening=opening)
 
     def flush(self, seconds: float = 30.0) -> bool:
-        """Waits until the server has answered everything that was saved before. False: it did not in so many seconds."""
-        ends_at = time.monotonic() + seconds
+        """Waits until the server has answered everything that was saved before. False: it did not in so many seconds, or refuses
+        the key; `error` says why."""
+        failed, ends_at = self._failed, time.monotonic() + seconds
         self._work()
         with self._progress:
             while self.waiting:
+                if self._failed > failed and _refuses_key(self._error):
+                    return False
                 self._wake.set()
                 left = ends_at - time.monotonic()
                 if left <= 0:
@@ -138,6 +139,11 @@ class Spool:
 
     async def aflush(self, seconds: float = 30.0) -> bool:
         return await asyncio.to_thread(self.flush, seconds)
+
+    @property
+    def error(self) -> Exception | None:
+        """Why the last attempt to send failed: a StillhereError, or what the disk says. None: it did not."""
+        return self._error
 
     @property
     def waiting(self) -> int:
@@ -191,17 +197,27 @@ class Spool:
             try:
                 self._send_waiting()
                 pause, failed = LONGEST_PAUSE_SECONDS, 0
+                self._error, self._has_warned = None, False
             except (StillhereError, sqlite3.Error) as error:
+                self._note(error)
                 longest = min(SHORTEST_PAUSE_SECONDS * 2**failed, LONGEST_PAUSE_SECONDS)
                 pause, failed = longest * random.uniform(0.5, 1), min(failed + 1, 16)  # noqa: S311 - no secret
                 # A save may cut a pause short, but not what the server asks for.
                 self._closing.wait(getattr(error, "retry_after", None) or 0)
 
+    def _note(self, error: Exception) -> None:
+        with self._progress:
+            self._error, self._failed = error, self._failed + 1
+            self._progress.notify_all()
+        if _refuses_key(error) and not self._has_warned:
+            self._has_warned = True
+            _log.warning("%s refuses the key: %s What is saved waits in %s.", self._connection.url, error, self._storage.path)
+
     def _send_waiting(self) -> None:
         """Raises StillhereError if the server takes nothing now."""
         with self._sending:
             while not self._closing.is_set() and (item := self._storage.next_after(self._acknowledged)) is not None:
-                refusal = self._refusal_of(item)
+                refusal = self._sender.refusal_of(item)
                 if refusal is not None:
                     self._storage.refuse(item.number, refusal)
                 self._acknowledged = item.number
@@ -221,74 +237,13 @@ class Spool:
         with self._sending:
             try:
                 self._send_waiting()
-                refusals = [self._refusal_of(item) for item in items]
+                refusals = [self._sender.refusal_of(item) for item in items]
             except (StillhereError, sqlite3.Error) as error:
                 raise SpoolError("Neither the disk nor the server took this save.") from error
         for refusal in refusals:
             if refusal is not None:
                 raise StillhereError(**refusal)
 
-    def _refusal_of(self, item: Item) -> dict[str, Any] | None:
-        """Sends it. None: it is stored. Raises StillhereError for what passes by waiting."""
-        try:
-            answer = self._answer_to(item)
-        except StillhereError as error:
-            if error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}:
-                raise
-            if error.code == "stale_epoch":
-                self._epochs.clear()
-            return {"status": error.status, "code": error.code, "message": error.message, "details": error.details}
-        if not answer["rejected"]:
-            return None
-        details = {"rejected": answer["rejected"]}
-        return {"status": 200, "code": "rejected", "message": "Some messages were rejected.", "details": details}
 
-    def _answer_to(self, item: Item) -> dict[str, Any]:
-        try:
-            return self._connection.run(self._save(item))
-        except StillhereError as error:
-            if item.external_id is None or error.status != 404:
-                raise
-        # The session was erased for good since this spool knows it: there is a new one of this name.
-        self._epochs.pop(_name(None, item.external_id), None)
-        self._tried = 0
-        return self._connection.run(self._save(item._replace(session=None, epoch=None)))
-
-    def _save(self, item: Item) -> Operation[dict[str, Any]]:
-        session, epoch = yield from self._place_of(item)
-        numbered = {"epoch": epoch, "writer_id": item.writer_id, "seq": item.seq}
-        answer: dict[str, Any] = yield Request(
-            "POST", f"{session_path(session)}/changes", {**numbered, "ops": json.loads(item.ops)}
-        )
-        return answer
-
-    def _place_of(self, item: Item) -> Operation[tuple[str, int]]:
-        """Where it goes, each time the same: written down before it is sent, unless that was the place when it was saved."""
-        if item.number and item.number == self._tried:
-            return self._tried_as
-        is_new = item.writer_id == self._writer_id and item.number > self._tried
-        if item.session is not None and item.epoch is not None and not is_new:
-            return item.session, item.epoch
-        place = yield from self._present_place(item)
-        if item.number:
-            self._tried, self._tried_as = item.number, place
-            if place != (item.session, item.epoch):
-                with suppress(sqlite3.Error):
-                    self._storage.freeze(item.number, *place)
-        return place
-
-    def _present_place(self, item: Item) -> Operation[tuple[str, int]]:
-        """The session's id and present epoch."""
-        name = _name(item.session, item.external_id)
-        if name not in self._epochs:
-            found: Session
-            if item.external_id is not None:
-                found = yield from open_session(item.external_id, **json.loads(item.opening))
-            else:
-                found = yield from get_session(item.session or "")
-            self._epochs[name] = found.id, found.epoch
-        return self._epochs[name]
-
-
-def _name(session: str | None, external_id: str | None) -> str:
-    return session or "" if external_id is None else f"external {external_id}"
+def _refuses_key(error: Exception | None) -> bool:
+    return isinstance(error, StillhereError) and error.status in _KEY_REFUSED

@@ -59,16 +59,16 @@ class Storage:
 
     def __init__(self, path: str | os.PathLike[str], scope: str) -> None:
         self._scope = scope
-        self._path = Path(path).expanduser().absolute()
+        self.path = Path(path).expanduser().absolute()
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = _opened(self._path)
+        self._connection: sqlite3.Connection | None = _opened(self.path)
         self._of_parents: list[object] = []
         renew_in_forks(self, self._lock)
 
     @property
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = _opened(self._path)
+            self._connection = _opened(self.path)
         return self._connection
 
     def renew(self) -> None:
