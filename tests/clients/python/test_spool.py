@@ -256,7 +256,7 @@ def test_what_waits_for_another_address_is_said(
         return [each.getMessage() for each in caplog.records if each.name.startswith("stillhere")]
 
     assert warned() == []  # Perhaps another process is sending them.
-    with contextlib.closing(sqlite3.connect(path, autocommit=True)) as file:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
         file.execute("UPDATE requests SET made_at = made_at - 61")
     (said,) = warned()
     assert said.startswith(f"2 requests in {path} wait for {gate.url} and its project {PROJECT}.")

@@ -24,6 +24,7 @@ from stillhere.spool.storage import Item, Refused, Storage
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 # What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
 FORGOTTEN_SECONDS = 0.2
+STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
 _KEY_REFUSED = {401, 403}
 _log = logging.getLogger(__name__)
 
@@ -34,7 +35,9 @@ class SpoolError(Exception):
 
 class Spool:
     """Saves to a project, through a file at `path`. A thread sends them, those of a session in their order, until the server
-    acknowledges each; a crash or an absent server loses none. Several processes may share the file, and after a fork the spool:
+    acknowledges each; a crash or an absent server loses none. The file may be that of several servers and projects: a spool sends
+    what was saved with the same `url` and `project`, letter by letter, and logs a warning of others that wait for over a
+    minute. Several processes may share the file, and after a fork the spool:
     a request may then be sent twice, which changes nothing. The other arguments are those of `Client`."""
 
     def __init__(
@@ -48,6 +51,8 @@ class Spool:
     ) -> None:
         self._connection = Connection(url, key, project, timeout=timeout, retry_seconds=0)
         self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
+        for scope, count in self._storage.stranded().items():
+            _log.warning(STRANDED, count, self._storage.path, *scope.split(" ", 1))
         self._acknowledged = self._forgotten = 0
         self._forgets_at = 0.0
         self._closing = threading.Event()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from stillhere.http.forks import renew_in_forks
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS, STRANDED_SECONDS = 30.0, 60.0
 _TABLE = """
 CREATE TABLE IF NOT EXISTS requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -102,6 +102,12 @@ class Storage:
     def count_after(self, number: int) -> int:
         row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
         return 0 if row is None else int(row[0])
+
+    def stranded(self) -> dict[str, int]:
+        """How many requests of each other scope wait for so long that no spool seems to send them."""
+        sql = "SELECT scope, count(*) FROM requests WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
+        with self._lock:
+            return dict(self._db.execute(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
 
     def freeze(self, number: int, session: str, epoch: int) -> None:
         self._write("UPDATE requests SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
