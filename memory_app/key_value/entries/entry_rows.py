@@ -53,6 +53,10 @@ _FORGET = (
     f"DELETE FROM {_VERSION} WHERE deleted_id IN (SELECT id FROM {_DELETED} WHERE {_AT})",  # noqa: S608
     f"DELETE FROM {_DELETED} WHERE {_AT}",  # noqa: S608
 )
+# The present value is no version if versions were not kept when it was stored.
+_KEEP_PRESENT = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
+SELECT id, value, rev, size_bytes, updated_at, '', exact FROM {_ENTRY} e WHERE {_AT}
+AND NOT EXISTS (SELECT 1 FROM {_VERSION} v WHERE v.entry_id = e.id AND v.rev = e.rev)"""  # noqa: S608
 _TRASH = (
     f'INSERT INTO {_DELETED} (id, project_id, namespace, key, deleted_at, "by") VALUES (%s, %s, %s, %s, %s, %s)',  # noqa: S608
     f"UPDATE {_VERSION} SET deleted_id = %s, entry_id = NULL WHERE entry_id = {_ID}",  # noqa: S608
@@ -202,12 +206,13 @@ def forget_deleted(rows: Sequence[Sequence[Any]]) -> list[Work]:
     return [Work(statement, rows) for statement in _FORGET]
 
 
-def trash(rows: Sequence[tuple[uuid.UUID, EntryRow]], *, moment: datetime, by: str, kept: int) -> list[Work]:
-    """Rows into the trash, which holds so many of a project."""
-    ids = [(db_uuid(deleted_id), row) for deleted_id, row in rows]
-    own = at(rows[0][1])[:1]
+def trash(rows: Sequence[tuple[uuid.UUID, datetime, EntryRow]], *, by: str, kept: int) -> list[Work]:
+    """Rows into the trash, which holds the last so many of a project. Each is given with its new id and its time of deletion."""
+    ids = [(db_uuid(deleted_id), row) for deleted_id, _, row in rows]
+    own = at(rows[0][2])[:1]
     return [
-        Work(_TRASH[0], [[deleted_id, *at(row), db_time(moment), by] for deleted_id, row in ids]),
+        Work(_KEEP_PRESENT, [at(row) for _, row in ids]),
+        Work(_TRASH[0], [[db_uuid(deleted_id), *at(row), db_time(deleted_at), by] for deleted_id, deleted_at, row in rows]),
         Work(_TRASH[1], [[deleted_id, *at(row)] for deleted_id, row in ids]),
         Work(_ERASE[1], [at(row) for _, row in ids]),
         *(Work(statement, [[*own, kept]]) for statement in _TRIM_TRASH),

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from sessions_app.events import event_log
 DELETED = 100
 # An event names so many entries.
 NAMED = 20
+MICROSECOND = timedelta(microseconds=1)
 
 
 class MemoryFull(InsufficientStorage):
@@ -43,12 +45,14 @@ class EntryWriter:
         self._expired: dict[Place, EntryRow] = {}
         # What waits to be written.
         self._erased: list[EntryRow] = []
-        self._trashed: list[tuple[uuid.UUID, EntryRow]] = []
+        self._trashed: list[tuple[uuid.UUID, datetime, EntryRow]] = []
         self._put: dict[Place, tuple[EntryRow, int, bool]] = {}
         self._replaced: list[EntryRow] = []
         self._expiring: dict[Place, EntryRow] = {}
         self._written = (store.rev, store.size_bytes)
         self._used: dict[str, int] = {}
+        # Each delete is a microsecond after the one before it: the trash is ordered, and cut, by time.
+        self._deleted_at = self._moment
         # Of how many changes the first are named.
         self._changes, self._named = 0, list[dict[str, Any]]()
 
@@ -128,7 +132,8 @@ class EntryWriter:
             self._erased.append(found)
             return Removed(found, None)
         deleted_id = uuid.uuid4()
-        self._trashed.append((deleted_id, found))
+        self._trashed.append((deleted_id, self._deleted_at, found))
+        self._deleted_at += MICROSECOND
         return Removed(found, deleted_id)
 
     def purge(self, namespace: str, key: str) -> int:
@@ -175,7 +180,7 @@ class EntryWriter:
         if self._erased:
             works += entry_rows.erase([entry_rows.at(row) for row in self._erased])
         if self._trashed:
-            works += entry_rows.trash(self._trashed, moment=self._moment, by=self._by, kept=DELETED)
+            works += entry_rows.trash(self._trashed, by=self._by, kept=DELETED)
         works += self._put_works()
         if self._expiring:
             works.append(entry_rows.set_expiry(list(self._expiring.values())))
