@@ -240,10 +240,11 @@ def column_sql(name: str) -> str:
     return f'{name} COLLATE "C"' if on_postgresql() else name
 
 
-def count_bytes(project_id: uuid.UUID, where: str, parameters: Sequence[Any]) -> tuple[int, int]:
-    """How many rows there are, and their bytes."""
-    statement = f"SELECT COUNT(*), SUM(size_bytes) FROM {_ENTRY} WHERE project_id = %s AND {where}"  # noqa: S608 - our own SQL
-    count, size_bytes = fetch_row(statement, [db_uuid(project_id), *parameters])
+def count_bytes(project_id: uuid.UUID, where: str, parameters: Sequence[Any], *, moment: datetime) -> tuple[int, int]:
+    """How many rows there are that have not expired, and the bytes of all, which count until they are erased."""
+    live = "COUNT(CASE WHEN expires_at IS NULL OR expires_at > %s THEN 1 END)"
+    statement = f"SELECT {live}, SUM(size_bytes) FROM {_ENTRY} WHERE project_id = %s AND {where}"  # noqa: S608 - our own SQL
+    count, size_bytes = fetch_row(statement, [db_time(moment), db_uuid(project_id), *parameters])
     return count, int(size_bytes or 0)
 
 

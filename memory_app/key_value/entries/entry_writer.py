@@ -151,16 +151,17 @@ class EntryWriter:
         return 1
 
     def purge_all(self, namespace: str, *, deep: bool, prefix: tuple[str, list[Any]] = ("1 = 1", [])) -> int:
-        """Erase a namespace (`deep`: with all beneath it) and what the trash has of it. Returns the number of entries."""
+        """Erase a namespace (`deep`: with all beneath it) and what the trash has of it. Returns how many entries were present:
+        an expired one is erased too, but was absent already."""
         self.flush()
         where, parameters = entry_rows.condition(namespace, deep=deep)
         where, parameters = f"{where} AND {prefix[0]}", [*parameters, *prefix[1]]
-        count, size_bytes = entry_rows.count_bytes(self._store.project_id, where, parameters)
+        count, size_bytes = self._count_bytes(where, parameters)
         entry_rows.forget_all(self._store.project_id, where, parameters)
+        entry_rows.erase_all(self._store.project_id, where, parameters)
+        self._store.size_bytes -= size_bytes
         if count:
-            entry_rows.erase_all(self._store.project_id, where, parameters)
             self._store.rev += 1
-            self._store.size_bytes -= size_bytes
             self._changes += 1
             if self._changes <= NAMED:
                 self._named.append({"namespace": as_sent(namespace) if namespace else [], "purged": count})
@@ -267,7 +268,7 @@ class EntryWriter:
         if namespace not in self._used:
             self.flush()
             where, parameters = entry_rows.condition(namespace, deep=True)
-            self._used[namespace] = entry_rows.count_bytes(self._store.project_id, where, parameters)[1]
+            self._used[namespace] = self._count_bytes(where, parameters)[1]
         return self._used[namespace]
 
     def _grow(self, namespace: str, growth: int) -> None:
@@ -279,13 +280,16 @@ class EntryWriter:
     def _erase_expired(self) -> None:
         self.flush()
         where, parameters = "expires_at <= %s", [db_time(self._moment)]
-        count, size_bytes = entry_rows.count_bytes(self._store.project_id, where, parameters)
-        if count:
+        size_bytes = self._count_bytes(where, parameters)[1]
+        if size_bytes:
             entry_rows.erase_all(self._store.project_id, where, parameters)
             self._store.size_bytes -= size_bytes
             self._expired.clear()
             self._used.clear()
             self.flush()  # A caller that continues after a refusal has these bytes subtracted too.
+
+    def _count_bytes(self, where: str, parameters: list[Any]) -> tuple[int, int]:
+        return entry_rows.count_bytes(self._store.project_id, where, parameters, moment=self._moment)
 
     def _forget_reads(self) -> None:
         self._found.clear()

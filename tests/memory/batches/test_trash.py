@@ -1,9 +1,11 @@
 """The trash of a project's memory: what it lists is restorable, and it has the last hundred, in order."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from memory_app.models import MemoryEntry, MemoryStore
 from tests.memory.batches.conftest import done, set_namespace
 from tests.memory.conftest import Memory
 
@@ -45,3 +47,16 @@ def test_the_last_hundred_of_a_batch_stay_last_deleted_first(memory: Memory) -> 
     # A put of a key that was deleted makes the server write in the middle of a batch.
     done(memory, *map(delete, keys[:120]), put("000", 1), delete("000"), *map(delete, keys[120:]))
     assert [row["key"] for row in trash(memory)] == [*reversed(keys[120:]), "000", *reversed(keys[51:120])]
+
+
+def test_a_purge_counts_no_expired_entry(memory: Memory, later: Callable[[float], None]) -> None:
+    set_namespace(memory, "short", ttl_minutes=10)
+    done(memory, *({**put(key, 1), "namespace": ["short", "b"]} for key in ("k", "l")))
+    later(11)
+    purge = {"op": "purge", "namespace": ["short"], "deep": True}
+    assert done(memory, purge) == [{"purged": 0}]
+    assert (MemoryEntry.objects.count(), MemoryStore.objects.get().size_bytes) == (0, 0)
+    memory.put("short/new", 1)
+    done(memory, {**put("old", 1), "namespace": ["short"], "ttl_minutes": 0.001})
+    later(12)
+    assert done(memory, purge) == [{"purged": 1}]
