@@ -1,13 +1,14 @@
 """What Markdown becomes, by the rules themselves: in this process, and the same in the one that pages ask."""
 
 import time
+from html import escape
 
 import pytest
 
 from sessions_app.core.rendering.cpu_limits import OutOfTime, cpu_limit
 from sessions_app.core.rendering.highlighting import LONGEST_CODE, highlighted
 from sessions_app.core.rendering.markdown import to_html
-from sessions_app.core.rendering.markdown_client import MarkdownProcess
+from sessions_app.core.rendering.markdown_client import MarkdownProcess, UserText
 
 pytestmark = pytest.mark.once
 # Its first use loads a language, for which it has more time than a text.
@@ -53,6 +54,22 @@ TEXTS = {
     "words[^none]": "words[^none]",
     f"[^{'a' * 200}]": "<p>[^aaa",
 }
+# As a user wrote it: nothing but fenced code, code in backticks and full addresses is more than text.
+OF_USERS = {
+    "one\n  two\n\n\n\tthree": '<p class="plain">one\n  two\n\n\n\tthree</p>',
+    "\n\n  x\n\n": '<p class="plain">  x</p>',
+    "--- a\n+++ b\n-  __old__\n+  **new**\n ```\n# 1": '<p class="plain">--- a\n+++ b\n-  __old__\n+  **new**\n ```\n# 1</p>',
+    "a:\n```\nx\n```\n  b": 'a:</p>\n<pre tabindex="0"><code>x\n</code></pre>\n<p class="plain">  b</p>',
+    "```\nopen\n\nx": "<code>open\n\nx</code>",
+    "run `a  b` or `c\nd`": "run <code>a  b</code> or `c\nd`",
+    "see https://example.org/__a__.": '<a href="https://example.org/__a__"',
+    "<b>$x$</b>": "&lt;b&gt;$x$&lt;/b&gt;",
+}
+
+
+@pytest.mark.parametrize("text", OF_USERS)
+def test_what_a_user_wrote_keeps_its_lines_and_blanks(text: str) -> None:
+    assert OF_USERS[text] in to_html(text, of_user=True)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -67,6 +84,8 @@ def test_the_process_that_pages_ask_says_the_same() -> None:
     child.render(CODE)
     try:
         assert {text: child.render(text).html for text in TEXTS} == {text: to_html(text) for text in TEXTS}
+        written = {text: child.render(UserText(text)).html for text in OF_USERS}
+        assert written == {text: to_html(text, of_user=True) for text in OF_USERS}
     finally:
         child.stop()
 
@@ -84,6 +103,11 @@ def test_what_is_over_its_cpu_time_is_interrupted() -> None:
     assert time.process_time() - began < 2
     with pytest.raises(OutOfTime):
         to_html("[" * 40_000)
+
+
+@pytest.mark.parametrize("sign", ["[", "*", "\\", ">"])
+def test_signs_mean_nothing_in_the_text_of_a_user_and_cost_nothing(sign: str) -> None:
+    assert f'<p class="plain">{escape(sign * 40_000)}x</p>\n' == to_html(f"{sign * 40_000}x", of_user=True)
 
 
 def test_a_long_block_and_one_that_takes_too_long_have_no_colours() -> None:

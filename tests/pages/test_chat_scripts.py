@@ -23,9 +23,12 @@ def render(client: Client, *messages: Any) -> Any:
 
 def test_messages_come_back_as_the_session_s_page_shows_them(alice_client: Client) -> None:
     parts = [{"type": "text", "text": "Look:"}, {"type": "tool-read", "state": "output-available", "output": "<b>no markup</b>"}]
-    answer = render(alice_client, {"role": "user", "text": "**Hi**"}, {"role": "assistant", "text": "Look:", "parts": parts})
-    first, second = answer.json()["articles"]
-    assert "<strong>Hi</strong>" in first
+    hi = {"text": "**Hi**,\n  you"}
+    looked = {"role": "assistant", "text": "Look:", "parts": parts}
+    answer = render(alice_client, {"role": "user", **hi}, looked, {"role": "assistant", **hi})
+    first, second, third = answer.json()["articles"]
+    assert '<p class="plain">**Hi**,\n  you</p>' in first
+    assert "<strong>Hi</strong>" in third
     assert "<code>read</code>" in second
     assert "&lt;b&gt;no markup" in second
     assert answer["Cache-Control"] == "no-store"

@@ -23,7 +23,7 @@ from sessions_app.core.rendering.code_blocks import LANGUAGE, fence, indented
 from sessions_app.core.rendering.cpu_limits import cpu_limit
 from sessions_app.core.rendering.highlighting import HIGHLIGHT_SECONDS, highlighted
 from sessions_app.core.rendering.link_targets import ELSEWHERE
-from sessions_app.core.rendering.markdown_rules import add_rules, formulas_in
+from sessions_app.core.rendering.markdown_rules import add_rules, add_rules_of_users, formulas_in
 
 # CPU seconds allowed for a text, without its formulas and the highlighting of its code. markdown-it is quadratic
 # where brackets or asterisks stay open; ordinary text of the permitted length takes half of this.
@@ -36,6 +36,7 @@ TAGS = {
 }
 ATTRIBUTES = {
     "a": {"href", "title"},
+    "p": {"class"},
     "ol": {"start"},
     "input": {"type", "disabled", "checked", "aria-label"},
     "pre": {"class", "data-language", "data-lines"},
@@ -46,6 +47,7 @@ ATTRIBUTES = {
 }
 # The classes that `markdown_rules` writes.
 CLASSES = {
+    ("p", "plain"),
     *(("span", "math"), ("pre", "math"), ("div", "math"), ("section", "footnote"), ("li", "task")),
     *((tag, side) for tag in ("th", "td") for side in ("center", "right")),
     *(("mtd", side) for side in mathematics.ALIGNED),
@@ -86,7 +88,14 @@ def _reader() -> MarkdownIt:
     return reader
 
 
-READER = _reader()
+def _reader_of_users() -> MarkdownIt:
+    reader = MarkdownIt("zero")
+    reader.add_render_rule("fence", fence)
+    add_rules_of_users(reader)
+    return reader
+
+
+READER, READER_OF_USERS = _reader(), _reader_of_users()
 
 
 def _kept(tag: str, attribute: str, value: str) -> str | None:
@@ -96,16 +105,20 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
     return value if (form := VALUES.get(attribute)) is None or form.fullmatch(value) else None
 
 
-def to_html(text: str) -> str:
-    """Returns HTML that is safe to include in a page. Raises `OutOfTime`."""
+def to_html(text: str, *, of_user: bool = False) -> str:
+    """Returns HTML that is safe to include in a page. Raises `OutOfTime`.
+
+    `of_user`: a user wrote it. It is no Markdown, and keeps its lines and blanks.
+    """
+    reader = READER_OF_USERS if of_user else READER
     environment: dict[str, Any] = {}
     with cpu_limit(PARSE_SECONDS):
-        tokens = READER.parse(text, environment)
+        tokens = reader.parse(text, environment)
     # Before the output is written, because both have a time limit of their own, which they share.
     environment["formulas"], left = mathematics.as_mathml(formulas_in(tokens), HIGHLIGHT_SECONDS)
     environment["code"] = highlighted(((token.content, token.info) for token in tokens if token.type == "fence"), left)
     with cpu_limit(WRITE_SECONDS):
-        return _sanitized(READER.renderer.render(tokens, READER.options, environment))
+        return _sanitized(reader.renderer.render(tokens, reader.options, environment))
 
 
 def _sanitized(html: str) -> str:

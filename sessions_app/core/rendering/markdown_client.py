@@ -24,6 +24,17 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class UserText:
+    """What a user wrote: it keeps its lines and blanks."""
+
+    text: str
+
+
+# Markdown, or what a user wrote.
+type Source = str | UserText
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """`html` None: the text takes too long. `final`: a retry would too."""
 
@@ -41,9 +52,10 @@ class MarkdownProcess:
         self._lines: BufferedReader | None = None
         atexit.register(self.stop)
 
-    def render(self, text: str) -> Answer:
+    def render(self, source: Source) -> Answer:
+        asked = [source.text, True] if isinstance(source, UserText) else [source, False]
         try:
-            found = json.loads(self._answer(json.dumps(text).encode() + b"\n"))
+            found = json.loads(self._answer(json.dumps(asked).encode() + b"\n"))
         except (OSError, ValueError):
             ended = self._ended()
             logger.warning("the process that renders Markdown ended (%s): a text is shown as it is", ended)

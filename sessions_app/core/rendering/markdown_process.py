@@ -1,7 +1,7 @@
 """The process that renders Markdown: `python -m sessions_app.core.rendering.markdown_process`.
 
-It reads one text per line, as JSON, and writes a line of `{"html", "cpu"}`; no `html`: the text took too long. Code that
-cannot be interrupted ends the process by the kernel's timer. It loads no Django, no settings and no database.
+It reads a line of `[text, of_user]` per text, as JSON, and writes a line of `{"html", "cpu"}`; no `html`: the text took too
+long. Code that cannot be interrupted ends the process by the kernel's timer. It loads no Django, no settings and no database.
 """
 
 import gc
@@ -21,11 +21,11 @@ MEMORY_BYTES = 512 * 1024 * 1024
 NICENESS = 10
 
 
-def answer(text: str) -> dict[str, str | float | None]:
+def answer(text: str, of_user: bool) -> dict[str, str | float | None]:
     began = time.process_time()
     end_process_after(KILL_SECONDS)
     try:
-        html = to_html(text)
+        html = to_html(text, of_user=of_user)
     # Nesting deeper than Python's stack, lone surrogates, no memory: such a text is shown as it is.
     except (OutOfTime, Exception):
         html = None
@@ -39,7 +39,7 @@ def main() -> None:
     gc.freeze()
     with socket.socket(fileno=0) as channel, channel.makefile("rwb") as lines:
         for line in lines:
-            lines.write(json.dumps(answer(json.loads(line))).encode() + b"\n")
+            lines.write(json.dumps(answer(*json.loads(line))).encode() + b"\n")
             lines.flush()
 
 

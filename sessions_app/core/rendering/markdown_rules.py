@@ -1,5 +1,7 @@
 """What messages have beyond CommonMark: mathematics, footnotes, task lists, bare addresses, aligned cells, no dead links.
 
+And what text has that a user wrote: fenced code, code in backticks and bare addresses; all else stays as it was written.
+
 Each rule takes linear time on any text: the texts are untrusted.
 """
 
@@ -15,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, fence
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -34,6 +36,7 @@ FIRST_URLS = ("http://a.example", "mailto:a@a.example")
 TASK = re.compile(r"\[([ xX])\](?=[ \t])")
 FORMULAS = {"math_inline", "math_inline_double", "math_block"}
 ALIGNED = re.compile(r"text-align:(center|right)")
+CODE = re.compile(r"`([^`\n]+)`")
 INTERRUPTS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "footnote_def"]}
 
 
@@ -63,10 +66,14 @@ class UrlsOnly(LinkifyIt):  # type: ignore[misc]  # It has no types.
         return found or None
 
 
-def add_rules(reader: MarkdownIt) -> None:
+def add_links(reader: MarkdownIt) -> None:
     reader.linkify = UrlsOnly()
     reader.options["linkify"] = True
     reader.core.ruler.enable("linkify")
+
+
+def add_rules(reader: MarkdownIt) -> None:
+    add_links(reader)
     dollarmath_plugin(reader, allow_space=False, allow_digits=False, double_inline=True)
     reader.inline.ruler.before("escape", "math_bracket", _math_bracket)
     reader.block.ruler.at("math_block", _math_block, INTERRUPTS)
@@ -79,6 +86,43 @@ def add_rules(reader: MarkdownIt) -> None:
         reader.add_render_rule(name, _formula)
     for name, html in RENDERED.items():
         reader.add_render_rule(name, html)
+
+
+def add_rules_of_users(reader: MarkdownIt) -> None:
+    """For a reader without any rules. A pasted diff, listing or poem is no Markdown: its signs and blanks mean themselves."""
+    add_links(reader)
+    reader.block.ruler.before("paragraph", "fence_at_margin", _fence_at_margin)
+    reader.block.ruler.at("paragraph", _as_written)
+    reader.inline.ruler.push("code", _code)
+
+
+def _fence_at_margin(state: StateBlock, start: int, last: int, silent: bool) -> bool:
+    """An indented one is a line of what was pasted."""
+    return state.sCount[start] == 0 and fence(state, start, last, silent)
+
+
+def _as_written(state: StateBlock, start: int, last: int, _silent: bool) -> bool:
+    """All lines up to the next fence."""
+    line = start + 1
+    while line < last and not _fence_at_margin(state, line, last, True):
+        line += 1
+    state.push("paragraph_open", "p", 1).attrSet("class", "plain")
+    token = state.push("inline", "", 0)
+    token.content, token.map, token.children = state.getLines(start, line, 0, False).rstrip(), [start, line], []
+    state.push("paragraph_close", "p", -1)
+    state.line = line
+    return True
+
+
+def _code(state: StateInline, silent: bool) -> bool:
+    """Within one line: CommonMark's rule would join lines."""
+    found = CODE.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("code_inline", "code", 0).content = found[1]
+    state.pos = found.end()
+    return True
 
 
 def _math_bracket(state: StateInline, silent: bool) -> bool:

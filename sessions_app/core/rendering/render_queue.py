@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from django.utils.safestring import SafeString
 
-from sessions_app.core.rendering.markdown_client import MarkdownProcess
+from sessions_app.core.rendering.markdown_client import MarkdownProcess, Source
 
 # The child is ended after this idle time.
 IDLE_SECONDS = 300.0
@@ -31,7 +31,7 @@ class _Page:
 
     budget: Budget
     open: int = 0
-    found: dict[str, SafeString] = field(default_factory=dict)
+    found: dict[Source, SafeString] = field(default_factory=dict)
     finished: threading.Event = field(default_factory=threading.Event)
 
 
@@ -39,7 +39,7 @@ class _Page:
 class _Job:
     """A text and the pages waiting for it. The first page is charged."""
 
-    text: str
+    text: Source
     account: int
     pages: list[_Page]
 
@@ -47,10 +47,10 @@ class _Job:
 class RenderQueue:
     """`done` receives a text's final HTML (None: it takes too long) and returns what is shown."""
 
-    def __init__(self, *, pages: int, done: Callable[[str, str | None], SafeString]) -> None:
+    def __init__(self, *, pages: int, done: Callable[[Source, str | None], SafeString]) -> None:
         self._most_pages, self._done = pages, done
         self._changed = threading.Condition()
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[Source, _Job] = {}
         self._waiting: dict[int, deque[_Job]] = {}
         self._pages: Counter[int] = Counter()
         # Microseconds.
@@ -59,7 +59,7 @@ class RenderQueue:
         self._worker: threading.Thread | None = None
         self._process = MarkdownProcess()
 
-    def render(self, texts: Sequence[str], budget: Budget) -> dict[str, SafeString]:
+    def render(self, texts: Sequence[Source], budget: Budget) -> dict[Source, SafeString]:
         """What could be rendered within the budget. Returns at once if too many pages already wait."""
         page = _Page(budget)
         with self._changed:
@@ -79,7 +79,7 @@ class RenderQueue:
         own = max(1, self._most_pages * 3 // 4)
         return self._pages.total() < self._most_pages and self._pages[account] < own
 
-    def _ask(self, text: str, page: _Page) -> None:
+    def _ask(self, text: Source, page: _Page) -> None:
         page.open += 1
         if text in self._jobs:
             self._jobs[text].pages.append(page)
@@ -90,7 +90,7 @@ class RenderQueue:
             self._worker = threading.Thread(target=self._run, name="markdown", daemon=True)
             self._worker.start()
 
-    def _leave(self, page: _Page, texts: Sequence[str]) -> None:
+    def _leave(self, page: _Page, texts: Sequence[Source]) -> None:
         self._pages[page.budget.account] -= 1
         for text in texts:
             if (job := self._jobs.get(text)) is not None and page in job.pages:

@@ -20,6 +20,7 @@ from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller
 from sessions_app.pages.session.agent_panel import agent_panel
+from sessions_app.pages.session.parts.blocks import source_text
 from sessions_app.pages.session.transcript import shown
 from sessions_app.projects.queries import get_project
 
@@ -97,10 +98,11 @@ def message_source(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
 
 def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[str, Any]:
     copies = list_conflicts(session_id=session.id, after=None, limit=CONFLICTS_SHOWN)
-    renderer.prepare(copy.text for copy in copies[:CONFLICTS_SHOWN])
+    texts = [source_text(copy.role, copy.text) for copy in copies[:CONFLICTS_SHOWN]]
+    renderer.prepare(texts)
     return {
         "project": get_project(caller=caller, project_id=session.project_id),
-        "conflicts": [{"copy": copy, "html": renderer.render(copy.text)} for copy in copies[:CONFLICTS_SHOWN]],
+        "conflicts": [{"copy": copy, "html": renderer.render(text)} for copy, text in zip(copies, texts, strict=False)],
         "more_conflicts": len(copies) > CONFLICTS_SHOWN,
         "held": agent_panel(caller=caller, session_id=session.id, renderer=renderer),
     }

@@ -9,11 +9,12 @@ from django.utils.safestring import SafeString
 
 from sessions_app.chats.files.queries import find_files
 from sessions_app.chats.reading.messages import Page
+from sessions_app.core.rendering.markdown_client import Source
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.template_tags.formatting import speaker
 from sessions_app.models.message import Status
 from sessions_app.pages.session.parts.attachments import files_named
-from sessions_app.pages.session.parts.blocks import Block, Prose, Shelf, blocks_of, prose_of, text_block
+from sessions_app.pages.session.parts.blocks import Block, Prose, Shelf, blocks_of, prose_of, source_text, text_block
 from sessions_app.pages.session.parts.contents import add_contents
 from sessions_app.pages.session.parts.results import with_results
 from sessions_app.pages.session.parts.room import Room
@@ -64,16 +65,17 @@ def _parts(item: dict[str, Any]) -> list[Any]:
     return found
 
 
-def _texts(item: dict[str, Any], parts: list[Any]) -> list[str]:
+def _texts(item: dict[str, Any], parts: list[Any]) -> list[Source]:
     """The texts that `_shown` will render."""
     prose = prose_of(parts)
-    own = [item["text"]] if item["text"] and not any(kind == "text" for kind, _ in prose) else []
-    return [*own, *(text for _, text in prose)]
+    if item["text"] and not any(kind == "text" for kind, _ in prose):
+        prose.insert(0, ("text", item["text"]))
+    return [source_text(item["role"], text) if kind == "text" else text for kind, text in prose]
 
 
 def _shown(item: dict[str, Any], parts: list[Any], shelf: Shelf) -> Shown:
     # Who watches it grow sees its end.
-    shelf.folds = item["status"] != Status.STREAMING
+    shelf.folds, shelf.role = item["status"] != Status.STREAMING, item["role"]
     blocks = blocks_of(parts, shelf)
     if item["text"] and not any(isinstance(block, SafeString | Prose) for block in blocks):
         blocks.append(text_block(item["text"], shelf))

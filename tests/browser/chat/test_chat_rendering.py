@@ -34,6 +34,9 @@ WORDS = """
       return copy.innerHTML.replace(/\\s+/g, ' ').replace(/ ?(<|>) ?/g, '$1').trim();
     });
 """
+DIFF = "  Look:\n--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,2 @@\n   def __init__(self):\n-    *old*\n+    **new**\n\n\nand this"
+LAST_TEXT = "return document.querySelector('article[data-id=m5] .words').innerText;"
+RENDERED_AS_WRITTEN = "return document.querySelector('article[data-id=m5] .words > p.plain') !== null;"
 RENDERED = "return document.querySelectorAll('[role=log] article .words table').length > 0;"
 GROWING = """
     const { show } = await import('/static/js/chat/messages/streaming-markup.js');
@@ -72,6 +75,14 @@ def test_the_chat_shows_what_the_session_s_page_shows(page: ChatPage, agent: Cha
     assert page.browser.complaints() == []
     page.browser.open(f"{page.url}/sessions/{agent.id}/")
     assert shown == page.browser.run(WORDS)
+
+
+def test_what_a_user_wrote_keeps_its_lines_and_blanks_on_both_pages(page: ChatPage, agent: Chat) -> None:
+    agent.say("m5", DIFF)
+    for address in (page.address, f"{page.url}/sessions/{agent.id}/"):
+        page.browser.open(address)
+        page.browser.until(RENDERED_AS_WRITTEN)
+        assert page.browser.run(LAST_TEXT) == DIFF
 
 
 def test_a_message_without_words_is_not_empty_while_the_server_is_away(page: ChatPage) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.utils.safestring import SafeString
 
+from sessions_app.core.rendering.markdown_client import Source, UserText
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.formats.neutral import STEP_START, DataPart, ReasoningPart, SourcePart, TextPart, parts_of
 from sessions_app.pages.session.parts.attachments import Attachment, Attachments, Files, attachment_of, source_of
@@ -49,12 +50,16 @@ type Block = SafeString | Prose | Reasoning | Tool | Data | Attachments
 
 @dataclass(slots=True)
 class Shelf:
-    """What all messages of a page share. `files`: the account's files that they name, by hash. `folds`: long texts are folded."""
+    """What all messages of a page share. `files`: the account's files that they name, by hash. `folds`: long texts are folded.
+
+    `role`: of the message whose turn it is.
+    """
 
     renderer: PageRenderer
     files: Files
     room: Room
     folds: bool = True
+    role: str = ""
 
 
 def blocks_of(parts: list[Any], shelf: Shelf) -> list[Block]:
@@ -63,7 +68,7 @@ def blocks_of(parts: list[Any], shelf: Shelf) -> list[Block]:
 
 
 def text_block(text: str, shelf: Shelf) -> Block:
-    html = shelf.renderer.render(text)
+    html = shelf.renderer.render(source_text(shelf.role, text))
     return Prose(html, len(text)) if shelf.folds and _is_long(text) else html
 
 
@@ -80,8 +85,13 @@ def _is_long(text: str) -> bool:
     return lines > LONG
 
 
+def source_text(role: str, text: str) -> Source:
+    """What users write is no Markdown: they paste, and mean their lines."""
+    return UserText(text) if role == "user" else text
+
+
 def prose_of(parts: list[Any]) -> list[tuple[str, str]]:
-    """Kind and text of the parts that are rendered as Markdown."""
+    """Kind and text of the parts that are rendered."""
     read = [one for part in parts if isinstance(part, dict) for one in parts_of(part)]
     return [(one.type, one.text) for one in read if isinstance(one, TextPart | ReasoningPart) and one.text]
 
