@@ -29,6 +29,9 @@ def alices_world(server: LiveServer, api: Callable[..., Any], alice: User) -> Wo
     answer = "## Why\n\n`Decimal`, [here](https://example.org):\n\n```python\nprint(1)  # one\n```\n\n| a |\n|---|\n| 1 |"
     chat.say("a1", answer, role="assistant")
     chat.say("a2", f"{'long' * 60} https://example.org/{'path' * 40}")
+    # Titles and names that cannot be broken between words.
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "T" * 182})
+    chat.api.patch(f"/projects/{world.names['project']}", {"name": "N" * 182})
     other = Chat(chat.api)
     other.api.patch(f"/sessions/{other.id}", {"title": "A title of great length " * 8})
     other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "not yet", "status": "streaming"})
@@ -64,9 +67,9 @@ def check(browser: Browser, page: str) -> None:
         show_in(browser, scheme)
         violations = axe.run(options=options)["violations"]
         assert violations == [], (page, scheme, axe.report(violations))
-    size(browser, PHONE)
-    assert browser.run("return document.documentElement.scrollWidth;") <= PHONE, page
-    size(browser, 1280)
+    for width in (PHONE, 1280):
+        size(browser, width)
+        assert browser.run("return document.documentElement.scrollWidth;") <= width, page
 
 
 def test_every_page(visitor: Browser, server: LiveServer, alices_world: World, alice: User) -> None:
