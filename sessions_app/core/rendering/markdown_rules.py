@@ -22,6 +22,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_inline_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
@@ -36,6 +37,8 @@ FIRST_URLS = ("http://a.example", "mailto:a@a.example")
 TASK = re.compile(r"\[([ xX])\](?=[ \t])")
 FORMULAS = {"math_inline", "math_inline_double", "math_block"}
 ALIGNED = re.compile(r"text-align:(center|right)")
+NAME = re.compile(r"[A-Za-z0-9{]")
+DOLLARS = math_inline_dollar(allow_space=False, allow_digits=False, allow_double=True)
 CODE = re.compile(r"`([^`\n]+)`")
 INTERRUPTS: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "footnote_def"]}
 
@@ -74,7 +77,8 @@ def add_links(reader: MarkdownIt) -> None:
 
 def add_rules(reader: MarkdownIt) -> None:
     add_links(reader)
-    dollarmath_plugin(reader, allow_space=False, allow_digits=False, double_inline=True)
+    dollarmath_plugin(reader)
+    reader.inline.ruler.at("math_inline", _math_dollar)
     reader.inline.ruler.before("escape", "math_bracket", _math_bracket)
     reader.block.ruler.at("math_block", _math_block, INTERRUPTS)
     footnote_plugin(reader, inline=False, move_to_end=False)
@@ -123,6 +127,16 @@ def _code(state: StateInline, silent: bool) -> bool:
         state.push("code_inline", "code", 0).content = found[1]
     state.pos = found.end()
     return True
+
+
+def _math_dollar(state: StateInline, silent: bool) -> bool:
+    """The plugin's rule, without `$HOME/bin:$PATH`: what goes on as a name ends no formula. Other scripts need no blank there."""
+    start = state.pos
+    if not DOLLARS(state, True) or NAME.match(state.src, state.pos):
+        state.pos = start
+        return False
+    state.pos = start
+    return DOLLARS(state, silent)
 
 
 def _math_bracket(state: StateInline, silent: bool) -> bool:

@@ -31,6 +31,9 @@ WORDS = {"true", "false", "prefix", "infix", "postfix", "normal", "block", "inli
 SMALL = re.compile(r"(?:-0?\.\d{1,4}|\d(?:\.\d{1,4})?|0?\.\d{1,4})(?:em|ex|mu|pt|px)?")
 # How many children they have. The converter leaves out those that the source does not have.
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
+# Operators with their limits below and above. The converter writes them like indices.
+LIMITS = {"lim", "lim\u2006sup", "lim\u2006inf", "inj\u2006lim", "proj\u2006lim", "max", "min", "sup", "inf", "det", "gcd", "Pr"}
+WITH_LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 # Chromium knows no `columnalign`.
 ALIGNED = {"left", "right"}
 
@@ -88,6 +91,10 @@ def _written(element: Element) -> Iterator[str]:
     tag = element.tag.rpartition("}")[2]
     if tag not in TAGS or len(element) != CHILDREN.get(tag, len(element)):
         raise _Unknown(tag)
+    if tag in WITH_LIMITS and element[0].tag == "mo" and unescape(element[0].text or "") in LIMITS:
+        tag = WITH_LIMITS[tag]
+        # Within a line they are indices after all.
+        element[0].set("movablelimits", "true")
     text = unescape(element.text or "")
     if tag != "mtext" and text.startswith("\\") and len(text) > 1:
         raise _Unknown(text)  # A command that the converter does not know.
