@@ -44,6 +44,7 @@ const versions = new Versions({
   chat,
   page,
   view,
+  draft: composerDraft,
   busy: isAnswering,
   again: (question) => ask(question, { again: true }),
   show: (messages) => show(messages, page.step),
@@ -173,9 +174,8 @@ async function startOver(words) {
 
 /** @param {string} path */
 async function open(path) {
-  versions.stop();
+  versions.leave();
   forgetSession();
-  composerDraft.leave();
   restored(await chat.switchProject(path));
   keepThisPage();
   remember(path);
@@ -189,7 +189,7 @@ async function openSession(id) {
     await chat.settled(3000);
     await api.call("PATCH", `/sessions/${id}`, { current: true });
     view.leave();
-    composerDraft.leave();
+    versions.leave();
     await openCurrent();
   } catch (error) {
     if (!connection.failed(error)) view.alert(`Not opened: ${messageOf(error)}`);
@@ -219,7 +219,7 @@ function restored(state) {
   show(state.messages, state.openingStep);
   panel.show(state.agentState ?? null);
   view.restored(state);
-  composerDraft.restore();
+  versions.restore();
   sessions.soon();
   page.watchUnfinished(() => chat.answering !== null, draw);
 }

@@ -159,11 +159,9 @@ export class View {
     if (session) link.href = `/sessions/${session.id}/`;
   }
 
-  /** Put a message into the composer to be edited; null: the edit is over. @param {PageMessage | null} message */
-  editing(message) {
-    this._part("editing").hidden = !message;
-    this.message.value = message?.text ?? "";
-    this.message.dispatchEvent(new Event("input"));
+  /** The composer has an earlier message, or has it no more. @param {boolean} editing */
+  editing(editing) {
+    this._part("editing").hidden = !editing;
     this.focus();
   }
 

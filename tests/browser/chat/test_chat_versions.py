@@ -13,6 +13,9 @@ PRESS = (
     ".filter((one) => !one.closest('[hidden]')); found.at(args[1]).focus(); found.at(args[1]).click();"
 )
 
+TYPED = "return document.getElementById('chat-message').value === args[0];"
+EDITING = "return document.getElementById('chat-editing').hidden === false;"
+
 
 @pytest.fixture
 def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
@@ -50,6 +53,49 @@ def test_an_edit_keeps_the_former_question_with_its_answer(chat: ChatPage) -> No
     assert chat.until(lambda texts: len(texts) == 2) == former
     chat.browser.run(PRESS, "Next version", 0)
     assert chat.until(lambda texts: texts[0] == edited[0]) == edited
+
+
+def begin_edit(chat: ChatPage, *, draft: str) -> None:
+    chat.browser.textbox("Message").send_keys(draft)
+    chat.until_draft_stored(draft)
+    chat.browser.run(PRESS, "Edit message", 0)
+    chat.browser.until(TYPED, "What is a lease?")
+
+
+def test_a_draft_is_back_after_an_edit(chat: ChatPage) -> None:
+    begin_edit(chat, draft="not sent yet")
+    chat.press("Cancel edit")
+    assert chat.browser.run(TYPED, "not sent yet")
+    chat.reload_hard()
+    chat.browser.until(TYPED, "not sent yet")
+    edit(chat, "What is a quota?")
+    assert chat.browser.run(TYPED, "not sent yet")
+    chat.reload_hard()
+    chat.browser.until(TYPED, "not sent yet")
+    assert not chat.browser.run(EDITING)
+
+
+def test_a_reload_while_editing_loses_neither_the_edit_nor_the_draft(chat: ChatPage) -> None:
+    begin_edit(chat, draft="not sent yet")
+    chat.browser.textbox("Message").send_keys(" Briefly.")
+    chat.reload_hard()
+    chat.browser.until(TYPED, "What is a lease? Briefly.")
+    assert chat.browser.run(EDITING)
+    chat.press("Send")
+    chat.until(lambda texts: texts[0] == "What is a lease? Briefly.")
+    chat.browser.until(TYPED, "not sent yet")
+    versions(chat, ["‹2/2›"])
+
+
+def test_an_edit_ends_when_another_session_is_opened(chat: ChatPage) -> None:
+    begin_edit(chat, draft="not sent yet")
+    chat.browser.textbox("Project").clear()
+    chat.browser.textbox("Project").send_keys(f"{chat.project}-b")
+    chat.press("Open")
+    chat.browser.until(TYPED, "")
+    assert not chat.browser.run(EDITING)
+    chat.browser.driver.back()
+    chat.browser.until(TYPED, "not sent yet")
 
 
 def test_a_regenerated_answer_is_another_version(chat: ChatPage) -> None:

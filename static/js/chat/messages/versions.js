@@ -7,6 +7,7 @@ import { uuid } from "../../stillhere.js";
  * @import { Connection } from "../../stillhere.js"
  * @import { PageState } from "../page-state.js"
  * @import { View } from "../view.js"
+ * @import { ComposerDraft } from "../input/composer-draft.js"
  * @import { Draft } from "../input/message-field.js"
  * @import { MessageActs } from "./message-buttons.js"
  * @import { PageMessage } from "./message-parts.js"
@@ -15,6 +16,7 @@ import { uuid } from "../../stillhere.js";
  * @property {Connection} chat
  * @property {PageState} page
  * @property {View} view
+ * @property {ComposerDraft} draft
  * @property {() => boolean} busy is an answer being made?
  * @property {(question: string) => unknown} again ask for another answer; those so far stay as other versions
  * @property {(messages: PageMessage[]) => unknown} show
@@ -59,19 +61,36 @@ export class Versions {
   }
 
   stop() {
-    if (this.edited) this.needs.view.editing(null);
+    if (!this.edited) return;
     this.edited = null;
+    this.needs.draft.editDone();
+    this.needs.view.editing(false);
   }
 
-  /** @param {string} id of a question; "" ends the edit */
-  edit(id) {
-    const { chat, page, view, busy } = this.needs;
+  /** The chat switches to another session, whose draft is another one. */
+  leave() {
+    this.stop();
+    this.needs.draft.leave();
+  }
+
+  /** The draft, and an edit that a reload interrupted. */
+  restore() {
+    const { page, draft } = this.needs;
+    draft.restore();
+    const edit = this.edited ? null : draft.interrupted();
+    if (edit && page.messages.some(({ id }) => id === edit.id)) this.edit(edit.id, edit.text);
+  }
+
+  /** @param {string} id of a question; "" ends the edit @param {string} [text] what it became so far */
+  edit(id, text) {
+    const { chat, page, view, draft, busy } = this.needs;
     const message = page.messages.find((one) => one.id === id);
     if (!message) return this.stop();
     if (busy()) return view.quiet(WAIT);
     if (message === page.messages[0] && chat.unread > 0) return view.quiet(LOAD);
     this.edited = id;
-    return view.editing(message);
+    draft.edit(id, text ?? message.text);
+    return view.editing(true);
   }
 
   /** @param {string} id of an answer */
