@@ -39,7 +39,7 @@ const chat = connect({ project, client: "chat", auth, debug: stored("stillhereDe
 const composerDraft = new ComposerDraft(view.message, chat);
 const page = new PageState();
 const connection = new ServerConnection({ chat, auth, view, changed: draw, back });
-const current = new CurrentSession({ chat, api, notices: view.notices, open: openCurrent });
+const current = new CurrentSession({ chat, api, notices: view.notices, open: openCurrent, leave: () => versions.leave() });
 const versions = new Versions({
   chat,
   page,
@@ -186,11 +186,7 @@ async function openSession(id) {
   view.focus();
   if (id === chat.session?.id) return;
   try {
-    await chat.settled(3000);
-    await api.call("PATCH", `/sessions/${id}`, { current: true });
-    view.leave();
-    versions.leave();
-    await openCurrent();
+    await current.choose(id);
   } catch (error) {
     if (!connection.failed(error)) view.alert(`Not opened: ${messageOf(error)}`);
   }
@@ -200,7 +196,7 @@ async function openSession(id) {
 async function openCurrent() {
   versions.stop();
   forgetSession();
-  await resume();
+  await current.during(resume);
 }
 
 /** Shows the saved messages, from the server or from this browser. */

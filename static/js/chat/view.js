@@ -67,7 +67,6 @@ export class View {
     this._part("edit-cancel").addEventListener("click", () => acts.edit(""));
     this._part("project").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.leave();
       acts.open(path.value.trim());
     });
     for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
@@ -163,11 +162,6 @@ export class View {
   editing(editing) {
     this._part("editing").hidden = !editing;
     this.focus();
-  }
-
-  /** Another session is shown: files that are attached stay with the former one. */
-  leave() {
-    this.attachments.clear();
   }
 
   focus() {

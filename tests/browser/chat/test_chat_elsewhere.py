@@ -1,5 +1,6 @@
 """What happens to a chat elsewhere: another session becomes current, its own is deleted and restored, its owner signs out."""
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,23 @@ from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 NOTICES = "return [...document.querySelectorAll('.chat-notice:not([hidden])')].map((line) => line.firstElementChild.textContent);"
+# The chat opens the next session only when it is released; what any notice said meanwhile is remembered.
+HOLD = """
+    const { fetch } = window;
+    const held = new Promise((resolve) => { window.release = resolve; });
+    window.asked = [];
+    window.fetch = async (...given) => {
+      if (String(given[0]).includes('/resume?')) await held;
+      window.asked.push(String(given[0]));
+      return fetch(...given);
+    };
+    window.said = '';
+    new MutationObserver(() => { window.said += document.getElementById('chat-notices').textContent; })
+      .observe(document.getElementById('chat-notices'), { childList: true, subtree: true });
+"""
+CHOOSE = "document.querySelector(`#chat-sessions-rows [data-id='${args[0]}']`).click();"
+LISTED = "return Boolean(document.querySelector(`#chat-sessions-rows [data-id='${args[0]}']`));"
+ASKED = "return window.asked.some((address) => address.includes(args[0]));"
 PASSWORD = "correct horse battery"
 ALERT = "return document.getElementById('chat-alert').textContent;"
 
@@ -79,6 +97,22 @@ def test_the_offer_goes_when_the_page_s_own_session_is_current_again(page: ChatP
     wait_for(lambda: told(page, "Another session is the current one now"))
     agent.api.patch(f"/sessions/{agent.id}", {"current": True})
     wait_for(lambda: not told(page, "Another session"))
+
+
+def test_the_session_that_the_page_is_opening_is_not_offered(page: ChatPage, agent: Chat) -> None:
+    """The page hears that the other one is current before it shows it."""
+    other = Chat(agent.api, session_id=str(uuid.uuid4()))
+    agent.api.put(f"/sessions/{other.id}", {"project": agent.project, "current": False}, **{"If-None-Match": "*"})
+    other.say("m1", "in the other one", role="assistant")
+    page.browser.until(LISTED, other.id)
+    page.browser.run(HOLD)
+    page.browser.run(CHOOSE, other.id)
+    page.browser.until(ASKED, "/sessions?limit=")  # It heard: the list is read again, a while after the event.
+    page.browser.run("window.release(); window.asked = [];")
+    page.until(lambda texts: texts == ["in the other one"])
+    page.browser.until(ASKED, "/projects/")
+    page.browser.until(ASKED, "/sessions?limit=")
+    assert (page.browser.run("return window.said;"), page.browser.run(NOTICES)) == ("", [])
 
 
 def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage, agent: Chat) -> None:

@@ -67,10 +67,12 @@ export class Versions {
     this.needs.view.editing(false);
   }
 
-  /** The chat switches to another session, whose draft is another one. */
+  /** The chat switches to another session, which has its own draft and files. */
   leave() {
+    const { draft, view } = this.needs;
     this.stop();
-    this.needs.draft.leave();
+    draft.leave();
+    view.attachments.clear();
   }
 
   /** The draft, and an edit that a reload interrupted. */

@@ -13,16 +13,24 @@ import { whenSeen } from "../../pages/event-stream.js";
 const CAUSE = "current";
 
 export class CurrentSession {
-  /** @param {{chat: Connection, api: Api, notices: Notices, open: () => void}} page `open`: go to the current session */
-  constructor({ chat, api, notices, open }) {
+  /**
+   * @param {{chat: Connection, api: Api, notices: Notices, open: () => Promise<unknown>, leave: () => void}} page
+   *   `open`: go to the current session; `leave`: what is typed stays with the former one
+   */
+  constructor({ chat, api, notices, open, leave }) {
     this.chat = chat;
     this.api = api;
     this.notices = notices;
     this.open = open;
+    this.leave = leave;
     /** @type {string | null} */
     this.offered = null;
     /** @type {string | null} */
     this.declined = null;
+    /** How many times the page is on its way to another session. */
+    this.moving = 0;
+    /** Number of the newest question: what a former one is answered may be over. */
+    this.asked = 0;
     this.look = whenSeen(() => this._look().catch(() => {}));
     /** @param {Frame} frame */
     const heard = ({ session }) => this._concerns(session) && this.look();
@@ -37,23 +45,51 @@ export class CurrentSession {
     this.notices.clear(CAUSE);
   }
 
+  /** Makes a session the current one and opens it. @param {string} id */
+  choose(id) {
+    return this.during(async () => {
+      await this.chat.settled(3000);
+      await this.api.call("PATCH", `/sessions/${id}`, { current: true });
+      this.leave();
+      await this.open();
+    });
+  }
+
+  /**
+   * Goes to another session. What becomes current on the way is what the page goes to, so it is not offered; only afterwards the
+   * page asks whether it shows the current one. @param {() => Promise<unknown>} act
+   */
+  async during(act) {
+    this.moving += 1;
+    this.asked += 1;
+    try {
+      await act();
+    } finally {
+      this.moving -= 1;
+      if (!this.moving) this.look();
+    }
+  }
+
   /** @param {string | undefined} session */
   _concerns(session) {
     const own = this.chat.session;
-    return own && (session !== own.id || this.offered);
+    return own && !this.moving && (session !== own.id || this.offered);
   }
 
   async _look() {
     const own = this.chat.session;
-    if (!own?.project_id) return;
+    if (!own?.project_id || this.moving) return;
+    this.asked += 1;
+    const number = this.asked;
+    const isOver = () => number !== this.asked || this.chat.session?.id !== own.id;
     /** @type {{current_session: string | null}} */
     const { current_session: current } = await this.api.get(`/projects/${own.project_id}`);
-    if (this.chat.session !== own) return;
+    if (isOver()) return;
     if (!current || current === own.id) return void this.forget();
     if (current === this.declined || current === this.offered) return;
     /** @type {{session: Session}} */
     const { session } = await this.api.get(`/sessions/${current}?messages=0`);
-    if (this.chat.session === own) this._offer(session);
+    if (!isOver()) this._offer(session);
   }
 
   /** @param {Session} session */
