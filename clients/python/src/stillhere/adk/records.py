@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 from stillhere.adk.scopes import digest
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
-from stillhere.http.json_texts import fits_json
+from stillhere.operations.long_objects import read_object, upserts_of
 from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Saved, Session
 from stillhere.operations.saving import once, pieces
-from stillhere.operations.sessions import find_session, list_all_sessions, read_message
+from stillhere.operations.sessions import find_session, get_session, list_all_sessions
 
 TAG = MEMBER = "adk"
 LONGEST_EXTERNAL_ID, MOST_KNOWN = 128, 1_000
-# Metadata has 16 KB. A longer state is a message of its own.
+# Metadata has 16 KB. A longer state is a message of its own, above 900 KB several.
 MOST_IN_METADATA, STATE_MESSAGE, STATE_FORMAT = 12_000, "adk-state", "adk.state"
+STATE_MISSING = f"A message {STATE_MESSAGE} with the state of this session was removed. Restore it on the session's page."
+STATE_TOO_LONG = "The state of a session has at most about 3.5 MB. Nothing was stored."
 
 
 class Record(NamedTuple):
@@ -57,9 +59,10 @@ class Records:
         return (yield from self.store(Place(str(uuid.uuid4()), 0, record), [], create))
 
     def store(self, place: Place, ops: Sequence[dict[str, Any]], create: dict[str, Any] | None = None) -> Operation[Place]:
-        """The record comes with the last of the operations. Raises StillhereError: `rev_changed` if `place` is an old one."""
-        ops, fields = [*ops, *_state_op(place.record)], _fields(place.record)
-        requests, rev = list(pieces(ops)), place.rev
+        """The record comes with the last of the operations. Raises StillhereError: `rev_changed` if `place` is an old one, and
+        before anything is stored `state_too_long`."""
+        state = _state_ops(place.record)
+        fields, requests, rev = _fields(place.record, len(state)), _requests(ops, state), place.rev
         for number, some in enumerate(requests, start=1):
             body = without_none(create=create, session=fields if number == len(requests) else None)
             body |= {"if_rev": rev, "base_rev": rev, "ops": some}
@@ -70,14 +73,21 @@ class Records:
         return self._remember(place._replace(rev=rev))
 
     def find(self, app_name: str, user_id: str, own_id: str) -> Operation[Place | None]:
+        """Raises StillhereError with `state_missing` if a person removed the message that has its state."""
         session = yield from find_session(external_id(app_name, user_id, own_id))
         record = None if session is None else (yield from _record_of(session))
         return None if session is None or record is None else self._remember(Place(session.id, session.rev, record))
 
     def all_with(self, tags: Sequence[str]) -> Operation[list[Record]]:
+        """Without those whose state is missing."""
         found: list[Record] = []
         for session in (yield from list_all_sessions([TAG, *tags])):
-            record = yield from _record_of(session)
+            try:
+                record = yield from _record_of(session)
+            except StillhereError as error:
+                if error.status not in {404, 410}:
+                    raise
+                continue
             found += [] if record is None else [record]
         return found
 
@@ -101,34 +111,47 @@ def tag_of(kind: str, *names: str) -> str:
     return f"{kind}:{digest(*names).removeprefix('sha256:')}"
 
 
-def _fields(record: Record) -> dict[str, Any]:
-    """Of the session, in the same transaction as the event. A text, because metadata are merged and a state is replaced."""
-    kept = record._replace(state={}) if _is_long(record) else record
+def _requests(ops: Sequence[dict[str, Any]], state: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The whole state is in the last one, with the record: they change together, or not at all. Raises StillhereError."""
+    if len(list(pieces(state))) > 1:
+        raise StillhereError(413, "state_too_long", STATE_TOO_LONG, {})
+    *first, last = pieces(ops)
+    return [*first, *([[*last, *state]] if len(list(pieces([*last, *state]))) == 1 else [last, state])]
+
+
+def _fields(record: Record, messages: int) -> dict[str, Any]:
+    """Of the session, in the same transaction as the event. A text, because metadata are merged and a state is replaced.
+    `messages`: how many the state has of its own."""
+    kept = record._replace(state={}) if messages else record
     tags = [TAG, tag_of("app", record.app_name), tag_of("user", record.app_name, record.user_id)]
-    return {"metadata": {MEMBER: json.dumps([*kept, _is_long(record)])}, "tags": tags}
+    return {"metadata": {MEMBER: json.dumps([*kept, messages])}, "tags": tags}
 
 
-def _state_op(record: Record) -> list[dict[str, Any]]:
-    if not _is_long(record):
+def _state_ops(record: Record) -> list[dict[str, Any]]:
+    if len(json.dumps(json.dumps(record.state))) <= MOST_IN_METADATA:
         return []
-    raw = record.state if fits_json(record.state) else [json.dumps(record.state)]
     shown = {"role": "system", "text": "State of the session"}
-    return [{"op": "upsert", "id": STATE_MESSAGE, "format": STATE_FORMAT, "raw": raw, **shown}]
-
-
-def _is_long(record: Record) -> bool:
-    return len(json.dumps(json.dumps(record.state))) > MOST_IN_METADATA
+    return upserts_of({"id": STATE_MESSAGE, "format": STATE_FORMAT, "raw": record.state, **shown})
 
 
 def _record_of(session: Session) -> Operation[Record | None]:
     text = session.metadata.get(MEMBER)
     if not isinstance(text, str):
         return None
-    *fields, is_long = json.loads(text)
+    *fields, messages = json.loads(text)
     record = Record(*fields)
-    if not is_long:
+    if not messages:
         return record
-    message = yield from read_message(session.id, STATE_MESSAGE)
-    if message is None:
-        return None
-    return record._replace(state=json.loads(message.raw[0]) if isinstance(message.raw, list) else message.raw)
+    state, failure = None, None
+    try:
+        state = yield from read_object(session.id, STATE_MESSAGE, STATE_FORMAT, messages)
+    except (LookupError, ValueError) as error:
+        failure = error
+    if messages > 1:
+        # They are read one by one, so they may be of two states.
+        now = yield from get_session(session.id)
+        if now.rev != session.rev:
+            return (yield from _record_of(now))
+    if failure is not None:
+        raise StillhereError(410, "state_missing", STATE_MISSING, {"session": session.id}) from failure
+    return record._replace(state=state)

@@ -9,12 +9,16 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from stillhere.connection import Operation
-from stillhere.http.json_texts import fits_json
+from stillhere.errors import StillhereError
+from stillhere.http.json_texts import as_json, fits_json
 from stillhere.operations import memory
 from stillhere.operations.records import Entry
+from stillhere.operations.saving import pieces
 
 ROOT = "adk"
 MOST_OPS, LONGEST_LABEL, LONGEST_KEY = 500, 128, 512
+MOST_VALUE_BYTES = 1_000_000
+VALUE_TOO_LONG = "A value of the app's or the user's state has at most 1 MB. Nothing was stored."
 
 
 class Delta(NamedTuple):
@@ -52,7 +56,7 @@ class Shared(NamedTuple):
 
 
 class Store:
-    """`values` and `change` are one request each, however many values there are."""
+    """`values` and `change` are one request each, up to 500 values and 4 MB."""
 
     def __init__(self) -> None:
         self._set_up = False
@@ -66,13 +70,6 @@ class Store:
         for each in map(_as_sent, of_users):
             made.users.setdefault(each["user"], {})[each["key"]] = each["value"]
         return made
-
-    def share(self, app_name: str, user_id: str, delta: Delta) -> Operation[None]:
-        place = [ROOT, _label(app_name)]
-        ops = [put([*place, "app"], name, {"key": name, "value": value}) for name, value in delta.app.items()]
-        for name, value in delta.user.items():
-            ops.append(put([*place, "user", _label(user_id)], name, {"user": user_id, "key": name, "value": value}))
-        yield from self.change(ops)
 
     def values(self, places: Sequence[Sequence[str]]) -> Operation[list[list[Entry]]]:
         """All entries of these namespaces and beneath them."""
@@ -90,8 +87,19 @@ class Store:
         if ops and not self._set_up:
             yield from memory.set_memory_settings(ROOT, exact=True, leased=False, versions=0)
             self._set_up = True
-        for start in range(0, len(ops), MOST_OPS):
-            yield from memory.batch(ops[start : start + MOST_OPS])
+        for some in pieces(ops) if ops else []:
+            yield from memory.batch(some)
+
+
+def puts_of(app_name: str, user_id: str, delta: Delta) -> list[dict[str, Any]]:
+    """The operations that share it. Raises StillhereError with `state_too_long` if one of its values is."""
+    place = [ROOT, _label(app_name)]
+    ops = [put([*place, "app"], name, {"key": name, "value": value}) for name, value in delta.app.items()]
+    for name, value in delta.user.items():
+        ops.append(put([*place, "user", _label(user_id)], name, {"user": user_id, "key": name, "value": value}))
+    if any(len(as_json(op["value"])) > MOST_VALUE_BYTES for op in ops):
+        raise StillhereError(413, "state_too_long", VALUE_TOO_LONG, {})
+    return ops
 
 
 def put(namespace: Sequence[str], name: str, value: Any) -> dict[str, Any]:

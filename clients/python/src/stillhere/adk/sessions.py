@@ -15,7 +15,7 @@ from google.adk.sessions.session import Session
 
 from stillhere.adk.events import FORMAT, as_event, as_ops
 from stillhere.adk.records import Place, Record, Records, external_id, new_revision, tag_of
-from stillhere.adk.scopes import Delta, Shared, Store
+from stillhere.adk.scopes import Delta, Shared, Store, puts_of
 from stillhere.client import Client
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
@@ -76,6 +76,7 @@ class StillhereSessionService(BaseSessionService):
         return await asyncio.to_thread(self.client.connection.run, operation)
 
     def _create(self, app_name: str, user_id: str, own_id: str, delta: Delta) -> Operation[Session]:
+        shared = puts_of(app_name, user_id, delta)
         record = Record(app_name, user_id, own_id, new_revision(), platform_time.get_time(), delta.session)
         try:
             place = yield from self._records.create(record)
@@ -83,7 +84,7 @@ class StillhereSessionService(BaseSessionService):
             if error.code != "external_id_taken":
                 raise
             raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
-        yield from self._shared_state.share(app_name, user_id, delta)
+        yield from self._shared_state.change(shared)
         return _session(place.record, (yield from self._shared_state.shared(app_name, user_id)), [])
 
     def _get(self, app_name: str, user_id: str, own_id: str, config: GetSessionConfig | None) -> Operation[Session | None]:
@@ -105,6 +106,7 @@ class StillhereSessionService(BaseSessionService):
 
     def _append(self, session: Session, event: Event, ops: list[dict[str, Any]]) -> Operation[Place]:
         delta = Delta.of(event.actions.state_delta if event.actions else None)
+        shared = puts_of(session.app_name, session.user_id, delta)
         place = self._records.known(session._storage_update_marker) or (yield from self._place_now(session))
         stored: Place | None = None
         for _ in range(ATTEMPTS):
@@ -120,7 +122,7 @@ class StillhereSessionService(BaseSessionService):
             place = yield from self._place_now(session)
         if stored is None:
             raise stale()
-        yield from self._shared_state.share(session.app_name, session.user_id, delta)
+        yield from self._shared_state.change(shared)
         return stored
 
     def _place_now(self, session: Session) -> Operation[Place]:

@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stillhere.connection import Operation
 from stillhere.http.json_texts import as_json, fits_json
+from stillhere.operations.sessions import read_message
 
 # The server takes 1,000,000 bytes of `raw` and `parts` in a message, 100,000 characters of text and 64 of an id.
 MOST_BYTES, MOST_CHARACTERS, LONGEST_ID = 900_000, 100_000, 56
@@ -39,10 +41,27 @@ def objects_in(messages: Iterable[Mapping[str, Any]], format: str) -> Iterator[A
                 yield json.loads("".join(found))
 
 
+def read_object(session: str, id: str, format: str, messages: int) -> Operation[Any]:
+    """The one that `upserts_of` stored under this id in so many messages. Raises LookupError with the id of one that is gone."""
+    found: list[Mapping[str, Any]] = []
+    for own_id in [id, *(_id_of_piece(id, number) for number in range(1, messages))]:
+        message = yield from read_message(session, own_id)
+        if message is None:
+            raise LookupError(own_id)
+        found.append({"format": message.format, "raw": message.raw})
+    for value in objects_in(found, format):
+        return value
+    raise LookupError(id)
+
+
 def _piece(message: dict[str, Any], number: int, count: int, text: str) -> dict[str, Any]:
-    own = {} if number == 0 else {"id": f"{message['id']}.{number}", "text": ""}
+    own = {} if number == 0 else {"id": _id_of_piece(message["id"], number), "text": ""}
     raw = {"id": message["id"], "piece": number, "of": count, "json": text}
     return {"op": "upsert", **_without_parts(message), "format": _of_pieces(message["format"]), "raw": raw, **own}
+
+
+def _id_of_piece(id: str, number: int) -> str:
+    return f"{id}.{number}"
 
 
 def _of_pieces(format: str) -> str:
