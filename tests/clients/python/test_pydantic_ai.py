@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.conversation_store import ConversationConflict, ConversationStore, InMemoryConversationStore
+from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationStore, InMemoryConversationStore
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     BinaryContent,
@@ -26,7 +26,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
-from stillhere import Client
+from stillhere import Client, StillhereError
 from stillhere.pydantic_ai import StillhereConversationStore
 from tests.clients.python.conftest import PROJECT
 from tests.support.live_server import LiveServer
@@ -237,3 +237,56 @@ def test_long_texts_and_what_waits_for_a_person(new_store: Callable[[], Stillher
     again = replace(loaded, deferred_tool_requests=None)
     asyncio.run(new_store().save(again))
     assert (asyncio.run(new_store().load("n" * 200)) or loaded).deferred_tool_requests is None
+
+
+def test_long_messages_are_whole_and_on_the_path(new_store: Callable[[], StillhereConversationStore]) -> None:
+    file = BinaryContent(data=b"z" * 1_500_000, media_type="application/pdf")
+    asked = ModelRequest(parts=[UserPromptPart(content=["Look", file, file, file], timestamp=AT)], timestamp=AT)
+    answered = ModelResponse(parts=[TextPart("A cat")], timestamp=AT)
+    found = ModelRequest(
+        parts=[ToolReturnPart(tool_name="t", content='"' * 1_200_000, tool_call_id="c", timestamp=AT)], timestamp=AT
+    )
+
+    async def run() -> None:
+        store = new_store()
+        conversation = Conversation(conversation_id="t", messages=[asked, answered])
+        await store.save(conversation)
+        loaded = await new_store().load("t")
+        assert loaded is not None
+        assert loaded.messages == [asked, answered]
+        loaded.messages = [*loaded.messages, found, answered]
+        entries = await store.save(loaded)
+        assert (await store.read_entry(entries[-2].id)).message == found
+        for name in ["t", (await new_store().fork("t", new_conversation_id="fork")).conversation_id]:
+            again = await new_store().load(name)
+            assert again is not None
+            assert again.messages == [asked, answered, found, answered]
+            session = store.client.find_session(name)
+            assert session is not None
+            shown = [(each.role, each.text[:5]) for each in store.client.read_messages(session.id).items]
+            assert shown == [("user", "Look"), ("assistant", "A cat"), ("tool", '"' * 5), ("assistant", "A cat")]
+
+    asyncio.run(run())
+
+
+def test_of_a_save_that_is_refused_nothing_is_stored(new_store: Callable[[], StillhereConversationStore]) -> None:
+    waits = DeferredToolRequests(approvals=[ToolCallPart(tool_name="t", args={"to": "x" * 1_200_000}, tool_call_id="c")])
+    said = ModelResponse(parts=[TextPart("0")], timestamp=AT)
+
+    async def run() -> None:
+        store = new_store()
+        conversation = Conversation(conversation_id="t", messages=[said], deferred_tool_requests=waits)
+        with pytest.raises(StillhereError, match="record_too_long"):
+            await store.save(conversation)
+        assert await new_store().load("t") is None
+        await store.save(replace(conversation, deferred_tool_requests=None))
+        record = await store.read_record("t")
+        assert record is not None
+        new = [ConversationEntry(id=id, parent_id=record.head_id, message=said) for id in ("a", "b" * 65)]
+        with pytest.raises(StillhereError, match="bad_id"):
+            await store.write_record(replace(record, revision="r"), new_entries=new, expected_revision=record.revision)
+        loaded = await new_store().load("t")
+        assert loaded is not None
+        assert (loaded.messages, loaded.revision) == ([said], record.revision)
+
+    asyncio.run(run())

@@ -33,7 +33,7 @@ def objects_in(messages: Iterable[Mapping[str, Any]], format: str) -> Iterator[A
     for message in messages:
         if message.get("format") == format:
             yield message["raw"]
-        elif message.get("format") == _of_pieces(format):
+        elif message.get("format") == format_of_pieces(format):
             piece = message["raw"]
             found = begun.setdefault(piece["id"], [])
             found.append(piece["json"])
@@ -57,14 +57,14 @@ def read_object(session: str, id: str, format: str, messages: int) -> Operation[
 def _piece(message: dict[str, Any], number: int, count: int, text: str) -> dict[str, Any]:
     own = {} if number == 0 else {"id": _id_of_piece(message["id"], number), "text": ""}
     raw = {"id": message["id"], "piece": number, "of": count, "json": text}
-    return {"op": "upsert", **_without_parts(message), "format": _of_pieces(message["format"]), "raw": raw, **own}
+    return {"op": "upsert", **_without_parts(message), "format": format_of_pieces(message["format"]), "raw": raw, **own}
 
 
 def _id_of_piece(id: str, number: int) -> str:
     return f"{id}.{number}"
 
 
-def _of_pieces(format: str) -> str:
+def format_of_pieces(format: str) -> str:
     return f"{format}.piece"
 
 

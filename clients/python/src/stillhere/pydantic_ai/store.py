@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
 
@@ -17,15 +17,16 @@ from stillhere.operations.saving import pieces
 from stillhere.operations.sessions import find_session, list_sessions, read_message
 from stillhere.pydantic_ai.entries import (
     FORMAT,
+    PIECE_FORMAT,
     TAG,
-    entry_of,
+    entry_in,
     external_id,
     metadata_of,
     record_in,
     scope_tag,
     sent,
     store_unread,
-    upsert_of,
+    upserts_of_entry,
 )
 
 MOST_READ, MOST_KNOWN, ATTEMPTS = 500, 10_000, 5
@@ -78,7 +79,7 @@ class StillhereConversationStore(ConversationStore):
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         if head_id is None or limit == 0:
             return []
-        return [entry_of(message) for message in await self._run(self._path(head_id, limit))]
+        return await self._run(self._path(head_id, limit))
 
     async def _run[T](self, operation: Operation[T]) -> T:
         return await asyncio.to_thread(self.client.connection.run, operation)
@@ -141,7 +142,8 @@ class StillhereConversationStore(ConversationStore):
 
     def _store(self, record: ConversationRecord, entries: Sequence[ConversationEntry], place: _Place | None) -> Operation[None]:
         session, rev = (place.session, place.rev) if place is not None else (str(uuid.uuid4()), 0)
-        ops = [*(yield from self._copied(record, entries, session)), *map(upsert_of, entries)]
+        whole = [*(yield from self._copied(record, entries, session)), *entries]
+        ops = [op for entry in whole for op in upserts_of_entry(entry)]
         create = None
         if place is None:
             name = external_id(record.conversation_id)
@@ -158,8 +160,8 @@ class StillhereConversationStore(ConversationStore):
             if saved.rejected:
                 rev = yield from store_unread(session, some, saved)
         _remember(self._places, record.conversation_id, _Place(session, rev, record.revision))
-        for op in ops:
-            self._know_home(op["id"], session)
+        for entry in whole:
+            self._know_home(entry.id, session)
 
     def _delete(self, conversation_id: str, expected: str) -> Operation[None]:
         place = self._places.get(conversation_id)
@@ -185,7 +187,7 @@ class StillhereConversationStore(ConversationStore):
 
     def _copied(
         self, record: ConversationRecord, entries: Sequence[ConversationEntry], session: str
-    ) -> Operation[list[dict[str, Any]]]:
+    ) -> Operation[list[ConversationEntry]]:
         """What a new conversation shares with the one that it was forked from. Raises ConversationConflict if it is gone."""
         if record.head_id is None or record.head_id in {entry.id for entry in entries}:
             return []
@@ -194,12 +196,11 @@ class StillhereConversationStore(ConversationStore):
         if self._homes.get(record.head_id) == session:
             return []
         try:
-            path = yield from self._path(record.head_id, None)
+            return (yield from self._path(record.head_id, None))
         except LookupError:
             raise ConversationConflict(record.conversation_id) from None
-        return [upsert_of(entry_of(message)) for message in path]
 
-    def _path(self, head: str, limit: int | None) -> Operation[list[Message]]:
+    def _path(self, head: str, limit: int | None) -> Operation[list[ConversationEntry]]:
         """From the first message, or the last `limit`, to `head`. Raises LookupError if it is not stored."""
         session = yield from self._home(head)
         found: list[list[Message]] = []
@@ -217,10 +218,12 @@ class StillhereConversationStore(ConversationStore):
             if before is None:
                 break
             left = None if left is None else left - len(found[-1])
-        messages = [message for some in reversed(found) for message in some if message.format == FORMAT]
+        messages = [message for some in reversed(found) for message in some if message.format in {FORMAT, PIECE_FORMAT}]
+        entries: list[ConversationEntry] = []
         for message in messages:
             self._know_home(message.id, session)
-        return messages
+            entries.append((yield from entry_in(session, message)))
+        return entries
 
     def _entry(self, entry_id: str) -> Operation[ConversationEntry]:
         session = yield from self._home(entry_id)
@@ -232,7 +235,7 @@ class StillhereConversationStore(ConversationStore):
             raise
         if message is None:
             raise LookupError(entry_id)
-        return entry_of(message)
+        return (yield from entry_in(session, message))
 
     def _home(self, entry_id: str) -> Operation[str]:
         """The session of an entry. One that this store has not met since it was made is looked for in all conversations' tips."""
