@@ -9,8 +9,9 @@ from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-from stillhere.connection import Operation, as_json
+from stillhere.connection import Operation
 from stillhere.errors import StillhereError
+from stillhere.http.json_texts import as_json
 from stillhere.operations.long_objects import MOST_BYTES, format_of_pieces, read_object, upserts_of
 from stillhere.operations.projects import session_path
 from stillhere.operations.records import Message, Saved, Session
