@@ -6,7 +6,7 @@ once, and `run` and `arun` differ only in how they send.
 
 import asyncio
 import os
-import time
+import threading
 import uuid
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -63,16 +63,26 @@ class Connection:
         self._wires = Proxied(self.url, timeout) if self._is_proxied else Wires(self._server, timeout)
         self.event_loops = EventLoops(self._wires_of_a_loop)
 
-    def run[T](self, operation: Operation[T]) -> T:
-        """Raises StillhereError, or NoAnswer, which is one; ValueError, before it is sent, for what JSON does not have."""
+    def run[T](self, operation: Operation[T], given_up: threading.Event | None = None) -> T:
+        """Raises StillhereError, or NoAnswer, which is one; ValueError, before it is sent, for what JSON does not have. Once
+        `given_up` is set nothing is tried again."""
         steps = self._with_project(operation)
         try:
             request = next(steps)
             while True:
-                request = _next_request(steps, self._sent(request))
+                request = _next_request(steps, self._sent(request, given_up or threading.Event()))
         except StopIteration as end:
             result: T = end.value
             return result
+
+    async def run_in_thread[T](self, operation: Operation[T]) -> T:
+        """`run` for coroutines of many short event loops, whose connections would end with each. If it is cancelled nothing is
+        tried again: a loop that ends waits for its threads."""
+        given_up = threading.Event()
+        try:
+            return await asyncio.to_thread(self.run, operation, given_up)
+        finally:
+            given_up.set()
 
     async def arun[T](self, operation: Operation[T]) -> T:
         """The same for coroutines."""
@@ -108,7 +118,7 @@ class Connection:
         """Closes the connections of this event loop; one that ends as `asyncio.run` ends it does so by itself."""
         await self.event_loops.close()
 
-    def _sent(self, request: Request) -> Answer | StillhereError:
+    def _sent(self, request: Request, given_up: threading.Event) -> Answer | StillhereError:
         built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
         while True:
             try:
@@ -117,11 +127,13 @@ class Connection:
             except httpx.TransportError as error:
                 try:
                     pause = attempts.pause_after_error(error)
-                except StillhereError as given_up:
-                    return given_up
-            if pause is None:
-                return answer
-            time.sleep(pause)
+                except StillhereError as no_answer:
+                    return no_answer
+                if given_up.wait(pause):
+                    return NoAnswer(error)
+            else:
+                if pause is None or given_up.wait(pause):
+                    return answer
 
     async def _asent(self, request: Request) -> Answer | StillhereError:
         built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)

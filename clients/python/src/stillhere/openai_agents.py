@@ -1,6 +1,5 @@
 """A session of the OpenAI Agents SDK."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import Sequence
@@ -68,7 +67,7 @@ class StillhereSession:
 
     async def _run[T](self, operation: Operation[T]) -> T:
         # In a thread: connections of an event loop would end with it, and `Runner.run_sync` makes a new one each time.
-        return await asyncio.to_thread(self._client.connection.run, operation)
+        return await self._client.connection.run_in_thread(operation)
 
     def _in_session[T](self, operation: Any, otherwise: T) -> Operation[T]:
         """`otherwise`: where there is no session."""

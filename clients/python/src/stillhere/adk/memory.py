@@ -1,6 +1,5 @@
 """Memories of users, in the project's memory."""
 
-import asyncio
 import json
 import re
 import uuid
@@ -72,7 +71,7 @@ class StillhereMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=[_memory_of(memory) for _, memory in scored[:MOST_FOUND]])
 
     async def _run[T](self, operation: Operation[T]) -> T:
-        return await asyncio.to_thread(self.client.connection.run, operation)
+        return await self.client.connection.run_in_thread(operation)
 
 
 def _puts(place: Sequence[str], prefix: str, events: Iterable[Event]) -> Iterable[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """Sessions of ADK as sessions of a project, their events as messages."""
 
-import asyncio
 import uuid
 from typing import Any
 
@@ -73,7 +72,7 @@ class StillhereSessionService(BaseSessionService):
 
     async def _run[T](self, operation: Operation[T]) -> T:
         # In a thread: connections of an event loop would end with it, and ADK's runner makes a new one each time.
-        return await asyncio.to_thread(self.client.connection.run, operation)
+        return await self.client.connection.run_in_thread(operation)
 
     def _create(self, app_name: str, user_id: str, own_id: str, delta: Delta) -> Operation[Session]:
         shared = puts_of(app_name, user_id, delta)

@@ -104,13 +104,10 @@ class StillhereSessionStore(SessionStore):
             raise
 
     async def _read[T](self, operation: Operation[T]) -> T:
-        return await asyncio.to_thread(self._read_now, operation)
-
-    def _read_now[T](self, operation: Operation[T]) -> T:
-        if not self.spool.flush(FLUSH_SECONDS):
+        if not await self.spool.aflush(FLUSH_SECONDS):
             error = self.spool.error
             raise SpoolError(f"The server has not taken everything that was appended: {error or 'it is slow.'}") from error
-        return self.client.connection.run(operation)
+        return await self.client.connection.run_in_thread(operation)
 
     def _load(self, name: str) -> Operation[list[SessionStoreEntry] | None]:
         known = self._session_ids.get(name)

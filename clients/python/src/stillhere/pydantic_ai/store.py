@@ -1,6 +1,5 @@
 """Conversations as sessions of a project."""
 
-import asyncio
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -82,7 +81,7 @@ class StillhereConversationStore(ConversationStore):
         return await self._run(self._path(head_id, limit))
 
     async def _run[T](self, operation: Operation[T]) -> T:
-        return await asyncio.to_thread(self.client.connection.run, operation)
+        return await self.client.connection.run_in_thread(operation)
 
     # --- Records.
 

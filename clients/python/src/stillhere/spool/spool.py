@@ -129,21 +129,15 @@ class Spool:
     def flush(self, seconds: float = 30.0) -> bool:
         """Waits until the server has answered everything that was saved before. False: it did not in so many seconds, or refuses
         the key; `error` says why."""
-        failed, ends_at = self._failed, time.monotonic() + seconds
-        self._work()
-        with self._progress:
-            while self.waiting:
-                if self._failed > failed and _refuses_key(self._error):
-                    return False
-                self._wake.set()
-                left = ends_at - time.monotonic()
-                if left <= 0:
-                    return False
-                self._progress.wait(min(left, 1))
-        return True
+        return self._flush(seconds, threading.Event())
 
     async def aflush(self, seconds: float = 30.0) -> bool:
-        return await asyncio.to_thread(self.flush, seconds)
+        """The same for coroutines. If it is cancelled its thread ends within a second."""
+        given_up = threading.Event()
+        try:
+            return await asyncio.to_thread(self._flush, seconds, given_up)
+        finally:
+            given_up.set()
 
     @property
     def error(self) -> Exception | None:
@@ -183,6 +177,20 @@ class Spool:
         self.close()
 
     # --- Sending.
+
+    def _flush(self, seconds: float, given_up: threading.Event) -> bool:
+        failed, ends_at = self._failed, time.monotonic() + seconds
+        self._work()
+        with self._progress:
+            while self.waiting:
+                if given_up.is_set() or (self._failed > failed and _refuses_key(self._error)):
+                    return False
+                self._wake.set()
+                left = ends_at - time.monotonic()
+                if left <= 0:
+                    return False
+                self._progress.wait(min(left, 1))
+        return True
 
     def _work(self) -> None:
         self._wake.set()

@@ -1,0 +1,74 @@
+"""Whoever does not want to wait for an absent server any longer is not kept waiting: a loop that ends waits for its threads."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stillhere import Client
+from stillhere.claude_agent import StillhereSessionStore
+from stillhere.openai_agents import StillhereSession
+from stillhere.pydantic_ai import StillhereConversationStore
+from tests.clients.python.conftest import PROJECT, SOURCE
+from tests.clients.python.gate import Gate
+
+KEY: Any = {"project_key": "p", "session_id": "s"}
+ENTRY: Any = {"type": "mode"}
+SAYS = """
+import asyncio, sys
+from stillhere import Client
+from stillhere.openai_agents import StillhereSession
+print("begun", flush=True)
+asyncio.run(StillhereSession("t", client=Client(*sys.argv[1:])).get_items())
+"""
+
+
+async def read_transcript(gate: Gate, secret: str, folder: Path) -> None:
+    store = StillhereSessionStore(gate.url, secret, PROJECT, spool=folder / "spool.db")
+    await store.append(KEY, [ENTRY])
+    await store.load(KEY)
+
+
+async def read_items(gate: Gate, secret: str, folder: Path) -> None:
+    await StillhereSession("t", client=Client(gate.url, secret, PROJECT)).get_items()
+
+
+async def read_conversation(gate: Gate, secret: str, folder: Path) -> None:
+    await StillhereConversationStore(gate.url, secret, PROJECT).read_record("c")
+
+
+@pytest.mark.parametrize("read", [read_items, read_conversation, read_transcript])
+def test_a_timeout_of_the_caller_ends_it(
+    gate: Gate, secret: str, tmp_path: Path, read: Callable[[Gate, str, Path], Awaitable[None]]
+) -> None:
+    gate.away = True
+
+    async def limited() -> None:
+        await asyncio.wait_for(read(gate, secret, tmp_path), 1)
+
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(limited())
+    assert time.monotonic() - begun < 15
+
+
+def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
+    gate.away = True
+    command = [sys.executable, "-c", SAYS, gate.url, secret, PROJECT]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={"PYTHONPATH": str(SOURCE)}
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        while not gate.seen:
+            time.sleep(0.02)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) != 0
+        assert time.monotonic() - begun < 10
