@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -187,7 +188,56 @@ def test_others_see_and_add_messages(make: Make, client: Client) -> None:
     assert [each.role for each in client.read_messages(found.id).items] == ["user", "assistant", "assistant", "tool", "assistant"]
     client.save(found.id, [{"role": "user", "text": "By a person"}])
     assert contents(asyncio.run(make().get_items(1))) == ["By a person"]
-    assert asyncio.run(make().pop_item()) == {"role": "user", "content": "By a person"}
+    assert asyncio.run(make().pop_item()) == {"type": "message", "role": "user", "content": "By a person"}
+
+
+@pytest.mark.parametrize("size", [1, 150_000])
+def test_of_messages_of_others_the_items_are_popped_that_were_shown(make: Make, client: Client, size: int) -> None:
+    saved = client.open_session("thread / 1", current=False)
+    calls = [{"id": id, "type": "function", "function": {"name": "w", "arguments": "{}"}} for id in "kl"]
+    raws: list[Any] = [
+        {"role": "assistant", "content": "Let me look." * size, "tool_calls": calls},
+        *({"role": "tool", "tool_call_id": id, "content": "42"} for id in "kl"),
+    ]
+    if size > 1:
+        raws[0] = {"role": "assistant", "content": [{"type": "text", "text": "Let me look."}], "tool_calls": calls}
+        raws[0]["tool_calls"][0]["function"]["arguments"] = f'{{"a": "{"x" * size}"}}'
+    add(make(), HISTORY)
+    client.save(saved.id, [{"format": "openai.chat", "raw": raw} for raw in raws])
+    client.save(saved.id, [{"role": "system", "text": "", "parts": [{"type": "unknown"}]}])
+    items = asyncio.run(make().get_items())
+    assert [item.get("type") for item in items[2:7]] == ["message", "function_call", "function_call"] + [
+        "function_call_output"
+    ] * 2
+    while items:
+        assert asyncio.run(make().get_items()) == items
+        assert asyncio.run(make().pop_item()) == items.pop()
+    assert asyncio.run(make().pop_item()) is None
+
+
+def test_two_that_pop_get_different_items(make: Make, client: Client) -> None:
+    saved = client.open_session("thread / 1", current=False)
+    client.save(saved.id, [{"role": "user", "text": f"by a person {number}"} for number in range(4)])
+    add(make(), [{"role": "user", "content": f"by the agent {number}"} for number in range(4)])
+
+    async def at_once() -> list[Any]:
+        return list(await asyncio.gather(*(make().pop_item() for _ in range(9))))
+
+    popped = asyncio.run(at_once())
+    assert popped.count(None) == 1
+    assert len(set(contents([item for item in popped if item]))) == 8
+
+
+def test_a_session_in_the_trash_says_so(make: Make, client: Client) -> None:
+    known = make()
+    add(known, HISTORY)
+    found = client.find_session("thread / 1")
+    assert found is not None
+    client.delete_session(found.id)
+    for session in (known, make()):
+        for act in (session.get_items, session.pop_item, session.clear_session, partial(session.add_items, HISTORY)):
+            with pytest.raises(StillhereError, match=r"410 session_deleted: The session thread / 1 is in the trash\. Restore it"):
+                asyncio.run(act())
 
 
 def test_a_refused_save_ends_the_run(make: Make, server: LiveServer) -> None:

@@ -10,14 +10,18 @@ from agents import TResponseInputItem
 from agents.memory import SessionSettings
 
 from stillhere.client import Client
-from stillhere.connection import Operation
+from stillhere.connection import Operation, Request, as_json
 from stillhere.errors import StillhereError
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import change_once, clear_once
-from stillhere.operations.sessions import find_session, open_session, read_as
+from stillhere.operations.sessions import by_external, get_session, open_session, read_as, read_items
 
 FORMAT = "openai.responses"
 MOST_READ, PREVIEW_CHARACTERS = 500, 1_000
+# The server takes so many characters of text in a message, and so many bytes of an item.
+MOST_CHARACTERS, MOST_BYTES = 100_000, 1_000_000
+IN_TRASH = "The session {} is in the trash. Restore it on its page, or use another id."
+TOO_LARGE = "What is left of the message has an item of more than 1,000,000 bytes. Nothing was removed."
 # The item itself is stored all the same, with a text that the client writes.
 _UNREADABLE = {"unreadable_raw", "text_too_long"}
 _ROLES = {"user", "assistant", "system"}
@@ -27,7 +31,7 @@ class StillhereSession:
     """Keeps a conversation in the project's session with `session_id` as its external id, created by its first item. Items come
     back as they were; messages that others save in this session are read as items. Runs in any number of processes, threads
     and event loops may share one. `client`: whose connections it uses; left out, all sessions with the same url, key and project
-    share one. Methods raise StillhereError."""
+    share one. Methods raise StillhereError; while the session is in the trash, all of them do (410 `session_deleted`)."""
 
     def __init__(
         self,
@@ -58,7 +62,7 @@ class StillhereSession:
             await self._run(self._add(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """The newest one, removed."""
+        """The newest one of `get_items`, removed. Of a message that is several items the others stay, as messages."""
         return await self._run(self._in_session(_pop, None))
 
     async def clear_session(self) -> None:
@@ -67,15 +71,19 @@ class StillhereSession:
 
     async def _run[T](self, operation: Operation[T]) -> T:
         # In a thread: connections of an event loop would end with it, and `Runner.run_sync` makes a new one each time.
-        return await self._client.connection.run_in_thread(operation)
+        try:
+            return await self._client.connection.run_in_thread(operation)
+        except StillhereError as error:
+            if error.code != "session_deleted":
+                raise
+            raise StillhereError(error.status, error.code, IN_TRASH.format(self.session_id), error.details) from error
 
     def _in_session[T](self, operation: Any, otherwise: T) -> Operation[T]:
         """`otherwise`: where there is no session."""
         if self._id is None:
-            found = yield from find_session(self.session_id)
-            if found is None:
+            self._id = yield from _found(self.session_id)
+            if self._id is None:
                 return otherwise
-            self._id = found.id
         result: T = yield from operation(self._id)
         return result
 
@@ -86,6 +94,17 @@ class StillhereSession:
         saved = yield from change_once(self._id, ops)
         if saved.rejected:
             yield from _add_again(self._id, ops, saved)
+
+
+def _found(external_id: str) -> Operation[str | None]:
+    """Its id. Raises StillhereError if it is in the trash: it would look empty, but could not be continued."""
+    try:
+        found: str = (yield Request("GET", by_external(external_id)))["id"]
+    except StillhereError as error:
+        if error.status != 404:
+            raise
+        return None
+    return found
 
 
 def _items(session: str, limit: int | None) -> Operation[list[Any]]:
@@ -103,11 +122,43 @@ def _items(session: str, limit: int | None) -> Operation[list[Any]]:
 
 
 def _pop(session: str) -> Operation[Any]:
-    popped = (yield from change_once(session, [{"op": "pop"}])).popped
-    if not popped:
-        return None
-    message = popped[0]
-    return message["raw"] if message.get("format") == FORMAT else {"role": message["role"], "content": message["text"]}
+    while True:  # Each time that somebody changed the session meanwhile.
+        newest = (yield from read_items(session, limit=1))["items"]
+        if not newest:
+            return None
+        if newest[0].get("format") != FORMAT:
+            if_rev: int | None = (yield from get_session(session)).rev
+            item, ops = yield from _taken(session)
+        else:
+            item, if_rev = newest[0]["raw"], None
+            ops = [{"op": "delete", "id": newest[0]["id"], "if_ver": newest[0]["ver"]}]
+        try:
+            if not ops or (yield from change_once(session, ops, base_rev=if_rev or 0, if_rev=if_rev)).applied:
+                return item
+        except StillhereError as error:
+            if error.code != "rev_changed":
+                raise
+
+
+def _taken(session: str) -> Operation[tuple[Any, list[dict[str, Any]]]]:
+    """The newest item of a session whose newest message is of another format, and the operations that remove it: of its messages
+    the other items are stored again. Without any item None, and none."""
+    page = yield from read_as(session, FORMAT)
+    while not page.items and page.next is not None:
+        page = yield from read_as(session, FORMAT, before=page.next)
+    if not page.items:
+        return None, []
+    removed = set(page.ids[-1])
+    left: list[Any] = []
+    for item, own_ids in reversed(list(zip(page.items[:-1], page.ids[:-1], strict=True))):
+        if removed.intersection(own_ids):
+            removed.update(own_ids)
+            left.insert(0, item)
+    if any(len(as_json(item)) > MOST_BYTES for item in left):
+        raise StillhereError(413, "too_large", TOO_LARGE, {})
+    again = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in left]
+    again = [_readable(op) if len(json.dumps(op["raw"])) > MOST_CHARACTERS else op for op in again]
+    return page.items[-1], [*({"op": "delete", "id": own_id} for own_id in sorted(removed)), *again]
 
 
 def _add_again(session: str, ops: list[dict[str, Any]], saved: Saved) -> Operation[None]:
