@@ -142,7 +142,8 @@ def _record_of(session: Session) -> Operation[Record | None]:
     record = Record(*fields)
     if not messages:
         return record
-    state, failure = None, None
+    state: dict[str, Any] = {}
+    failure: Exception | None = None
     try:
         state = yield from read_object(session.id, STATE_MESSAGE, STATE_FORMAT, messages)
     except (LookupError, ValueError) as error:
