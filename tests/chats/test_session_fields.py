@@ -234,6 +234,17 @@ def test_one_message_is_read_as_in_lists(chat: Chat) -> None:
     assert refusal(chat.get("messages/a%2Fb")) == (404, "not_found")
 
 
+def test_a_removed_message_is_restored_whatever_its_id_has(chat: Chat) -> None:
+    ids = ["m1", "a/b", "a/restore", "..", "a%2Fb", "line\nfeed", "q?x#y"]
+    chat.ops(*({"op": "upsert", "id": name, "role": "user", "text": name} for name in ids))
+    chat.ops(*({"op": "delete", "id": name} for name in ids), base_rev=chat.read()["session"]["rev"])
+    for name in ids:
+        answer = chat.post(f"removed/{quote(name, safe='')}/restore")
+        assert (answer.status_code, answer.json().get("message")) == (200, name), name
+    assert [item["id"] for item in chat.get("messages").json()["items"]] == ids
+    assert refusal(chat.post("removed/x%2Frestore/restore")) == (404, "not_found")
+
+
 def test_the_pages_show_and_change_tags_and_pins(client: Client, chat: Chat, project: str, alice: User) -> None:
     client.force_login(alice)
     others = [chat.api.post(f"/projects/{project}/sessions", {"title": f"other {number}"}).json()["id"] for number in range(3)]

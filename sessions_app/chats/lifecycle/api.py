@@ -24,6 +24,7 @@ from sessions_app.chats.saving.request_identity import step_of
 from sessions_app.chats.sessions.schemas import SessionOut
 from sessions_app.core.callers import caller_of
 from sessions_app.core.id_parsing import parse_id
+from sessions_app.core.web.converters import ANYTHING
 from sessions_app.core.web.responses import IDEMPOTENCY_KEY, json_reply, refusals, takes
 from sessions_app.core.web.schemas import LIMIT, make_cursor, read_cursor, read_number
 
@@ -65,7 +66,7 @@ def removed(request: HttpRequest, session_id: str, cursor: str | None = None, li
 
 
 @router.post(
-    "/{session_id}/removed/{message}/restore",
+    f"/{{session_id}}/removed/{{{ANYTHING}:message}}/restore",
     response={200: RestoredOut, **refusals(404, 409, 410)},
     operation_id="restore_message",
 )

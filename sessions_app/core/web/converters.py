@@ -3,7 +3,7 @@
 from django.urls import register_converter
 from django.urls.converters import StringConverter
 
-# In an operation's path: `{anything:name}`, as its last part.
+# In an operation's path: `{anything:name}`, as its last part, or before a fixed one if no other operation's path fits.
 ANYTHING = "anything"
 
 
