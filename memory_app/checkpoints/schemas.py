@@ -10,9 +10,10 @@ from pydantic import Field
 from memory_app.checkpoints.names import checked
 from memory_app.checkpoints.rows import Place, Typed
 from memory_app.checkpoints.services import NewCheckpoint, NewWrite
-from memory_app.models.graph_thread import CHANNEL_BYTES, ID_BYTES, METADATA_BYTES, PATH_BYTES, TYPE_BYTES
+from memory_app.models.graph_thread import CHANNEL_BYTES, ID_BYTES, METADATA_BYTES, PATH_BYTES, THREAD_BYTES, TYPE_BYTES
 from sessions_app.core.errors import Invalid, TooLarge
 from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.strict_json import REPLACEMENT
 from sessions_app.core.web.schemas import In
 
 MOST_CHANNELS, MOST_WRITES, MOST_RUNS = 10_000, 10_000, 500
@@ -93,9 +94,15 @@ class WritesIn(In):
 
 
 class CopyIn(In):
-    """`to`: the name of a thread without checkpoints."""
+    """`to`: the name of a thread without checkpoints and writes."""
 
     to: str
+
+    def target(self) -> str:
+        """Raises 422, also for U+FFFD: NUL and half characters have become this, and no address has it."""
+        if REPLACEMENT in self.to:
+            raise Invalid("A thread's name has no NUL, no half characters and no U+FFFD.", details={"field": "to"})
+        return checked(self.to, "to", THREAD_BYTES)
 
 
 class PruneIn(In):

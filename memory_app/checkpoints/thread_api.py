@@ -2,7 +2,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from memory_app.checkpoints import queries, thread_copying, thread_services
-from memory_app.checkpoints.names import checked, from_address
+from memory_app.checkpoints.names import from_address
 from memory_app.checkpoints.schemas import CopiedOut, CopyIn, DeletedCount, PruneIn, RunsIn, ThreadList
 from memory_app.models.graph_thread import THREAD_BYTES
 from sessions_app.core.callers import caller_of
@@ -37,7 +37,7 @@ def copy(request: HttpRequest, project_id: str, thread: str, payload: CopyIn) ->
         caller=caller_of(request),
         project_id=project_uuid(project_id),
         name=_name(thread),
-        to=checked(payload.to, "to", THREAD_BYTES),
+        to=payload.target(),
     )
     return json_reply({"copied": count}, status=201)
 

@@ -12,7 +12,7 @@ from sessions_app.core.storage.sql import execute_together
 
 
 class ThreadExists(Conflict):
-    code, message = "thread_exists", "The thread to copy to has checkpoints. Name one without, or delete that one first."
+    code, message = "thread_exists", "The thread to copy to has checkpoints or writes. Name an empty one, or delete that one."
 
 
 def copy_thread(*, caller: Caller, project_id: uuid.UUID, name: str, to: str) -> int:

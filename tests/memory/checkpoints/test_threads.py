@@ -157,11 +157,20 @@ def test_a_copy_overwrites_nothing_and_needs_room(graph: Graph, settings: Any) -
     grown(graph)
     other = Graph(graph.memory, "other")
     other.put("c9")
-    assert graph.api.post(graph.address("/copy"), {"to": "other"}).json()["error"]["code"] == "thread_exists"
+    Graph(graph.memory, "written").write("c1", (0, "a", b"1"))
+    for taken in ("other", "written"):
+        assert graph.api.post(graph.address("/copy"), {"to": taken}).json()["error"]["code"] == "thread_exists"
     settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes + 10
     assert graph.api.post(graph.address("/copy"), {"to": "third"}).status_code == 507
     assert not GraphThread.objects.filter(name="third").exists()
     check_sizes()
+
+
+@pytest.mark.parametrize("name", ["a\\u0000b", "\\ud800x", "\ufffd", ""])
+def test_a_copy_has_a_name_that_an_address_can_have(graph: Graph, name: str) -> None:
+    graph.put("c1")
+    assert graph.api.post(graph.address("/copy"), f'{{"to": "{name}"}}').status_code == 422
+    assert [thread.name for thread in GraphThread.objects.all()] == ["t"]
 
 
 def test_a_pruned_thread_keeps_the_latest_of_each_namespace(graph: Graph) -> None:
