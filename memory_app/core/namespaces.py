@@ -17,6 +17,7 @@ from django.db.models.functions import Collate
 
 from memory_app.models.entry import KEY_LENGTH, LABEL_LENGTH, MOST_LABELS, PLACE_BYTES
 from sessions_app.core.errors import Invalid
+from sessions_app.core.serialization.strict_json import REPLACEMENT
 from sessions_app.core.storage.sql import on_postgresql
 
 SEPARATOR, AFTER_SEPARATOR = "/", "0"
@@ -49,6 +50,13 @@ def check_place(namespace: str, key: str) -> None:
     # Counted where they can be so many: a character has at most 4.
     if len(namespace) + len(key) > PLACE_BYTES // 4 and len(namespace.encode()) + len(key.encode()) > PLACE_BYTES:
         raise Invalid(f"A namespace and a key have at most {PLACE_BYTES} bytes together.", details={"field": "key"})
+
+
+def check_new_names(*names: str) -> None:
+    """Raises 422 for a namespace or a key that is to be stored and has U+FFFD: what could not be read has become this, in bodies
+    and in addresses, so another name may have been meant."""
+    if any(REPLACEMENT in name for name in names):
+        raise Invalid("Namespaces and keys are text in UTF-8, without NUL and U+FFFD.", details={"field": "key"})
 
 
 @lru_cache(maxsize=1_000)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_app.core.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
+from memory_app.core.namespaces import check_new_names
 from memory_app.errors.noise.filtering import read_rules
 from memory_app.errors.services import NewError, make_batch, store_errors, total
 from memory_app.key_value.entries.entry_values import NewEntry, check_entry
@@ -142,6 +143,8 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
 
     Writes to memory need the lease; an AI's state in a chat does not.
     """
+    for entry in held.entries:
+        check_new_names(entry.namespace, entry.key)
     entries = [check_entry(entry) for entry in held.entries]
     config = next((entry.text for entry in entries if (entry.namespace, entry.key) == ("noise", "config")), None)
     errors = make_batch(project_id, held.errors, None if config is None else read_rules(config))

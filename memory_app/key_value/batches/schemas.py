@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from memory_app.core.namespaces import check_namespace, check_place, pack
+from memory_app.core.namespaces import check_namespace, check_new_names, check_place, pack
 from memory_app.key_value.batches.filters import make_filter
 from memory_app.key_value.batches.operations import Delete, Get, List, Operation, Order, Purge, Put, read_cursor
 from memory_app.key_value.entries.entry_validation import check_shape
@@ -67,6 +67,7 @@ class PutIn(_Op):
     ttl_minutes: Annotated[float, Field(gt=0, le=MOST_MINUTES, description="Left out: as the settings say.")] | None = None
 
     def operation(self, sent: Any, *, clean: bool) -> Operation:
+        check_new_names(self.path, self.key)
         entry = check_entry(NewEntry(self.path, self.key, self.value, sent, clean))
         return Put(entry, self.conditions(self.if_match), self.ttl_minutes)
 

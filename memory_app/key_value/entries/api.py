@@ -22,7 +22,7 @@ from memory_app.key_value.entries.schemas import (
 from memory_app.key_value.entries.services import DeletedNotFound
 from memory_app.models.entry import MOST_LABELS
 from sessions_app.core.callers import caller_of
-from sessions_app.core.errors import Invalid, PreconditionRequired
+from sessions_app.core.errors import PreconditionRequired
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.public_names import Caller
 from sessions_app.core.serialization import strict_json
@@ -222,8 +222,6 @@ def _reply(entry: EntryRow) -> HttpResponse:
 
 def _new_entry(namespace: str, key: str, body: bytes) -> NewEntry:
     """One label and a key of an address, and the JSON value of a body."""
-    if strict_json.REPLACEMENT in namespace + key:  # What an address cannot hold, or NUL, has become this.
-        raise Invalid("A namespace and a key in an address are text in UTF-8 without NUL.", details={"field": "key"})
     value, replaced = strict_json.loads(body, within="value")
     if replaced:
         return NewEntry(pack([namespace]), key, value, exact_value(body))

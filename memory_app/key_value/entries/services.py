@@ -3,6 +3,7 @@
 import uuid
 
 from memory_app.core.lease import Writer, lock_for_writing
+from memory_app.core.namespaces import check_new_names
 from memory_app.core.stored_json import EntryNotFound
 from memory_app.key_value.entries.entry_validation import check_shape
 from memory_app.key_value.entries.entry_values import CheckedEntry, NewEntry, Removed, Stored, check_entry
@@ -26,6 +27,7 @@ class KeyTaken(Conflict):
 
 def put_entry(*, caller: Caller, project_id: uuid.UUID, entry: NewEntry, conditions: Conditions, run_id: Writer) -> Stored:
     """Store a value; the same value again changes nothing. 413 over 1 MB, 507 over the project's quota."""
+    check_new_names(entry.namespace, entry.key)
     checked = check_entry(entry)
 
     def work() -> Stored:

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from memory_app.core.lease import lock_store
-from memory_app.core.namespaces import check_namespace
+from memory_app.core.namespaces import check_namespace, check_new_names
 from memory_app.key_value.namespaces.queries import SettingsNotFound
 from memory_app.models import MemoryStore, NamespaceSettings
 from sessions_app.core.errors import Conflict
@@ -32,6 +32,7 @@ def put_settings(
     *, caller: Caller, project_id: uuid.UUID, namespace: str, values: dict[str, Any]
 ) -> tuple[NamespaceSettings, bool]:
     """Replace the settings (`values` has all fields); returns them, and whether there were none. They apply to later writes."""
+    check_new_names(namespace)
     check_namespace(namespace)
 
     def work() -> tuple[NamespaceSettings, bool]:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -21,10 +22,10 @@ from memory_app.models import MemoryEntry, MemoryVersion
 from memory_app.portability.folder.folder_format import LONG, file_of, place_of, unwrapped
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql
 from sessions_app.models.times import now
-from tests.memory.batches.conftest import done, set_namespace
+from tests.memory.batches.conftest import done, run, set_namespace
 from tests.memory.conftest import Memory
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufffd"), min_size=1, max_size=8)
 HARD = st.text("~/.+01%2 a", min_size=1, max_size=6)
 LABELS = st.lists(TEXT | HARD, min_size=1, max_size=4)
 
@@ -179,3 +180,19 @@ def test_the_index_answers_prefixes(memory: Memory) -> None:
 
 def memory_project(memory: Memory) -> Any:
     return MemoryEntry.objects.filter(project_id=memory.project).values_list("project_id", flat=True)[0]
+
+
+def test_names_that_are_stored_have_no_sign_of_what_was_unreadable(memory: Memory) -> None:
+    """A body and an address refuse the same; what was stored before is still read and deleted."""
+    for namespace, key in (("n", "\ufffdk"), ("a\ufffd", "k")):
+        op = {"op": "put", "namespace": namespace, "key": key, "value": 1}
+        assert run(memory, op).json()["error"]["details"] == {"field": "key", "index": 0}
+        assert memory.put(f"{quote(namespace)}/{quote(key)}", 1).status_code == 422
+        run_id = memory.start()["run_id"]
+        assert memory.run(run_id, "end", {"entries": [{"namespace": namespace, "key": key, "value": 1}]}).status_code == 422
+        memory.run(run_id, "end", {})
+    assert set_namespace(memory, quote("a\ufffd")).status_code == 422
+    memory.put("n/k", 1)
+    MemoryEntry.objects.update(key="\ufffdk")
+    assert memory.get("n/%EF%BF%BDk").json()["value"] == 1
+    assert done(memory, {"op": "delete", "namespace": "n", "key": "\ufffdk"}) == [{"deleted": True}]
