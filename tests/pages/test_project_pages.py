@@ -139,6 +139,18 @@ def test_rename_archive_fork_delete_and_bring_back(page: Client, chat: Chat) -> 
     assert not ChatSession.objects.filter(pk=chat.id).exists()
 
 
+def test_after_an_act_one_reads_on_where_one_was(page: Client, chat: Chat) -> None:
+    own = f"/sessions/{chat.id}/"
+    for came, leads in (
+        (f"http://testserver{own}?at=m1&q=two", f"{own}?at=m1&q=two"),
+        (f"http://testserver{own}", own),
+        ("http://testserver/sessions/?q=two", own),
+        ("//[evil", own),
+    ):
+        answer = page.post(f"{own}rename/", {"title": "A name"}, headers={"Referer": came})
+        assert answer["Location"] == leads
+
+
 def test_an_act_that_does_not_exist_and_one_of_another_user_s_are_not_found(page: Client, chat: Chat, bob: User) -> None:
     assert page.post(f"/sessions/{chat.id}/explode/").status_code == 404
     page.force_login(bob)

@@ -211,8 +211,15 @@ def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
     address = reverse("session_act", args=[session_id, undo]) + (f"?{query}" if query else "") if undo else ""
     back = request.POST.get("back", "")
     known = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/")
-    page = done.page or (back if known else reverse("session", args=[session_id]))
+    page = done.page or (back if known else _own_page(request, session_id))
     return toast_response(request, done.message, page=page, undo=address, failed=done.failed)
+
+
+def _own_page(request: HttpRequest, session_id: uuid.UUID) -> str:
+    """The session's page, at the place where the form was sent."""
+    own = reverse("session", args=[session_id])
+    came, _, query = request.headers.get("Referer", "").partition("?")
+    return f"{own}?{query}" if query and came.endswith(own) else own
 
 
 def _step(form: QueryDict) -> Step:

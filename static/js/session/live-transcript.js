@@ -187,8 +187,15 @@ function follow() {
 
 addCodeButtons(log);
 addTextButtons(log);
+/* After a form, `?at=` is still in the address, but not the fragment, which no browser sends. */
+const at = location.hash ? null : new URLSearchParams(location.search).get("at");
+const reading = at && log.querySelector(`article[data-id="${CSS.escape(at)}"]`);
+if (reading) {
+  history.replaceState(null, "", `#${reading.id}`);
+  reading.scrollIntoView();
+}
 if (log.dataset.follow) {
-  if (!log.querySelector(":target")) toTheEnd();
+  if (!reading && !log.querySelector(":target")) toTheEnd();
   follow();
 }
 requestAnimationFrame(() => requestAnimationFrame(watch));

@@ -1,6 +1,6 @@
 /** The panel beside a transcript: updated live, and a drawer on narrow screens. */
 
-import { byId, one } from "../pages/elements.js";
+import { all, byId, one } from "../pages/elements.js";
 import { LiveParts } from "../pages/live-parts.js";
 import { toast } from "../pages/toasts.js";
 
@@ -13,7 +13,7 @@ let expiry = 0;
 /** Updates the title; marks the drawer's button when an agent waits, and checks again when its question expires. */
 function placed() {
   const title = byId("title", HTMLInputElement).defaultValue || "Untitled session";
-  one(document, "h1", HTMLElement).textContent = title;
+  for (const shown of all(document, "h1, .session-name, .crumbs [aria-current]")) shown.textContent = title;
   /** @type {HTMLElement | null} */
   const question = document.querySelector("#rail-question[data-open]");
   opener.classList.toggle("waiting", Boolean(question));

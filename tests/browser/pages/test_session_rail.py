@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from selenium.webdriver.common.keys import Keys
 
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models.times import now
@@ -17,6 +18,11 @@ from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STEPS = "return [...document.querySelectorAll('#rail-plan-steps li')].map((step) => step.dataset.status).join(' ');"
+
+TITLES = """
+    const shown = document.querySelectorAll('h1, .session-name, .crumbs [aria-current]');
+    return document.title.includes(args[0]) && [...shown].every((one) => one.textContent === args[0]);
+"""
 
 
 @pytest.fixture
@@ -73,6 +79,31 @@ def test_the_rail_follows_what_agents_save_and_keeps_what_one_does_there(
     answer = f"/sessions/{chat.id}/agent-state/pending-action/a1/resolve"
     assert chat.api.post(answer, {"decision": "reject"}).status_code == 200
     signed_in.until("return document.querySelector('#rail-question').textContent.includes('rejected');")
+    assert signed_in.complaints() == []
+
+
+def test_what_one_does_there_leaves_the_transcript_where_it_is(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops(*({"op": "upsert", "id": f"n{number}", "role": "user", "text": f"Line {number}"} for number in range(150)))
+    Chat(chat.api)  # The current one.
+    signed_in.open(f"{server.url}/sessions/{chat.id}/?at=n40&q=Line#message-42")
+    place = (
+        "return [Math.round(document.querySelector('#message-42').getBoundingClientRect().top), location.search, location.hash];"
+    )
+    signed_in.until("return document.querySelector('#message-42 mark.present') !== null;")
+    before = signed_in.run(place)
+    signed_in.run("document.querySelector('#title').focus({ preventScroll: true });")
+    Keyboard(signed_in).press("A name", Keys.ENTER)
+    signed_in.until(TITLES, "A name")
+    signed_in.run("document.querySelector('#rail-acts [data-key=r]').click();")
+    signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Open in chat');")
+    assert signed_in.run(place) == before
+    # A form that loads the page again leads back to the message.
+    signed_in.run("document.querySelector('#rail-acts [action$=\"/archive/\"] button').click();")
+    signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Unarchive');")
+    signed_in.run("document.querySelector('#toasts-status form').requestSubmit();")
+    signed_in.until("return document.querySelector('#rail-acts')?.textContent.includes('Open in chat');")
+    signed_in.until("return document.querySelector('#message-42 mark.present') !== null;")
+    assert signed_in.run(place)[1:] == before[1:]
     assert signed_in.complaints() == []
 
 
