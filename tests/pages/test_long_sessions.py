@@ -113,7 +113,7 @@ def test_the_contents_have_questions_tools_failures_and_compactions(
 
     def lines(kind: str = "") -> list[str]:
         html = page.get(f"/sessions/{chat.id}/contents/?kind={kind}").content.decode()
-        found = re.findall(r'<a class="title" href="[^"]+\?at=(\w+)#message-\d+">(.*?)</a>', html)
+        found = re.findall(r'<a class="title"[^>]* href="[^"]+\?at=(\w+)#message-\d+">(.*?)</a>', html)
         return [f"{message} {re.sub('</?code>', '', text)}" for message, text in found]
 
     turn, tools = f"q1 {ABOUT} And why?", ["a1 bash ls -l", "a1 bash &lt;a.py&gt;"]

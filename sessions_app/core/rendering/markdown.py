@@ -131,6 +131,8 @@ def _sanitized(html: str) -> str:
         link_rel="noopener noreferrer",
         set_tag_attribute_values={
             "a": {"target": "_blank"},
+            # What they are in goes by the direction of its first letters, as the style sheet does for paragraphs.
+            **{tag: {"dir": "auto"} for tag in ("ul", "ol", "blockquote", "table")},
             # Both may scroll.
             "pre": {"tabindex": "0"},
             "div": {"tabindex": "0"},

@@ -17,9 +17,14 @@ from sessions_app.projects.services import create_project
 A_PAGE = 30
 
 
+FREE_TEXT = forms.TextInput(attrs={"dir": "auto"})
+
+
 class ProjectForm(forms.Form):
     path = forms.CharField(max_length=PATH_LENGTH, help_text="Such as /home/ana/shop, or any name.")
-    name = forms.CharField(max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.")
+    name = forms.CharField(
+        max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.", widget=FREE_TEXT
+    )
 
 
 @login_required

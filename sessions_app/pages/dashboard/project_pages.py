@@ -107,8 +107,14 @@ def _found(caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor:
     return found.rows, None if found.next is None else make_cursor(found.next.value, found.next.id)
 
 
+# In whichever direction it is written.
+FREE_TEXT = forms.TextInput(attrs={"dir": "auto"})
+
+
 class SettingsForm(forms.Form):
-    name = forms.CharField(max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.")
+    name = forms.CharField(
+        max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.", widget=FREE_TEXT
+    )
     redaction = forms.ChoiceField(
         label="Secrets in messages",
         choices=[("flag", "Flag them"), ("redact", "Replace them before they are stored"), ("off", "Do nothing")],
@@ -116,7 +122,7 @@ class SettingsForm(forms.Form):
     instructions = forms.CharField(
         max_length=INSTRUCTIONS_LENGTH,
         required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
         help_text="What a model is told before it answers in this project's sessions. Default: a short task for each step.",
     )
 

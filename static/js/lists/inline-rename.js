@@ -20,6 +20,7 @@ class Renaming {
     this.field = document.createElement("input");
     this.field.id = `rename-${row.id}`;
     this.field.className = "inline-title";
+    this.field.dir = "auto";
     this.field.maxLength = this.stored.maxLength;
     this.field.value = this.stored.value;
     this.field.setAttribute("aria-label", "Title");

@@ -34,6 +34,24 @@ INJECTED = """
       handlers.filter((name) => name.startsWith('on') || ['style', 'srcdoc', 'formaction'].includes(name))];
 """
 
+RIGHT_TO_LEFT = (
+    "# מה\n\nשלום, world.\n\n- אחת\n\n  ```\n  code\n  ```\n\n1. שתיים\n\n> ציטוט\n\n"
+    "| שם | b |\n|---|---|\n| אחת | 2 |\n\nAnd English"
+)
+# At which side of its element's content a text begins.
+SIDES = """
+    return args[0].map((name) => {
+      const element = document.querySelector(`.message > .words ${name}`);
+      const style = getComputedStyle(element.closest('pre') ?? element);
+      const box = (element.closest('pre') ?? element).getBoundingClientRect();
+      const range = document.createRange();
+      range.selectNodeContents(name === 'ul > li' ? element.firstElementChild : element);
+      const text = [...range.getClientRects()].at(-1);
+      const left = text.left - box.left - parseFloat(style.paddingLeft);
+      return left < box.right - parseFloat(style.paddingRight) - text.right ? 'left' : 'right';
+    });
+"""
+
 
 @pytest.fixture
 def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
@@ -185,3 +203,15 @@ def test_a_text_is_split_where_both_sides_stay_the_same(
     signed_in.open(f"{server.url}/")
     split = "const { split } = await import('/static/js/chat/messages/growing.js'); return split(args[0]);"
     assert signed_in.run(split, text) == pieces
+
+
+def test_each_block_goes_in_the_direction_of_what_is_written_in_it(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "שלום"})
+    chat.say("m1", RIGHT_TO_LEFT, role="assistant")
+    session_page(signed_in, server, chat)
+    sides = signed_in.run(SIDES, ["p", "h3", "ul > li", "ol > li", "blockquote > p", "td", "li code", "> p:last-child"])
+    assert sides == ["right", "right", "right", "right", "right", "right", "left", "left"]
+    directions = "return args[0].map((name) => getComputedStyle(document.querySelector(name)).direction);"
+    turned = [f".words > {name}" for name in ("ul", "ol", "blockquote", "table")]
+    assert signed_in.run(directions, [*turned, "#title"]) == ["rtl"] * 5
+    assert signed_in.run(directions, ["#find", "ul pre", ".words"]) == ["ltr"] * 3
