@@ -51,6 +51,10 @@ SIDES = """
       return left < box.right - parseFloat(style.paddingRight) - text.right ? 'left' : 'right';
     });
 """
+HEADINGS = """
+    const styles = [...document.querySelectorAll('.words :is(h3, h4, h5, h6)')].map((one) => getComputedStyle(one));
+    return [styles.map((style) => parseFloat(style.fontSize)), styles.map((style) => parseFloat(style.marginTop))];
+"""
 
 
 @pytest.fixture
@@ -215,3 +219,12 @@ def test_each_block_goes_in_the_direction_of_what_is_written_in_it(signed_in: Br
     turned = [f".words > {name}" for name in ("ul", "ol", "blockquote", "table")]
     assert signed_in.run(directions, [*turned, "#title"]) == ["rtl"] * 5
     assert signed_in.run(directions, ["#find", "ul pre", ".words"]) == ["ltr"] * 3
+
+
+def test_a_smaller_heading_is_smaller_and_nearer_to_what_is_before_it(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.say("m1", "a\n\n# b\n\na\n\n## b\n\na\n\n### b\n\na\n\n#### b\n\na", role="assistant")
+    session_page(signed_in, server, chat)
+    sizes, margins = signed_in.run(HEADINGS)
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert margins == sorted(margins, reverse=True)
+    assert margins[0] <= 12
