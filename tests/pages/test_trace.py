@@ -80,6 +80,13 @@ def test_a_call_and_its_result_in_one_message_have_no_time(page: Client, chat: C
     assert "half interrupted" in shown
 
 
+def test_a_time_that_is_not_known_is_not_called_zero(page: Client, chat: Chat) -> None:
+    chat.say("m1", "alone")
+    html = page.get(f"/sessions/{chat.id}/trace/").content.decode()
+    assert "not known" in html
+    assert "0.0 ms" not in html
+
+
 def test_runs_are_who_answered(page: Client, chat: Chat) -> None:
     other = Chat(chat.api, session_id=chat.id)
     chat.say("q1", "one")
