@@ -29,12 +29,21 @@ class PageErrors(MiddlewareMixin):
 
 
 def error_page(request: HttpRequest, error: AppError) -> HttpResponse:
-    reply = render(request, "pages/error.html", {"error": error, "restore": _restore(request, error)}, status=error.status)
+    message = _for_people(error)
+    context = {"error": error, "message": message, "restore": _restore(request, error)}
+    reply = render(request, "pages/error.html", context, status=error.status)
     if error.retry_after is not None:
         reply["Retry-After"] = str(error.retry_after)
     # The message that a script shows as a toast after sending a form.
-    reply["Stillhere-Message"] = quote(error.message)
+    reply["Stillhere-Message"] = quote(message)
     return reply
+
+
+def _for_people(error: AppError) -> str:
+    """What was not found: the error's own message says what a client of the API does next."""
+    if isinstance(error, NotFound) and error.kind:
+        return f"This {error.kind} does not exist, or belongs to another account."
+    return error.message
 
 
 def _restore(request: HttpRequest, error: AppError) -> str:

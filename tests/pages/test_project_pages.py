@@ -139,6 +139,14 @@ def test_rename_archive_fork_delete_and_bring_back(page: Client, chat: Chat) -> 
     assert not ChatSession.objects.filter(pk=chat.id).exists()
 
 
+def test_what_is_not_found_is_told_to_people(page: Client, chat: Chat, bob: User) -> None:
+    page.force_login(bob)
+    html = page.get(f"/sessions/{chat.id}/").content.decode()
+    assert "This session does not exist, or belongs to another account." in html
+    assert "resume" not in html
+    assert "Nothing was found at this address." in page.get("/nowhere/").content.decode()
+
+
 def test_after_an_act_one_reads_on_where_one_was(page: Client, chat: Chat) -> None:
     own = f"/sessions/{chat.id}/"
     for came, leads in (
