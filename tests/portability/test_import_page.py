@@ -120,11 +120,13 @@ def test_an_import_that_runs_says_how_far_it_is_and_can_be_stopped(page: Client,
 
 @pytest.mark.parametrize("act", ["look", "import"])
 def test_a_file_that_is_damaged_or_none_is_refused_in_words(page: Client, content: bytes, act: str) -> None:
-    for broken, said in ((content[:-20], "Line"), (b"hello\n", "Line 1"), (content.replace(b"three", b"threx"), "checksum")):
+    told = {"look": "This file cannot be imported", "import": "Failed: nothing was imported"}[act]
+    others = ((other, "this is no export of Stillhere") for other in (b"hello\n", b'[\n{"title": "Hi"}]', b'[{"title": "Hi"}]'))
+    for broken, said in ((content[:-20], "Line"), *others, (content.replace(b"three", b"threx"), "checksum")):
         job = send(page, broken, act)
         work()
         html = shown(page, job)
-        assert (title(html), said in html, "Nothing was imported" in html) == ("Failed: nothing was imported", True, True)
+        assert (title(html), said in html, "Nothing was imported" in html) == (told, True, True)
     reply = page.post("/import/", {"act": act})
     assert (reply.status_code, "Choose a file" in reply.content.decode()) == (422, True)
     assert Project.objects.count() == 1

@@ -19,6 +19,12 @@ LINE_BYTES = 16_000_000
 SKIPPED_AT_ONCE = 1_000_000
 ROWS_A_STEP = 16
 _CUT_OFF = "it is truncated, or lost its line breaks in transfer (with curl, use --data-binary)"
+_OTHER = (
+    "this is no export of Stillhere. Only those can be imported: all data of an account, or a session as NDJSON. "
+    "For a chat that ChatGPT, Claude Code or another tool wrote, there is the command `manage.py replay FILE`"
+)
+# Where the first line names its format.
+_BEGINNING = 200
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -68,6 +74,8 @@ class Reader:
         """Raises BadFile if a line cannot be read, and at the end if counts or checksum do not match."""
         while line := self._file.readline(LINE_BYTES):
             self.line += 1
+            if self.line == 1 and FORMAT.encode() not in line[:_BEGINNING]:
+                raise BadFile(1, _OTHER)
             if self._ended:
                 raise BadFile(self.line, "something follows the end")
             if not line.endswith(b"\n"):
@@ -163,7 +171,7 @@ def _row(number: int, known: dict[str, Kind], value: dict[str, Any]) -> Row:
 
 def _check_first(value: dict[str, Any]) -> None:
     if value.get("format") != FORMAT:
-        raise BadFile(1, "this is not an export of Stillhere")
+        raise BadFile(1, _OTHER)
     if value.get("version") != VERSION:
         raise BadFile(1, f"this server reads version {VERSION} of the format")
 

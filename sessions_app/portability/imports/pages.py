@@ -67,6 +67,8 @@ class Shown:
             if self.job.dry_run:
                 return "Dry run: nothing was imported"
             return "Imported" if any(line.added for line in self.lines) else "Nothing was missing"
+        if self.job.state == ImportState.FAILED and self.job.dry_run:
+            return "This file cannot be imported"
         return STATES[ImportState(self.job.state)]
 
     @property
