@@ -26,7 +26,7 @@ EXAMPLE_PROJECT = "/path/to/project"
 class KeyForm(forms.Form):
     """`project`: a path of the caller's, or all."""
 
-    name = forms.CharField(max_length=100, required=False, help_text="What it is for, such as “laptop” or “web shop”.")
+    name = forms.CharField(max_length=100, required=False, help_text="Optional: what it is for, such as “laptop” or “web shop”.")
     scopes = forms.MultipleChoiceField(
         choices=[(READ, "Read"), (WRITE, "Write")], initial=[READ, WRITE], widget=forms.CheckboxSelectMultiple
     )

@@ -41,6 +41,11 @@ def test_a_key_can_be_limited_to_an_own_project_only(page: Client, api: Callable
     assert ApiKey.objects.exclude(project=None).get().project_id is not None
 
 
+def test_a_key_without_a_name_says_so(page: Client) -> None:
+    assert "Optional: what it is for" in page.get("/keys/").content.decode()
+    assert "Key without a name" in page.post("/keys/", {"scopes": ["read"]}).content.decode()
+
+
 def test_a_key_needs_a_scope(page: Client) -> None:
     assert page.post("/keys/", {"name": "x"}).status_code == 422
     assert not ApiKey.objects.exists()
