@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from sessions_app.accounts import login_throttle, logins
 from sessions_app.accounts.login_store import hashed
 from sessions_app.accounts.queries import DETAILS, list_logins
-from sessions_app.accounts.users import use_sign_in_link
+from sessions_app.accounts.users import check_sign_in_link, use_sign_in_link
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.core.limits import quotas
 from sessions_app.core.web.client_address import client_address
@@ -83,6 +83,7 @@ def log_out(request: HttpRequest) -> HttpResponse:
 def welcome(request: HttpRequest, token: str) -> HttpResponse:
     """GET does not use up the link, because mail scanners and previews open links too. Only the button (POST) does."""
     if request.method == "GET":
+        check_sign_in_link(token=token)
         return render(request, "accounts/sign_in_link.html")
     user = get_user_model().objects.get(pk=use_sign_in_link(token=token))
     _begin(request, user)

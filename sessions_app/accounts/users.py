@@ -66,13 +66,24 @@ def use_sign_in_link(*, token: str) -> int:
     """The user's id. A conditional update makes the link work only once, even if it is opened twice at the same time."""
 
     def work() -> int | None:
-        links = SignInLink.objects.filter(token_sha256=sha256(token), expires_at__gt=now(), user__is_active=True)
-        link = links.select_related("user").first()
-        if link is None or link.password_mark not in {"", link.user.get_session_auth_hash()}:
+        link = _unused_link(token)
+        if link is None:
             return None
-        return link.user_id if links.filter(used_at=None).update(used_at=now()) == 1 else None
+        return link.user_id if SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now()) == 1 else None
 
     user_id = write(work)
     if user_id is None:
         raise LinkUsed
     return user_id
+
+
+def check_sign_in_link(*, token: str) -> None:
+    """Raises LinkUsed if it would sign nobody in. Does not use it up."""
+    if _unused_link(token) is None:
+        raise LinkUsed
+
+
+def _unused_link(token: str) -> SignInLink | None:
+    links = SignInLink.objects.filter(token_sha256=sha256(token), expires_at__gt=now(), used_at=None, user__is_active=True)
+    link = links.select_related("user").first()
+    return link if link is not None and link.password_mark in {"", link.user.get_session_auth_hash()} else None

@@ -107,13 +107,18 @@ def test_a_link_signs_in_once_and_asks_for_a_password(client: Client, alice: Use
         assert client.get(address).status_code == 200
     assert client.post(address)["Location"] == "/account/"
     assert client.get("/keys/").status_code == 200
-    assert Client().post(address).status_code == 410
+    assert [Client().get(address).status_code, Client().post(address).status_code] == [410, 410]
 
 
 def test_a_link_of_a_disabled_user_or_an_invented_one_signs_nobody_in(client: Client, carol: User) -> None:
     for token in (create_sign_in_link(user_id=carol.pk), "invented"):
-        assert client.post(f"/welcome/{token}/").status_code == 410
+        assert [client.get(f"/welcome/{token}/").status_code, client.post(f"/welcome/{token}/").status_code] == [410, 410]
     assert client.get("/keys/").status_code == 302
+
+
+def test_a_password_manager_is_told_whose_password_it_is(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    assert '<input name="username" value="alice" autocomplete="username"' in client.get("/account/").content.decode()
 
 
 def test_the_first_password_needs_no_old_one_and_the_next_one_does(client: Client, alice: User) -> None:
