@@ -1,6 +1,7 @@
 """A session is current, earlier, archived by request, or in the trash: on the pages and in the API."""
 
 import re
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from sessions_app.models import Project
+from sessions_app.models import ChatSession, Project
 from tests.support.chat import Chat
 
 
@@ -74,3 +75,19 @@ def test_what_becomes_current_or_is_unarchived_is_archived_no_longer(chats: dict
     assert own.read()["session"]["state"] == "current"
     client.patch(f"/sessions/{chats['former'].id}", {"current": True})
     assert own.read()["session"]["state"] == "earlier"
+
+
+def test_what_becomes_current_keeps_the_time_of_its_last_change(chats: dict[str, Chat]) -> None:
+    """Both the one that is opened and the one that was current before stay where they are in a list by change."""
+    client, former = chats["former"].api, chats["former"]
+
+    def revs() -> dict[str, int]:
+        return {name: chat.read()["session"]["rev"] for name, chat in chats.items()}
+
+    before = {row.id: row.updated_at for row in ChatSession.objects.all()}
+    known = revs()
+    client.patch(f"/sessions/{former.id}", {"current": True})
+    assert {row.id: row.updated_at for row in ChatSession.objects.all()} == before
+    assert {name for name, rev in revs().items() if rev > known[name]} == {"former", "latest"}
+    client.patch(f"/sessions/{former.id}", {"current": True, "title": "renamed"})
+    assert ChatSession.objects.get(id=former.id).updated_at > before[uuid.UUID(former.id)]

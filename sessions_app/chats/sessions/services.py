@@ -150,7 +150,9 @@ def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, A
         if fields.get("current"):
             changed |= {"archived_at": None, "archive_requested_at": None}
             _make_current(caller, project, session_id, at)
-        ChatSession.objects.filter(id=session_id).update(**changed, rev=F("rev") + 1, updated_at=at)
+        if fields.keys() - {"current", "to_end"}:  # A session that is only opened keeps its place in lists by change.
+            changed["updated_at"] = at
+        ChatSession.objects.filter(id=session_id).update(**changed, rev=F("rev") + 1)
         _tell(caller, EventType.SESSION_UPDATED, project.id, session_id, session.epoch, session.rev + 1)
         return get_session(caller=caller, session_id=session_id)
 
@@ -229,7 +231,7 @@ def _make_current(caller: Caller, project: Project, session_id: uuid.UUID, at: d
         return
     if former is not None:
         archived = ChatSession.objects.filter(id=former, archived_at=None, deleted_at=None)
-        if archived.update(archived_at=at, rev=F("rev") + 1, updated_at=at):
+        if archived.update(archived_at=at, rev=F("rev") + 1):
             epoch, rev = ChatSession.objects.values_list(F("epoch") + Coalesce("epochs_ahead", 0), "rev").get(id=former)
             _tell(caller, EventType.SESSION_UPDATED, project.id, former, epoch, rev)
     project.current_session_id = session_id

@@ -70,6 +70,14 @@ def test_a_session_is_opened_by_keyboard_with_its_draft(page: ChatPage, older: C
     assert older.texts()[:2] == ["words of yesterday", "count to 2"]
 
 
+def test_a_session_that_is_only_opened_keeps_its_place(page: ChatPage) -> None:
+    before = page.browser.run(ROWS)
+    Keyboard(page.browser).choose("Old questions…", backwards=True)
+    page.until(lambda texts: texts == ["words of yesterday"])
+    page.browser.until("return document.querySelector('#chat-sessions-rows [aria-current]')?.title === 'Old questions';")
+    assert page.browser.run(ROWS) == before
+
+
 def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.press("Rename")
     hands = Keyboard(page.browser)
