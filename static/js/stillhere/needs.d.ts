@@ -161,6 +161,8 @@ export interface MirrorNeeds {
   openingStep: () => string;
   /** The agent's state as the server has it. */
   agentState: () => AgentState | null;
+  /** How many older messages are not loaded. */
+  unread: () => number;
 }
 
 export interface OlderNeeds {

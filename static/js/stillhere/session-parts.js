@@ -93,7 +93,16 @@ export class SessionParts {
   _makeMirror() {
     const { identity, storage, state, store, queue, agentStates } = this;
     const openingStep = () => queue.openingStep;
-    return new Mirror({ project: identity.project, storage, state, store, openingStep, agentState: () => agentStates.known });
+    const unread = () => this.olderMessages.unread;
+    return new Mirror({
+      project: identity.project,
+      storage,
+      state,
+      store,
+      openingStep,
+      agentState: () => agentStates.known,
+      unread,
+    });
   }
 
   // Sending.

@@ -139,9 +139,7 @@ export type AnswerBody = Partial<SaveAnswer & EpochAnswer> & {
 };
 
 /** `GET /resume` */
-export interface Bundle {
-  session: Session;
-  messages: StoredMessage[];
+export interface Bundle extends FoundSession {
   agent_state: AgentState | null;
   ai_states: object[];
   handoff: Handoff | null;
@@ -153,7 +151,10 @@ export interface Bundle {
 /** `GET /sessions/{id}` */
 export interface FoundSession {
   session: Session;
+  /** The newest of those that are shown. */
   messages: StoredMessage[];
+  /** Are there older ones? */
+  more: boolean;
 }
 
 /** `GET /sessions/{id}/messages?since_rev=` */
@@ -187,6 +188,8 @@ export interface MirrorContent {
   messages: StoredMessage[];
   savedAt: string | null;
   agentState: AgentState | null;
+  /** How many messages are shown, with those that are not loaded. Absent in a mirror of an earlier version. */
+  total?: number;
 }
 
 /** An agent state that the server has not acknowledged. `rev`: of the state before it; `at`: when it was kept. */

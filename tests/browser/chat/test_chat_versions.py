@@ -13,6 +13,7 @@ PRESS = (
     ".filter((one) => !one.closest('[hidden]')); found.at(args[1]).focus(); found.at(args[1]).click();"
 )
 
+QUIET = "return document.getElementById('chat-quiet').textContent.startsWith(args[0]);"
 TYPED = "return document.getElementById('chat-message').value === args[0];"
 EDITING = "return document.getElementById('chat-editing').hidden === false;"
 
@@ -96,6 +97,16 @@ def test_an_edit_ends_when_another_session_is_opened(chat: ChatPage) -> None:
     assert not chat.browser.run(EDITING)
     chat.browser.driver.back()
     chat.browser.until(TYPED, "not sent yet")
+
+
+def test_other_versions_are_not_counted_as_messages_that_are_missing(chat: ChatPage) -> None:
+    edit(chat, "What is a quota?")
+    chat.reload_hard()
+    chat.browser.until(QUIET, "Restored: 2 messages")
+    assert chat.browser.run("return document.querySelector('[role=log] .older').hidden;")
+    chat.browser.block("*/api/v1/*")
+    chat.open()
+    chat.browser.until(QUIET, "Shown from this browser: 2 messages")
 
 
 def test_a_regenerated_answer_is_another_version(chat: ChatPage) -> None:

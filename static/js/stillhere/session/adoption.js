@@ -3,9 +3,9 @@ import { applied } from "../sending/requests.js";
 import { textOf } from "./message-content.js";
 
 /**
- * @import { Session, StoredMessage } from "../../stillhere.js"
+ * @import { Session } from "../../stillhere.js"
  * @import { AdoptionNeeds } from "../needs.d.ts"
- * @import { Entry } from "../types.d.ts"
+ * @import { Entry, FoundSession } from "../types.d.ts"
  * @import { Adopted } from "./epoch-change.js"
  */
 
@@ -15,8 +15,8 @@ export class Adoption {
     this.needs = needs;
   }
 
-  /** @param {Session} session @param {StoredMessage[]} items @returns {Promise<Adopted>} */
-  async adopt(session, items) {
+  /** @param {FoundSession} found @returns {Promise<Adopted>} */
+  async adopt({ session, messages: items, more }) {
     const { outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
     const queued = await outbox.all();
     const former = state.session ?? mirror.read()?.session;
@@ -30,7 +30,7 @@ export class Adoption {
     store.reset(items, { tombstones: cleared });
     // The stream of the answer will have that text, so it is not taken off the screen.
     if (shown && !passed) store.grow({ id: shown.id, text: textOf(shown) });
-    olderMessages.begin(items);
+    olderMessages.begin(items, more);
     if (restored) {
       // This page saves missing messages again.
       queue.add(store.lost(known));

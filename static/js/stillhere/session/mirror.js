@@ -19,12 +19,14 @@ export class Mirror {
   }
 
   write() {
-    const { state, store, storage, openingStep, agentState } = this.needs;
+    const { state, store, storage, openingStep, agentState, unread } = this.needs;
     clearTimeout(this.timer);
     this.timer = undefined;
     if (!state.session && store.messages.size === 0) return;
     const session = { ...(state.session ?? { id: state.id, epoch: 1, rev: 0 }), opening_step: openingStep() };
-    storage.mirror({ session, messages: store.list(), savedAt: state.savedAt, agentState: agentState() });
+    const messages = store.list();
+    const total = messages.length + unread();
+    storage.mirror({ session, messages, total, savedAt: state.savedAt, agentState: agentState() });
   }
 
   writeSoon() {
@@ -51,7 +53,7 @@ export class Mirror {
     const known = mirrored?.agentState ?? null;
     const agentState = kept.reduce((/** @type {AgentState | null} */ state, [, one]) => overlaid(state, one), known);
     const savedAt = mirrored?.savedAt ?? null;
-    const total = Math.max(messages.length, session?.message_count ?? 0);
+    const total = Math.max(messages.length, mirrored?.total ?? session?.message_count ?? 0);
     return { project, session, messages, total, openingStep, savedAt, agentState, mirrored: true };
   }
 

@@ -25,11 +25,14 @@ export class OlderMessages {
     return this.of === this._present ? this._unread : 0;
   }
 
-  /** The session was read: these are its newest messages. @param {StoredMessage[]} items */
-  begin(items) {
+  /**
+   * The session was read: these are its newest messages. @param {StoredMessage[]} items
+   * @param {boolean} more are there older ones? A session with branches also counts the messages of its other versions.
+   */
+  begin(items, more) {
     this.of = this._present;
     this.edge = items[0] ?? null;
-    this._unread = Math.max(0, (this.needs.state.session?.message_count ?? 0) - items.length);
+    this._unread = !more ? 0 : Math.max(1, (this.needs.state.session?.message_count ?? 0) - items.length);
   }
 
   /** A change to a message that is not loaded: without its neighbours it would be shown in the wrong place. @param {StoredMessage} item */

@@ -34,8 +34,8 @@ export class SessionReader {
       events.follow();
       return Boolean(state.session);
     }
-    const { session, messages, agent_state: agentState, event_cursor: cursor } = this.bundle;
-    await adoption.adopt(session, messages);
+    const { agent_state: agentState, event_cursor: cursor } = this.bundle;
+    await adoption.adopt(this.bundle);
     await agentStates.adopt(agentState);
     events.follow(cursor);
     return true;
@@ -69,7 +69,7 @@ export class SessionReader {
     const { http, state, adoption, patiently } = this.needs;
     /** @type {FoundSession | null} */
     const found = await patiently(() => http.get(`/sessions/${state.id}`));
-    return found && adoption.adopt(found.session, found.messages);
+    return found && adoption.adopt(found);
   }
 
   /** The same, after a clear was undone. */
