@@ -39,6 +39,8 @@ def test_who_follows_a_renamed_message_follows_it_by_its_new_name(chat: Chat, tw
     assert chat.undo(of=1, epoch=2)["renamed"] == [{"from": "m1", "to": "m1~1"}]
     assert tree(chat) == {"m1~1": None, "m2": "m1~1", "e2": "m1~1", "m1": "e2", "n2": "m1", "f2": "m1"}
     assert tree(twin) == before == {"m1": None, "n2": "m1", "f2": "m1"}
+    twin.undo(of=1, epoch=2)
+    assert tree(twin) == tree(chat)
 
 
 def test_late_words_of_another_session_stay_there(chat: Chat, twin: Chat) -> None:

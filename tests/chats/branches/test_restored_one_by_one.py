@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sessions_app.models import ConflictCopy, Message
+from sessions_app.models import ChatSession, ConflictCopy, Message
 from tests.support.chat import Chat
 from tests.support.saves import upsert
 
@@ -62,6 +62,51 @@ def test_after_one_that_got_a_branch_meanwhile_the_next_is_a_branch_too(cleared:
     assert (shown, cleared.texts()) == (["another beginning"], ["another beginning"])
     assert cleared.api.patch(f"/sessions/{cleared.id}", {"head": "m2"}).status_code == 200
     assert cleared.texts() == ["two"]
+
+
+@pytest.mark.parametrize("more", [0, 3])
+def test_after_an_undo_another_version_can_be_shown_alone(cleared: Chat, more: int) -> None:
+    """`more`: with more messages since than before, the others are moved."""
+    cleared.ops(upsert("n1", "new"), *(upsert(f"more {number}", "more") for number in range(more)), epoch=2)
+    cleared.undo(of=1, epoch=2)
+    assert cleared.texts() == ["one", "two, edited", "new", *["more"] * more]
+    assert cleared.api.patch(f"/sessions/{cleared.id}", {"head": "m2"}).status_code == 200
+    assert cleared.texts() == ["one", "two"]
+
+
+def test_an_undo_of_nothing_leaves_branches_as_they_are(chat: Chat) -> None:
+    chat.clear()
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"), epoch=2)
+    chat.ops(upsert("e1", "one, edited", parent_id=None), epoch=2)
+    before = tree(chat)
+    chat.undo(of=1, epoch=2)
+    assert (tree(chat), chat.texts()) == (before, ["one, edited"])
+
+
+def size(chat: Chat) -> int:
+    return int(ChatSession.objects.values_list("size_bytes", flat=True).get(id=chat.id))
+
+
+@pytest.mark.parametrize("since", [0, 5])
+def test_an_undo_after_all_came_back_one_by_one_adds_no_bytes(cleared: Chat, since: int) -> None:
+    for message_id in ("m1", "m2", "e2"):
+        restore(cleared, message_id)
+    if since:
+        cleared.ops(*(upsert(f"n{number}", "new") for number in range(since)), epoch=2)
+    before = size(cleared)
+    assert cleared.undo(of=1, epoch=2)["restored"] == 0
+    assert size(cleared) == before == sum(Message.objects.filter(session_id=cleared.id).values_list("size_bytes", flat=True))
+
+
+def test_what_comes_back_is_nobody_s_and_changed_now(chat: Chat) -> None:
+    chat.ops(upsert("m1", "one"))
+    chat.ops({"op": "delete", "id": "m1"})
+    saved = Message.objects.get(message_id="m1")
+    assert saved.writer_seq > 0
+    restore(chat, "m1")
+    restored = Message.objects.get(message_id="m1")
+    assert (restored.writer_id, restored.writer_seq) == (None, 0)
+    assert restored.updated_at > saved.updated_at
 
 
 def test_a_copy_that_replaces_its_message_takes_its_place(chat: Chat) -> None:
