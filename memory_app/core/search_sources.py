@@ -19,9 +19,10 @@ from memory_app.core.word_indexes import entries_with, errors_with
 from memory_app.models import ErrorReport, MemoryEntry
 from sessions_app.chats.search import sources
 from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery, read_place, source_hit
-from sessions_app.chats.search.text_matching import fold, in_pieces
+from sessions_app.chats.search.text_matching import in_pieces
 from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.public_names import now, rfc3339
+from sessions_app.core.storage.text_comparison import fold
 
 # Number, bytes, project, time and expiry of an entry.
 type Head = tuple[int, int, uuid.UUID, datetime, datetime | None]

@@ -14,6 +14,7 @@ from memory_app.models import ErrorReport, MemoryStore
 from memory_app.models.error import KEPT_FOR, ErrorQuerySet
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import Caller, now, rfc3339
+from sessions_app.core.storage.text_comparison import contains
 from sessions_app.projects.queries import get_project
 
 SHOWN_DAYS = 14
@@ -33,7 +34,7 @@ def list_errors(
     get_project(caller=caller, project_id=project_id)
     rows = _in_state(state).filter(project_id=project_id).defer("stack")
     if text:
-        rows = rows.filter(Q(message__icontains=text) | Q(kind__icontains=text) | Q(file__icontains=text))
+        rows = rows.filter(contains(text, "message", "kind", "file"))
     if after is not None:
         rows = rows.filter(last_seen__lte=after[0]).exclude(last_seen=after[0], id__lte=after[1])
     return list(rows.order_by("-last_seen", "id")[: limit + 1])

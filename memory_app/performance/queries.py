@@ -11,6 +11,7 @@ from memory_app.core.stored_json import as_json
 from memory_app.models import EndpointTiming
 from memory_app.models.performance import SHORTEST_MS
 from sessions_app.core.public_names import Caller, rfc3339
+from sessions_app.core.storage.text_comparison import contains
 from sessions_app.projects.queries import get_project
 
 
@@ -43,7 +44,7 @@ def list_by_slowdown(
 ) -> list[EndpointTiming]:
     """Each endpoint's newest run, slower ones first, then by p95; one more than `limit` if there are more."""
     get_project(caller=caller, project_id=project_id)
-    rows = EndpointTiming.objects.filter(project_id=project_id, newest=True, endpoint__icontains=text).defer("histogram")
+    rows = EndpointTiming.objects.filter(contains(text, "endpoint"), project_id=project_id, newest=True).defer("histogram")
     slowdown = Case(When(degraded=True, then=F("p95_ms") / Greatest(F("earlier_p95_ms"), SHORTEST_MS)), default=0.0)
     return list(rows.order_by("-degraded", slowdown.desc(), "-p95_ms", "endpoint")[start : start + limit + 1])
 

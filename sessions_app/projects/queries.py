@@ -9,6 +9,7 @@ from typing import Any
 from sessions_app.core.errors import Gone, NotFound
 from sessions_app.core.id_parsing import parse_id, uuid_or_none
 from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, rfc3339
+from sessions_app.core.storage.text_comparison import contains
 from sessions_app.models import Caller, Project
 
 _ALIVE = "SELECT deleted_at IS NULL FROM sessions_app_project WHERE id = %s AND owner_id = %s"
@@ -111,7 +112,7 @@ def list_projects(
     are more."""
     rows = Project.objects.visible_to(caller).filter(deleted_at__isnull=not deleted)
     if text:
-        rows = rows.filter(path__icontains=text) | rows.filter(name__icontains=text)
+        rows = rows.filter(contains(text, "path", "name"))
     if path:
         rows = rows.filter(path=path)
     if after is not None:

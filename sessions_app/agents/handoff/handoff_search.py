@@ -14,10 +14,10 @@ from django.urls import reverse
 from sessions_app.agents.handoff.queries import LISTS
 from sessions_app.chats.search import sources
 from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery, read_place, source_hit
-from sessions_app.chats.search.text_matching import fold
 from sessions_app.chats.search.word_index import WordIndex
 from sessions_app.core.serialization.stored_json import exact_object
 from sessions_app.core.storage.sql import db_uuid, table_of
+from sessions_app.core.storage.text_comparison import fold
 from sessions_app.models import Handoff
 
 # Handoffs in one read.

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db.models import Case, Q, When
 
+from sessions_app.core.storage.text_comparison import contains
 from sessions_app.models import AiState, Caller, ChatSession
 
 
@@ -27,9 +28,8 @@ def list_targets(
     *, caller: Caller, source_id: uuid.UUID, text: str = "", chosen: uuid.UUID | None = None, limit: int = 10
 ) -> list[Target]:
     """The chosen one, then the latest changed; `text` must occur in the session's title or its project's name or path."""
-    named = Q(title__icontains=text) | Q(external_id__icontains=text)
-    placed = Q(project__name__icontains=text) | Q(project__path__icontains=text)
-    rows = ChatSession.objects.visible_to(caller).alive().exclude(id=source_id).filter(named | placed | Q(id=chosen))
+    named = contains(text, "title", "external_id", "project__name", "project__path")
+    rows = ChatSession.objects.visible_to(caller).alive().exclude(id=source_id).filter(named | Q(id=chosen))
     first = Case(When(id=chosen, then=0), default=1)
     names = ("id", "title", "project__name", "project__path", "message_count", "updated_at")
     found = rows.order_by(first, "-updated_at", "id").values_list(*names)[:limit]

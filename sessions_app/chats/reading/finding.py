@@ -8,8 +8,9 @@ from typing import Any
 
 from sessions_app.chats.reading.messages import ON_PATH
 from sessions_app.chats.search.message_search import marked
-from sessions_app.chats.search.text_matching import fold, in_pieces, matching_texts
+from sessions_app.chats.search.text_matching import in_pieces, matching_texts
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, fetch_rows
+from sessions_app.core.storage.text_comparison import fold
 from sessions_app.models.live import Live
 
 SECONDS = 0.15

@@ -18,9 +18,10 @@ from django.db.models.expressions import RawSQL
 from django.urls import reverse
 
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
-from sessions_app.chats.search.text_matching import Found, like, newest_candidates, newest_messages
+from sessions_app.chats.search.text_matching import Found, newest_candidates, newest_messages
 from sessions_app.chats.search.trigrams import TRIGRAM, quoted, spread_trigrams
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql, rfc3339
+from sessions_app.core.storage.text_comparison import contains, like, regular
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller, ChatSession, Message, Project
 from sessions_app.models.message import Removal
@@ -173,24 +174,22 @@ def matching_messages(text: str, messages: QuerySet[Message] | None = None) -> Q
     live = (Message.objects.all() if messages is None else messages).filter(removed=Removal.NONE, epoch=F("session__epoch"))
     if on_postgresql():
         return live.filter(text__has_words=text, words_due=None)
-    return live.filter(pk__in=RawSQL(*_rowids("text", text)), text__iregex=re.escape(text))  # noqa: S611 - the text is a parameter
+    return live.filter(pk__in=RawSQL(*_rowids("text", text)), text__has_words=text)  # noqa: S611 - the text is a parameter
 
 
 def title_matches(text: str) -> Q:
-    if on_postgresql():
-        return Q(title__has_words=text)
-    if len(text) < TRIGRAM:
-        return Q(title__icontains=text)
+    if on_postgresql() or len(text) < TRIGRAM:
+        return contains(text, "title")
     numbers, parameters = _rowids("title", text)
     ids = f"SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers})"  # noqa: S608 - our own SQL
-    return Q(pk__in=RawSQL(ids, parameters), title__iregex=re.escape(text))  # noqa: S611
+    return Q(pk__in=RawSQL(ids, parameters), title__has_words=text)  # noqa: S611
 
 
 def title_test(text: str) -> tuple[str, list[str]]:
     """As `title_matches`, as SQL about a session `s`, by comparing its title alone."""
     if on_postgresql():
         return like("s.title", text)
-    return "s.title REGEXP %s", [_regular(text)]
+    return "s.title REGEXP %s", [regular(text)]
 
 
 def titles_by_index(text: str) -> tuple[str, list[str]] | None:
@@ -219,13 +218,13 @@ def _recent(caller: Caller, text: str, before: int, limit: int, wanted: SearchFi
 def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, limit: int, also: Sequence[Any]) -> list[Any]:
     project = caller.project_id and caller.project_id.hex
     own = [caller.user_id, project, project]
-    parameters = [first, BIGGEST if before is None else before, _regular(text), *also, *own, limit]
+    parameters = [first, BIGGEST if before is None else before, regular(text), *also, *own, limit]
     return [found_id for (found_id,) in fetch_rows(sql, parameters)]
 
 
 def match_expression(text: str) -> tuple[str, str]:
     """SQLite's index query, and the regular expression that the text itself is compared with."""
-    return _all_trigrams(text), _regular(text)
+    return _all_trigrams(text), regular(text)
 
 
 def _regular(text: str) -> str:

@@ -14,9 +14,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from sessions_app.chats.search.message_search import BIGGEST, match_expression, matching_messages, title_matches
-from sessions_app.chats.search.text_matching import LIVE, READ_BYTES, fold, in_pieces, like, matching_texts
+from sessions_app.chats.search.text_matching import LIVE, READ_BYTES, in_pieces, matching_texts
 from sessions_app.chats.search.trigrams import TRIGRAM
 from sessions_app.core.storage.sql import db_uuid, fetch_rows, on_postgresql
+from sessions_app.core.storage.text_comparison import fold, like
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import ChatSession
 

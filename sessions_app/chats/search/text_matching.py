@@ -14,10 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import CharField, Lookup, TextField
-
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
 from sessions_app.core.storage.sql import db_uuid, fetch_rows
+from sessions_app.core.storage.text_comparison import fold, like
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller
 
@@ -25,8 +24,6 @@ from sessions_app.models import Caller
 SEARCH_SECONDS, INDEX_SECONDS, READ_SECONDS = 0.15, 0.08, 2.0
 # Messages in one read. The first read is small, because every search makes it.
 FIRST_ROWS, ROWS, READ_BYTES = 500, 4_000, 2_000_000
-# PostgreSQL's LIKE compares every position of a text with the whole pattern: it gets pieces, and the rest is compared once.
-PIECE, PIECES = 24, 4
 # PostgreSQL's trigram index contains these; forked messages are added later.
 INDEXED = "removed = '' AND words_due IS NULL"
 LIVE = (
@@ -61,11 +58,6 @@ class Found:
 
     ids: list[int]
     ended_at: int | None = None
-
-
-def fold(text: str) -> str:
-    """Fold case as the database does: letter by letter (Python treats a final Greek sigma differently)."""
-    return text.replace("Σ", "σ").lower()
 
 
 def newest_messages(caller: Caller, text: str, *, after: int, before: int, limit: int, wanted: SearchFilter = NO_FILTER) -> Found:
@@ -173,30 +165,3 @@ def index_sql(
     also, parameters = wanted.message_sql("m")
     sql = f"WITH found AS MATERIALIZED ({found}) SELECT m.id {live} {OWN} {also} ORDER BY m.id DESC LIMIT %s"
     return sql, [*patterns, after, before, caller.user_id, caller.project_id, caller.project_id, *parameters, limit]
-
-
-@CharField.register_lookup
-@TextField.register_lookup
-class HasWords(Lookup):
-    """`…__has_words`, on PostgreSQL: Django's `icontains` there is `UPPER(…) LIKE`, for which no trigrams are used."""
-
-    lookup_name, prepare_rhs = "has_words", False
-
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        column, parameters = self.process_lhs(compiler, connection)
-        matches, patterns = like(column, self.rhs)
-        return matches, (*tuple(parameters) * len(patterns), *patterns)
-
-
-def like(column: str, text: str) -> tuple[str, list[str]]:
-    """PostgreSQL's condition for a case-insensitive match, written so that it uses the trigram index."""
-    if len(text) <= PIECE:
-        return f"{column} ILIKE %s", [_pattern(text)]
-    step = (len(text) - PIECE) / (PIECES - 1)
-    pieces = dict.fromkeys(text[round(number * step) :][:PIECE] for number in range(PIECES))
-    found = " AND ".join([*[f"{column} ILIKE %s"] * len(pieces), f"strpos(lower({column}), lower(%s)) > 0"])
-    return f"({found})", [*map(_pattern, pieces), text]
-
-
-def _pattern(text: str) -> str:
-    return "%" + text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"

@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from sessions_app.chats.search.text_matching import fold
 from sessions_app.chats.search.trigrams import (
     OVERLAP,
     PIECE,
@@ -28,6 +27,7 @@ from sessions_app.chats.search.trigrams import (
 )
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.core.storage.sql import execute, fetch_row, fetch_rows, on_postgresql
+from sessions_app.core.storage.text_comparison import SIGMA, fold
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.core.storage.transactions import write
 
@@ -156,9 +156,13 @@ class WordIndex:
         if any(not TRIGRAM <= len(text) <= OVERLAP or "\0" in text for text in folded):
             return None
         if on_postgresql():
+            # Rows that were indexed by earlier versions have the final sigma as another letter.
+            trigrams = [{hashed(part) for part in spread_trigrams(text) if SIGMA not in part} for text in folded]
+            if not all(trigrams):
+                return None
             contain = " OR ".join(["trigrams @> %s::smallint[]"] * len(folded))
             having = f"SELECT id FROM {self.name}words WHERE {contain}"  # noqa: S608
-            parameters: list[Any] = [sorted({hashed(trigram) for trigram in spread_trigrams(text)}) for text in folded]
+            parameters: list[Any] = [sorted(each) for each in trigrams]
         else:
             having = f"SELECT rowid / {PIECES} AS id FROM {self.name}words WHERE {self.name}words MATCH %s"  # noqa: S608
             parameters = [" OR ".join(f"({' AND '.join(map(quoted, spread_trigrams(text)))})" for text in folded)]

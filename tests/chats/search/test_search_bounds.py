@@ -9,9 +9,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from sessions_app.chats.search import session_search, text_matching
-from sessions_app.chats.search.text_matching import fold, index_sql, newest_messages
+from sessions_app.chats.search.text_matching import index_sql, newest_messages
 from sessions_app.core.callers import caller_of_user
+from sessions_app.core.storage import text_comparison
 from sessions_app.core.storage.sql import execute, fetch_rows
+from sessions_app.core.storage.text_comparison import fold
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Project
 from tests.support.chat import Chat
@@ -98,8 +100,8 @@ def test_long_repetitions_are_compared_in_time(chat: Chat, alice: User) -> None:
         chat.say(f"m{number}", "a" * 100_000, seq=number + 1)
     for words in ("a" * 150 + "b", "b" + "a" * 150):
         assert newest_messages(caller_of_user(alice), words, after=0, before=2**62, limit=51).ids == []
-        conditions, patterns = text_matching.like("m.text", words)
-        assert max(map(len, patterns[:-1])) <= text_matching.PIECE + 2
+        conditions, patterns = text_comparison.like("m.text", words)
+        assert max(map(len, patterns[:-1])) <= text_comparison.PIECE + 2
         assert conditions.count("ILIKE") == len(patterns) - 1
     assert len(newest_messages(caller_of_user(alice), "A" * 150, after=0, before=2**62, limit=51).ids) == 8
 

@@ -11,10 +11,10 @@ from memory_app.core.word_indexes import ENTRY_WORDS, own_entries
 from memory_app.models import MemoryEntry
 from sessions_app.chats.search import word_index
 from sessions_app.chats.search.index_update import index_rows_in_passing
-from sessions_app.chats.search.text_matching import fold
 from sessions_app.chats.search.trigrams import OVERLAP, PIECE, PIECES, in_overlapping_pieces
 from sessions_app.chats.search.word_index import WordIndex
 from sessions_app.core.storage.sql import execute, fetch_rows
+from sessions_app.core.storage.text_comparison import fold
 from sessions_app.core.storage.time_limit import TimeIsUp
 from sessions_app.models import Project
 from tests.chats.search.indexed_rows import (

@@ -1,0 +1,73 @@
+"""Every search compares letters alike, whatever it searches, however short it is, and on both databases."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+
+from memory_app.errors.queries import list_errors
+from sessions_app.agents.transfer.transfer_targets import list_targets
+from sessions_app.chats.search import word_index
+from sessions_app.core.callers import caller_of_user
+from sessions_app.models import Project
+from tests.chats.search.indexed_rows import entries_found, index_all, put
+from tests.support.chat import Chat
+
+
+@pytest.fixture
+def chat(api: Callable[..., Any], alice: User) -> Chat:
+    chat = Chat(api(alice), project="/home/alice/Büro")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Ärger im Büro"})
+    return chat
+
+
+def count(chat: Chat, address: str, **query: str) -> int:
+    answer = chat.api.get(f"{address}?{urlencode(query)}")
+    assert answer.status_code == 200, answer.content
+    return len(answer.json()["items"])
+
+
+@pytest.mark.parametrize("words", ["är", "ÄR", "Är", "ärg", "ÄRGER", "BÜRO", "ü", "Ü"])
+def test_titles_and_names_fold_more_than_ascii(chat: Chat, alice: User, words: str) -> None:
+    project = Project.objects.get()
+    assert count(chat, "/search", q=words, **{"in": "titles"}) == 1
+    assert count(chat, f"/projects/{project.id}/sessions", q=words) == 1
+    assert count(chat, "/projects", q=words) == (words.lower() in "/home/alice/büro")
+    targets = list_targets(caller=caller_of_user(alice), source_id=project.id, text=words)
+    assert [str(target.id) for target in targets] == [chat.id]
+
+
+@pytest.mark.parametrize("words", ["É", "éCH", "ÉCHEC"])
+def test_errors_fold_more_than_ascii(chat: Chat, alice: User, words: str) -> None:
+    project = Project.objects.get()
+    chat.api.post(f"/projects/{project.id}/errors", {"errors": [{"message": "un échec", "kind": "E"}]})
+    assert len(list_errors(caller=caller_of_user(alice), project_id=project.id, text=words, limit=9)) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["ΣΟΦΟΣ", "σοφος", "σοφοσ", "ΦΟΣ ΆΝ", "ος", "Σ", "ΟΦΟΣ ΆΝΘΡΩΠΟΣ ΠΟΥ ΞΈΡΕΙ ΠΟΛΛΆ ΠΡΆΓΜΑΤΑ ΚΑΙ ΛΈΕΙ ΛΊΓΑ"]
+)
+def test_the_three_forms_of_sigma_are_one_letter(chat: Chat, words: str) -> None:
+    text = "ο σοφος άνθρωπος που ξέρει πολλά πράγματα και λέει λίγα"
+    chat.say("m1", text)
+    chat.say("m2", "ο _οφό_ άνθρωπο_")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": text})
+    project = str(Project.objects.get().id)
+    for filters in ({}, {"project": chat.project}, {"role": "user"}):
+        assert count(chat, "/search", q=words, **filters, **{"in": "messages"}) == 1, filters
+    assert count(chat, "/search", q=words, **{"in": "titles"}) == 1
+    assert count(chat, f"/projects/{project}/sessions", q=words) == 1
+
+
+@pytest.mark.usefixtures("index_asked_first")
+@pytest.mark.parametrize("words", ["ΣΟΦΟΣ", "σοφος", "σοφοσ ", "σοσ"])
+def test_what_an_earlier_version_indexed_is_found(projects: list[Project], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It indexed the final sigma as another letter."""
+    monkeypatch.setattr(word_index, "fold", lambda text: text.replace("Σ", "σ").lower())
+    entry = put(projects[0], "k", "ο σοφος άνθρωπος, σος")
+    put(projects[0], "other", "ο _οφό_ άνθρωπο_")
+    index_all()
+    monkeypatch.undo()
+    assert entries_found(projects, words) == [str(entry.pk)]
