@@ -44,7 +44,8 @@ def browse(
     cursor: str | None = None,
     limit: int = LIMIT,
 ) -> HttpResponse:
-    """The project's sessions, most recently changed first. `q`: search in titles and texts. `deleted`: those in the trash."""
+    """The project's sessions, most recently changed first. `q`: search in titles and, from three characters on, in texts.
+    `deleted`: those in the trash."""
     project = get_project(caller=caller_of(request), project_id=project_uuid(project_id))
     if q:
         catch_up()
