@@ -17,7 +17,8 @@ SIGN_IN_LINK_LIVES = timedelta(hours=24)
 
 
 class LinkUsed(Gone):
-    code, message = "link_used", "This sign-in link was used or is too old. Make a new one with `manage.py create_user`."
+    code = "link_used"
+    message = "This sign-in link is not valid: it was used before, or is too old. Whoever runs this server can make a new one."
 
 
 def create_user(*, username: str, superuser: bool = False, is_active: bool = True) -> User:
