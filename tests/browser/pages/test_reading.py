@@ -113,7 +113,7 @@ def test_nothing_is_torn_apart_on_a_phone_or_far_away_on_a_desk(
     signed_in.open(f"{server.url}/sessions/{chat.id}/")
     assert signed_in.run(GAP, "h1", "#nothing") < 100
     table = "| what | " + " | ".join("abcdef") + " |\n|" + "---|" * 7 + "\n| total | " + " | ".join(["1,234,567.89"] * 6) + " |"
-    chat.say("m1", f"{table}\n\n![a picture](https://img.example/a.png) and $x\\,dx$")
+    chat.say("m1", f"{table}\n\n![a picture](https://img.example/a.png) and $x\\,dx$", role="assistant")
     parts = [{"type": "file", "mediaType": "image/png", "url": "https://img.example/b.png"}]
     chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "parts": parts})
     emulated("setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=1, mobile=True)
