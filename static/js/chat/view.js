@@ -88,8 +88,10 @@ export class View {
     this.connected = connected;
     this._part("send").hidden = streaming && connected;
     this._part("stop").hidden = !streaming;
-    this._part("plan").hidden = step !== "brainstorm" || streaming;
-    this._part("finish").hidden = step !== "plan" || streaming;
+    this._part("plan").hidden = step !== "brainstorm";
+    this._part("finish").hidden = step !== "plan";
+    // They keep their place while an answer is made: else the composer changes its height, and the transcript moves.
+    for (const name of ["plan", "finish"]) this._part(name).classList.toggle("unseen", streaming);
     this._part("back").hidden = step === "question";
     byId("chat-clear", HTMLButtonElement).disabled = messages.length === 0;
     this._offer(streaming || !connected ? undefined : messages.at(-1), stalled);

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.once]
 LONG = "".join(f"{number:05} ünd %41 # so\n" for number in range(6_667))[:120_003]
 NOTICES = "return [...document.querySelectorAll('.chat-notices .chat-notice')].map((line) => line.textContent);"
 VALUE = "return document.getElementById('chat-message').value;"
+HEIGHT = "return document.getElementById('chat-say').offsetHeight;"
 FILL = """
     let size = 5_000_000;
     for (let n = 0; size > 0; n += 1) try { localStorage.setItem(`full${n}`, 'x'.repeat(size)); } catch { size >>= 1; }
@@ -89,6 +90,26 @@ def test_a_text_that_is_made_short_enough_is_a_message(page: ChatPage) -> None:
     wait_for(lambda: page.browser.run(NOTICES) == [])
     page.press("Send")
     assert [message.text for message in saved(1)] == ["x" * 100_000]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_composer_keeps_its_height_from_one_question_to_the_next(page: ChatPage, settings: Any, width: int) -> None:
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    page.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        page.say("count to 2")
+        page.until_answered("1 2")
+        page.until_still()
+        height = page.browser.run(HEIGHT)
+        settings.CHAT_WORD_MS = 100
+        page.say("count to 500")
+        page.browser.until("return !document.getElementById('chat-stop').hidden;")
+        assert page.browser.run(HEIGHT) == height
+        page.press("Stop")
+        page.until_still()
+        assert page.browser.run(HEIGHT) == height
+    finally:
+        page.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_a_full_storage_is_told_as_it_is(page: ChatPage) -> None:
