@@ -30,6 +30,10 @@ const BUTTONS = [
   ["new", "fresh"],
 ];
 
+const WAIT = "wait";
+// What Escape closes.
+const OPEN = "dialog[open], :popover-open, details.menu[open]";
+
 export class View {
   /** @param {HTMLElement} root @param {() => string} csrf */
   constructor(root, csrf) {
@@ -70,6 +74,7 @@ export class View {
       acts.open(path.value.trim());
     });
     for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
+    this.message.addEventListener("keydown", (event) => this._stopBy(event, acts.stop));
     this._part("undo").addEventListener("click", () => this.undo?.());
   }
 
@@ -80,6 +85,7 @@ export class View {
   show({ messages, total, step, streaming, stalled, connected }) {
     this.transcript.show(messages, total);
     this.streaming = streaming;
+    if (!streaming) this.notices.clear(WAIT);
     for (const item of this._part("steps").children) {
       if (item.getAttribute("data-step") === step) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
@@ -105,8 +111,19 @@ export class View {
   /** May something be sent now? */
   _ready() {
     const ready = !this.streaming || !this.connected;
-    if (!ready) this.quiet("Wait for the answer, or stop it first.");
+    if (!ready) this.waits();
     return ready;
+  }
+
+  /** Says that something has to wait for the answer; the notice goes when the answer ends. */
+  waits() {
+    this.notices.say(WAIT, "Not now: wait for the answer, or stop it first (Esc in the message field).");
+  }
+
+  /** Escape stops the answer, unless it closes something. @param {KeyboardEvent} event @param {() => unknown} stop */
+  _stopBy({ key, isComposing }, stop) {
+    if (key !== "Escape" || isComposing || !this.streaming || document.querySelector(OPEN)) return;
+    stop();
   }
 
   /** Offers to answer a question that has no answer, or a cut-off one. @param {PageMessage | undefined} last @param {string | null} stalled */

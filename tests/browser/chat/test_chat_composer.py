@@ -13,6 +13,7 @@ from sessions_app.models import Message
 from tests.browser.accessibility import assert_accessible
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
+from tests.browser.keyboard import Keyboard
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
@@ -110,6 +111,22 @@ def test_the_composer_keeps_its_height_from_one_question_to_the_next(page: ChatP
         assert page.browser.run(HEIGHT) == height
     finally:
         page.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_enter_while_an_answer_is_made_is_told_and_escape_stops_it(page: ChatPage, settings: Any) -> None:
+    settings.CHAT_WORD_MS = 100
+    page.stream()
+    hands = Keyboard(page.browser)
+    page.browser.textbox("Message").send_keys("what next", Keys.ENTER)
+    wait_for(lambda: any("wait for the answer" in line for line in page.browser.run(NOTICES)))
+    assert_accessible(page.browser)
+    # What is open is closed first.
+    page.press("Instructions")
+    hands.press(Keys.ESCAPE)
+    assert page.browser.button("Stop").is_displayed()
+    page.browser.textbox("Message").send_keys(Keys.ESCAPE)
+    page.until_still()
+    assert (page.browser.run(NOTICES), page.browser.run(VALUE)) == ([], "what next")
 
 
 def test_a_full_storage_is_told_as_it_is(page: ChatPage) -> None:

@@ -22,7 +22,6 @@ import { uuid } from "../../stillhere.js";
  * @property {(messages: PageMessage[]) => unknown} show
  */
 
-const WAIT = "Wait for the answer, or stop it first.";
 const LOAD = "Load the older messages first.";
 
 export class Versions {
@@ -88,7 +87,7 @@ export class Versions {
     const { chat, page, view, draft, busy } = this.needs;
     const message = page.messages.find((one) => one.id === id);
     if (!message) return this.stop();
-    if (busy()) return view.quiet(WAIT);
+    if (busy()) return view.waits();
     if (message === page.messages[0] && chat.unread > 0) return view.quiet(LOAD);
     this.edited = id;
     draft.edit(id, text ?? message.text);
@@ -99,14 +98,15 @@ export class Versions {
   regenerate(id) {
     const { page, view, busy, again } = this.needs;
     const question = page.before(id).at(-1);
-    if (busy() || !question) return view.quiet(busy() ? WAIT : LOAD);
+    if (busy()) return view.waits();
+    if (!question) return view.quiet(LOAD);
     return again(question.id);
   }
 
   /** Show another version of a message, with what follows it. @param {string} id */
   async version(id) {
     const { chat, view, show, busy } = this.needs;
-    if (busy()) return view.quiet(WAIT);
+    if (busy()) return view.waits();
     try {
       return show(await chat.moveHead(id));
     } catch (error) {
