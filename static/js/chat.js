@@ -63,8 +63,10 @@ function isAnswering() {
 
 function draw() {
   const total = page.messages.length + chat.unread;
-  const { messages, step } = page;
-  view.show({ messages, step, total, streaming: isAnswering(), stalled: page.stalled, connected: connection.good });
+  const { messages, step, stalled } = page;
+  const connected = connection.good;
+  const waiting = chat.answering?.state === "waiting";
+  view.show({ messages, step, total, streaming: isAnswering(), waiting, stalled, connected });
 }
 
 /** @param {PageMessage[]} messages @param {string} openingStep */

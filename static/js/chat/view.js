@@ -79,10 +79,11 @@ export class View {
   }
 
   /**
-   * `streaming`: an answer is made. `stalled`: the id of one that nobody makes. `connected`: the server can be asked for an answer.
-   * @param {{messages: PageMessage[], total: number, step: string, streaming: boolean, stalled: string | null, connected: boolean}} page
+   * `streaming`: an answer is made, or asked for; `waiting`: it is only asked for. `stalled`: the id of one that nobody makes. `connected`: the server can be asked for an answer.
+   * @param {{messages: PageMessage[], total: number, step: string, streaming: boolean, waiting: boolean,
+   *   stalled: string | null, connected: boolean}} page
    */
-  show({ messages, total, step, streaming, stalled, connected }) {
+  show({ messages, total, step, streaming, waiting, stalled, connected }) {
     this.transcript.show(messages, total);
     this.streaming = streaming;
     if (!streaming) this.notices.clear(WAIT);
@@ -93,7 +94,7 @@ export class View {
     this._part("opening").hidden = step !== "question" || messages.length > 0;
     this.connected = connected;
     this._part("send").hidden = streaming && connected;
-    this._part("stop").hidden = !streaming;
+    this._part("stop").hidden = !streaming || (waiting && !connected);
     this._part("plan").hidden = step !== "brainstorm";
     this._part("finish").hidden = step !== "plan";
     // They keep their place while an answer is made: else the composer changes its height, and the transcript moves.
@@ -122,7 +123,7 @@ export class View {
 
   /** Escape stops the answer, unless it closes something. @param {KeyboardEvent} event @param {() => unknown} stop */
   _stopBy({ key, isComposing }, stop) {
-    if (key !== "Escape" || isComposing || !this.streaming || document.querySelector(OPEN)) return;
+    if (key !== "Escape" || isComposing || this._part("stop").hidden || document.querySelector(OPEN)) return;
     stop();
   }
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.by import By
 
+from sessions_app.core.web.template_tags import formatting
 from sessions_app.models import Message, StoredFile
 from tests.browser.accessibility import assert_accessible
 from tests.browser.chat_page import ChatPage
@@ -44,6 +45,13 @@ def choose(page: ChatPage, path: Path, content: bytes) -> None:
 def parts() -> list[Any]:
     wait_for(lambda: Message.objects.filter(role="user").count() == 1)
     return list(StoredFile.objects.order_by("id").values_list("name", "media_type"))
+
+
+def test_the_size_of_a_file_is_said_as_in_the_message(page: ChatPage, tmp_path: Path) -> None:
+    for size, said in ((10, "10 B"), (1_234, "1.2 KB"), (56_789, "57 KB"), (999_600, "1.0 MB")):
+        choose(page, tmp_path / f"{size}.txt", b"x" * size)
+        page.browser.until("return document.querySelector('#chat-files li:last-child .number')?.textContent === args[0];", said)
+        assert formatting.size(size) == said
 
 
 def test_a_chosen_image_and_a_dropped_text_are_sent_and_shown(page: ChatPage, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def test_what_was_asked_offline_is_told_and_answered_once(chat: ChatPage) -> Non
     chat.browser.until(SAYS, "No connection to the server.")
     assert not chat.browser.run(SAYS, "Failed to fetch")
     assert not chat.browser.run(OFFERED)  # It is asked by itself.
+    assert chat.browser.run("return document.getElementById('chat-stop').hidden;")  # Nothing is made that could be stopped.
     chat.browser.online()
     chat.until(lambda texts: texts == ["count to 2", "1 2", "count to 3", "1 2 3"])
     chat.until_still()

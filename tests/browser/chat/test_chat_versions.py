@@ -13,6 +13,7 @@ PRESS = (
     ".filter((one) => !one.closest('[hidden]')); found.at(args[1]).focus(); found.at(args[1]).click();"
 )
 
+SHOWN = "((id) => document.getElementById(id).checkVisibility())"
 QUIET = "return document.getElementById('chat-quiet').textContent.startsWith(args[0]);"
 TYPED = "return document.getElementById('chat-message').value === args[0];"
 EDITING = "return document.getElementById('chat-editing').hidden === false;"
@@ -97,6 +98,17 @@ def test_an_edit_ends_when_another_session_is_opened(chat: ChatPage) -> None:
     assert not chat.browser.run(EDITING)
     chat.browser.driver.back()
     chat.browser.until(TYPED, "not sent yet")
+
+
+def test_what_is_edited_is_not_offered_another_answer_meanwhile(chat: ChatPage) -> None:
+    chat.stream()
+    chat.press("Stop")
+    chat.until_still()
+    chat.browser.until(f"return {SHOWN}('chat-unanswered');")
+    chat.browser.run(PRESS, "Edit message", 0)
+    assert chat.browser.run(f"return !{SHOWN}('chat-unanswered') && {SHOWN}('chat-editing');")
+    chat.press("Cancel edit")
+    assert chat.browser.run(f"return {SHOWN}('chat-unanswered');")
 
 
 def test_other_versions_are_not_counted_as_messages_that_are_missing(chat: ChatPage) -> None:

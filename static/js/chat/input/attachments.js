@@ -195,7 +195,9 @@ function button(label, name) {
   return made;
 }
 
-/** @param {number} bytes */
+/** As the server shows it in the message (`sessions_app/core/web/template_tags/formatting.py`). @param {number} bytes */
 function sizeOf(bytes) {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1000) return `${bytes} B`;
+  const [value, unit] = bytes < 999_500 ? [bytes / 1000, "KB"] : [bytes / 1_000_000, "MB"];
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
 }
