@@ -204,3 +204,30 @@ def test_numbers_and_texts_of_answers_are_read_exactly(text: str) -> None:
 def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(ValueError, match="Expecting value"):
         value_of(b"<html>")
+
+
+@pytest.mark.parametrize("kind", ["threads", "coroutines"])
+def test_an_answer_before_the_whole_body_was_read(kind: str) -> None:
+    """The connection is reset: what was not read is refused."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def refuse() -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            connection.recv(1_000)
+            connection.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}")
+            connection.close()
+
+    thread = threading.Thread(target=refuse, daemon=True)
+    thread.start()
+    server, body = Server(f"http://127.0.0.1:{listening.getsockname()[1]}"), b"x" * 20_000_000
+
+    async def ask() -> list[Answer]:
+        wires = AsyncWires(server, 10)
+        return [await wires.send("POST", "/x", {}, body) for _ in range(2)]
+
+    wires = Wires(server, 10)
+    found = [wires.send("POST", "/x", {}, body) for _ in range(2)] if kind == "threads" else asyncio.run(ask())
+    assert [each.status for each in found] == [413, 413]
+    thread.join()
+    listening.close()

@@ -6,7 +6,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import NamedTuple, cast
 
@@ -64,14 +64,17 @@ class Wires:
         connection = self._taken() or self._connected()
         try:
             with _as_httpx_has_them():
-                connection.sendall(request)
-                reading = Reading()
+                reading, is_sent = Reading(), False
+                # A server may answer and close the connection before it has read a body that is too long.
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    connection.sendall(request)
+                    is_sent = True
                 while (answer := reading.take(connection.recv(PIECE))) is None:
                     pass
         except BaseException:
             connection.close()
             raise
-        if reading.reusable and len(self._idle) < MOST_IDLE:
+        if is_sent and reading.reusable and len(self._idle) < MOST_IDLE:
             self._idle.append(_Idle(connection, time.monotonic()))
         else:
             connection.close()
