@@ -108,7 +108,8 @@ def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Cli
     call = {"name": "session_save", "arguments": {"messages": [{"role": "user", "text": "From an agent"}]}}
     settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
     command = [sys.executable, "-c", RUN, "mcp", "--agent", "tester"]
-    with subprocess.Popen(command, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env=settings, text=True, **pipes) as process:
 
         def ask(number: int, method: str, params: Any) -> Any:
             assert process.stdin is not None
@@ -125,8 +126,10 @@ def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Cli
         gate.away = False
         assert not ask(4, "tools/call", call)["result"].get("isError")
         assert process.stdin is not None
+        assert process.stderr is not None
         process.stdin.close()
         assert process.wait(30) == 0
+        assert process.stderr.read() == ""  # Nobody else writes the memory.
     resumed = client.resume()
     assert resumed is not None
     assert [each.text for each in resumed.messages] == ["From an agent"]

@@ -55,7 +55,8 @@ class Run:
             return
         if "mode" in answer:
             self.id = answer["run_id"]
-            if answer["mode"] == "reader" and self._mode != "reader":
+            # What ends is a reader as well, with nobody else who writes.
+            if answer["mode"] == "reader" and self._mode != "reader" and not self._ending.is_set():
                 print(READER, file=sys.stderr, flush=True)
             self._mode = answer["mode"]
 
