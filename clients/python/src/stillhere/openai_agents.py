@@ -29,9 +29,10 @@ _ROLES = {"user", "assistant", "system"}
 
 class StillhereSession:
     """Keeps a conversation in the project's session with `session_id` as its external id, created by its first item. Items come
-    back as they were; messages that others save in this session are read as items. Runs in any number of processes, threads
-    and event loops may share one. `client`: whose connections it uses; left out, all sessions with the same url, key and project
-    share one. Methods raise StillhereError; while the session is in the trash, all of them do (410 `session_deleted`)."""
+    back as they were, except halves of characters (lone surrogates), which become U+FFFD; messages that others save in this
+    session are read as items. Runs in any number of processes, threads and event loops may share one. `client`: whose
+    connections it uses; left out, all sessions with the same url, key and project share one. Methods raise StillhereError;
+    while the session is in the trash, all of them do (410 `session_deleted`)."""
 
     def __init__(
         self,
