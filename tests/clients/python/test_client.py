@@ -189,3 +189,21 @@ def test_settings_come_from_the_environment(server: LiveServer, secret: str, cli
     monkeypatch.delenv("STILLHERE_KEY")
     with pytest.raises(ValueError, match="STILLHERE_KEY"):
         Client()
+
+
+def test_wrong_arguments_are_named(client: Client, server: LiveServer, secret: str) -> None:
+    for key in (f"{secret}\n", "sh_é"):
+        with pytest.raises(ValueError, match="`key` has"):
+            Client(server.url, key, PROJECT)
+    single: Any = HELLO
+    with pytest.raises(TypeError, match="list of messages"):
+        client.save("s", single)
+    for call in (client.open_session, client.find_session):
+        with pytest.raises(ValueError, match="not empty"):
+            call("")
+
+
+def test_no_answer_names_the_address(gate: Gate, secret: str) -> None:
+    gate.away = True
+    with Client(gate.url, secret, PROJECT, retry_seconds=0) as client, pytest.raises(NoAnswer, match=gate.url):
+        client.list_projects()

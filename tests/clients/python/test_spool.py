@@ -189,6 +189,8 @@ def test_what_cannot_wait_is_refused_at_once(new_spool: Callable[[], Spool]) -> 
         spool.change([{"op": "pop"}], external_id="t")
     with pytest.raises(ValueError, match="either"):
         spool.save([], external_id="t", session="s")
+    with pytest.raises(ValueError, match="not empty"):
+        spool.save([], external_id="")
 
 
 def test_a_save_to_a_known_session_is_one_write_and_what_was_acknowledged_leaves_the_file_together(

@@ -55,7 +55,10 @@ class Connection:
     ) -> None:
         self.url = _setting("url", url, "STILLHERE_URL").rstrip("/")
         self._server = Server(self.url)
-        self._headers = {"Authorization": f"Bearer {_setting('key', key, 'STILLHERE_KEY')}"}
+        key = _setting("key", key, "STILLHERE_KEY")
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError("`key` has a line break, or characters that no key has.")
+        self._headers = {"Authorization": f"Bearer {key}"}
         self.project = _setting("project", project, "STILLHERE_PROJECT")
         self._project_id = self.project if is_id(self.project) else None
         self._timeout, self._retry_seconds = timeout, retry_seconds
@@ -104,7 +107,7 @@ class Connection:
                     answer_of(client.post(f"{self.url}/api/v1{path}", params=query, content=content, headers=headers))
                 )
         except httpx.TransportError as error:
-            raise NoAnswer(error) from error
+            raise NoAnswer(error, self.url) from error
 
     def raw(self, timeout: httpx.Timeout | None = None) -> httpx.Client:
         """A client of its own for addresses outside of the API. The caller closes it."""
@@ -119,7 +122,7 @@ class Connection:
         await self.event_loops.close()
 
     def _sent(self, request: Request, given_up: threading.Event) -> Answer | StillhereError:
-        built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
+        built, attempts = self._built(request), self._attempts(request)
         while True:
             try:
                 answer = self._wires.send(*built)
@@ -130,13 +133,13 @@ class Connection:
                 except StillhereError as no_answer:
                     return no_answer
                 if given_up.wait(pause):
-                    return NoAnswer(error)
+                    return NoAnswer(error, self.url)
             else:
                 if pause is None or given_up.wait(pause):
                     return answer
 
     async def _asent(self, request: Request) -> Answer | StillhereError:
-        built, attempts = self._built(request), Attempts(self._retry_seconds, repeatable=request.repeatable)
+        built, attempts = self._built(request), self._attempts(request)
         while True:
             try:
                 answer = await (await self.event_loops.connections()).send(*built)
@@ -149,6 +152,9 @@ class Connection:
             if pause is None:
                 return answer
             await asyncio.sleep(pause)
+
+    def _attempts(self, request: Request) -> Attempts:
+        return Attempts(self._retry_seconds, repeatable=request.repeatable, url=self.url)
 
     def _wires_of_a_loop(self) -> AsyncProxied | AsyncWires:
         return AsyncProxied(self.url, self._timeout) if self._is_proxied else AsyncWires(self._server, self._timeout)

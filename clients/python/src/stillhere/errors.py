@@ -15,5 +15,5 @@ class StillhereError(Exception):
 class NoAnswer(StillhereError):
     """The server did not answer: nobody knows whether it did what it was asked. `__cause__`: httpx's error."""
 
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(0, "no_answer", str(cause) or type(cause).__name__, {})
+    def __init__(self, cause: Exception, url: str) -> None:
+        super().__init__(0, "no_answer", f"{url} does not answer: {str(cause) or type(cause).__name__}", {})

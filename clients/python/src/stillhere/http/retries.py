@@ -17,9 +17,10 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 
 class Attempts:
-    """The attempts of one request. `repeatable`: doing it twice is the same as once."""
+    """The attempts of one request. `repeatable`: doing it twice is the same as once. `url`: the server, for the error."""
 
-    def __init__(self, seconds: float, *, repeatable: bool) -> None:
+    def __init__(self, seconds: float, *, repeatable: bool, url: str) -> None:
+        self._url = url
         self._ends_at = time.monotonic() + seconds
         self._repeatable = repeatable
         self._failed = 0
@@ -28,7 +29,7 @@ class Attempts:
         """Seconds. Raises NoAnswer if there is to be no other attempt."""
         pause = self._next_pause(0)
         if pause is None or not (self._repeatable or isinstance(error, _NOT_SENT)):
-            raise NoAnswer(error) from error
+            raise NoAnswer(error, self._url) from error
         return pause
 
     def pause_after(self, answer: Answer) -> float | None:

@@ -118,7 +118,9 @@ def resume(*, quiet: bool = False, format: str | None = None) -> Operation[Resum
 
 
 def upserts(messages: Sequence[Op]) -> list[Op]:
-    """Each with an id of its own, if it has none."""
+    """Each with an id of its own, if it has none. Raises TypeError for one message that is not in a list."""
+    if isinstance(messages, Mapping):
+        raise TypeError("Pass a list of messages: [{…}].")
     return [{"op": "upsert", **({} if "id" in message else {"id": str(uuid.uuid4())}), **message} for message in messages]
 
 

@@ -160,4 +160,7 @@ def changes_since(session: str, rev: int, *, wait: int = 0) -> Operation[Changes
 
 
 def by_external(external_id: str) -> str:
+    """Raises ValueError for an empty one."""
+    if not external_id:
+        raise ValueError("The id of a session is not empty.")
     return f"{_SESSIONS}/by-external/{quote(external_id, safe='')}"

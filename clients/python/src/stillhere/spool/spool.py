@@ -100,6 +100,8 @@ class Spool:
         """The operations of docs/protocol.md, except `pop`, which needs its answer. Raises ValueError for one."""
         if (session is None) == (external_id is None):
             raise ValueError("Pass either `session` or `external_id`.")
+        if "" in {session, external_id}:
+            raise ValueError("The id of a session is not empty.")
         if any(op.get("op") == "pop" for op in ops):
             raise ValueError("A pop cannot wait: its answer has what it removed.")
         about = as_json(opening or {}, "opening").decode()
