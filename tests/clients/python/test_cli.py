@@ -69,6 +69,25 @@ def test_messages_of_frameworks_in_a_session_by_its_own_id(command: Command, cli
     assert found.title == "Hello"
 
 
+def test_results_of_tools_are_shown(command: Command, client: Client) -> None:
+    def called(output: Any) -> dict[str, Any]:
+        return {"role": "user", "parts": [{"type": "tool_result", "id": "k", "output": output}], "text": ""}
+
+    outputs: list[Any] = [
+        "x" * 900,
+        {"n": 1, "text": "é"},
+        [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+        [1],
+        None,
+    ]
+    chat = {"format": "openai.chat", "raw": {"role": "tool", "tool_call_id": "k", "content": "42"}}
+    session = client.open_session("t / 1")
+    client.save(session.id, [chat, *map(called, outputs)])
+    shown = command("resume", "--session", "t / 1")[1].removesuffix("\n").split("\n\n")[1:]
+    texts = ["42", f"{'x' * 500}…", '{"n": 1, "text": "é"}', "a\nb", "[1]", "null"]
+    assert [each.partition(": ")[2] for each in shown] == texts
+
+
 def test_what_goes_wrong_is_said(command: Command, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command("save")[0] == 1
     assert "line 2 is no JSON" in command("save", "--lines", input='{"role": "user", "text": "a"}\n{')[2]

@@ -10,6 +10,9 @@ from typing import Any
 from stillhere.client import Client
 from stillhere.operations.records import Hit, Message, Session
 
+# Characters.
+MOST_OF_A_RESULT = 500
+
 
 def save(given: Namespace) -> int:
     with _client(given) as client:
@@ -94,8 +97,18 @@ def _session(client: Client, external_id: str | None) -> Session | None:
 
 
 def _shown(message: Message) -> str:
-    tools = [f"[{part['type']} {part.get('name') or ''}]" for part in message.parts if part.get("type") == "tool_call"]
-    return f"{message.role}: {' '.join(filter(None, [message.text, *tools]))}"
+    tools = [f"[tool_call {part.get('name') or ''}]" for part in message.parts if part.get("type") == "tool_call"]
+    results = [_shortened(part.get("output")) for part in message.parts if part.get("type") == "tool_result"]
+    return f"{message.role}: {' '.join(filter(None, [message.text, *tools, *results]))}"
+
+
+def _shortened(output: Any) -> str:
+    """Of the result of a tool: its text, or its JSON."""
+    blocks = output if isinstance(output, list) else [output]
+    texts = [block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block for block in blocks]
+    is_text = all(isinstance(text, str) for text in texts)
+    shown = "\n".join(texts) if is_text else json.dumps(output, ensure_ascii=False)
+    return shown if len(shown) <= MOST_OF_A_RESULT else f"{shown[:MOST_OF_A_RESULT]}…"
 
 
 def _print_hit(url: str, hit: Hit) -> None:
