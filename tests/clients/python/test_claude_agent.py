@@ -177,6 +177,25 @@ def test_a_full_disk(make: Make, gate: Gate) -> None:
     assert loaded(store) == [said(0), *batch]
 
 
+def test_a_session_in_the_trash_is_named_in_the_log(make: Make, client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    store = make()
+    append(store, said(0))
+    assert loaded(store) == [said(0)]
+    (session,) = client.list_sessions(tag="claude-agent").items
+    client.delete_session(session.id)
+    for number in (1, 2):
+        append(store, said(number))
+        assert loaded(store) is None
+    messages = [record.getMessage() for record in caplog.records if record.name == "stillhere"]
+    assert all(KEY["session_id"] in message for message in messages)
+    assert sum("is in the trash. Restore it on its page" in message for message in messages) == 2
+    refused = "spool.refused(): This session is in the trash"
+    assert sum(refused in message for message in messages) == len(store.spool.refused()) == 2
+    other = make()
+    append(other, said(3))
+    assert sum(refused in record.getMessage() for record in caplog.records) == 4
+
+
 def test_an_erased_session_begins_anew(make: Make) -> None:
     store, other = make(), make()
     append(store, said(0))

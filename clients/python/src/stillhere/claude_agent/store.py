@@ -3,7 +3,10 @@
 import asyncio
 import hashlib
 import json
+import logging
 import os
+import sqlite3
+import time
 import uuid
 import weakref
 from collections.abc import Sequence
@@ -23,7 +26,7 @@ from claude_agent_sdk import (
 
 from stillhere.claude_agent.entries import FORMAT, as_message
 from stillhere.client import Client
-from stillhere.connection import Operation
+from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations import memory, sessions
 from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
@@ -34,6 +37,9 @@ NAMESPACE = TAG = "claude-agent"
 SUBAGENT_TAG = "claude-subagent"
 LONGEST_EXTERNAL_ID, MOST_OPS = 128, 500
 FLUSH_SECONDS = 30.0
+# An append looks so often whether entries were refused: what was refused is read as a whole.
+SECONDS_BETWEEN_LOOKS = 10.0
+_log = logging.getLogger("stillhere")
 
 
 class StillhereSessionStore(SessionStore):
@@ -41,7 +47,8 @@ class StillhereSessionStore(SessionStore):
     are sessions of their own. `append` returns when the entries are on the disk, in the file `spool` (by default one for the
     user). A thread sends them, or the next process with this file. Reads wait up to 30 seconds for what was appended here
     before; they raise SpoolError, at once if the server refuses the key (`__cause__`: why it took nothing), or StillhereError.
-    A delete erases for good."""
+    A delete erases for good. The logger `stillhere` warns once of each request that the server refused, and of a session in
+    the trash."""
 
     def __init__(
         self,
@@ -58,6 +65,8 @@ class StillhereSessionStore(SessionStore):
         self._session_ids: dict[str, str] = {}
         # Ids of entries that neither the disk nor the server took: the SDK sends them again, and some may be stored.
         self._ids_of_failed: dict[str, list[str]] = {}
+        self._warned_of: set[int] = set()
+        self._looks_at = 0.0
         self._close = weakref.finalize(self, _close, self.spool, self.client)
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -93,6 +102,8 @@ class StillhereSessionStore(SessionStore):
         self.close()
 
     def _append(self, key: SessionKey, entries: Sequence[Any]) -> None:
+        if time.monotonic() >= self._looks_at:
+            self._warn_of_refused()
         name = _external_id(key)
         batch = _digest(name, json.dumps(entries)) if self._ids_of_failed else ""
         ids = self._ids_of_failed.pop(batch, None) or [_id_of(entry) for entry in entries]
@@ -107,7 +118,20 @@ class StillhereSessionStore(SessionStore):
         if not await self.spool.aflush(FLUSH_SECONDS):
             error = self.spool.error
             raise SpoolError(f"The server has not taken everything that was appended: {error or 'it is slow.'}") from error
+        await asyncio.to_thread(self._warn_of_refused)
         return await self.client.connection.run_in_thread(operation)
+
+    def _warn_of_refused(self) -> None:
+        self._looks_at = time.monotonic() + SECONDS_BETWEEN_LOOKS
+        try:
+            refused = self.spool.refused()
+        except sqlite3.Error:  # An append does without the disk.
+            return
+        for each in refused:
+            if each.number not in self._warned_of:
+                self._warned_of.add(each.number)
+                why = each.error["message"]
+                _log.warning("Entries of %s are not stored, they are in spool.refused(): %s", each.external_id, why)
 
     def _load(self, name: str) -> Operation[list[SessionStoreEntry] | None]:
         known = self._session_ids.get(name)
@@ -118,11 +142,16 @@ class StillhereSessionStore(SessionStore):
                 if error.status not in {404, 410}:
                     raise
                 del self._session_ids[name]
-        session = yield from sessions.find_session(name)
-        if session is None:
+        try:
+            found: str = (yield Request("GET", sessions.by_external(name)))["id"]
+        except StillhereError as error:
+            if error.status not in {404, 410}:
+                raise
+            if error.status == 410:  # To the SDK it is as if there were none.
+                _log.warning("The session %s is in the trash. Restore it on its page to continue it.", name)
             return None
-        self._session_ids[name] = session.id
-        return (yield from _entries(session.id))
+        self._session_ids[name] = found
+        return (yield from _entries(found))
 
     def _summaries(self, project_key: str) -> Operation[list[SessionSummaryEntry]]:
         found = yield from _main_sessions(project_key)
