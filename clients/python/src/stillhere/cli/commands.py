@@ -106,8 +106,8 @@ def _shortened(output: Any) -> str:
     """Of the result of a tool: its text, or its JSON."""
     blocks = output if isinstance(output, list) else [output]
     texts = [block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block for block in blocks]
-    is_text = all(isinstance(text, str) for text in texts)
-    shown = "\n".join(texts) if is_text else json.dumps(output, ensure_ascii=False)
+    known = [text for text in texts if isinstance(text, str)]
+    shown = "\n".join(known) if len(known) == len(texts) else json.dumps(output, ensure_ascii=False)
     return shown if len(shown) <= MOST_OF_A_RESULT else f"{shown[:MOST_OF_A_RESULT]}…"
 
 
