@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from sessions_app.core.storage import transactions
 from sessions_app.core.storage.transactions import MOST_IN_A_GROUP, _waiting, group_commits, groups_commits, write
 from sessions_app.models import Project
 from tests.support.databases import ON_POSTGRESQL
@@ -204,7 +203,7 @@ def test_a_group_that_finds_the_database_busy_is_not_run_and_each_is_told(make: 
     crowd = Crowd()
     crowd.come(*(make(f"/{number}") for number in range(3)))
     with monkeypatch.context() as patched:
-        patched.setattr(transactions.transaction, "atomic", busy)
+        patched.setattr("sessions_app.core.storage.transactions.transaction.atomic", busy)
         outcomes = crowd.finish()
     assert [(type(each), str(each)) for each in outcomes] == [(OperationalError, "database is locked")] * 3
     assert len({id(each) for each in outcomes}) == 3

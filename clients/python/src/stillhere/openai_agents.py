@@ -10,8 +10,9 @@ from agents import TResponseInputItem
 from agents.memory import SessionSettings
 
 from stillhere.client import Client
-from stillhere.connection import Operation, Request, as_json
+from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
+from stillhere.http.json_texts import as_json
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import change_once, clear_once
 from stillhere.operations.sessions import by_external, get_session, open_session, read_as, read_items
