@@ -215,6 +215,10 @@ def test_of_messages_of_others_the_items_are_popped_that_were_shown(make: Make, 
     assert asyncio.run(make().pop_item()) is None
 
 
+def pop(session: StillhereSession) -> Any:
+    return asyncio.run(session.pop_item())
+
+
 def test_two_that_pop_get_different_items(make: Make, client: Client) -> None:
     saved = client.open_session("thread / 1", current=False)
     client.save(saved.id, [{"role": "user", "text": f"by a person {number}"} for number in range(4)])
@@ -226,6 +230,36 @@ def test_two_that_pop_get_different_items(make: Make, client: Client) -> None:
     popped = asyncio.run(at_once())
     assert popped.count(None) == 1
     assert len(set(contents([item for item in popped if item]))) == 8
+
+
+def test_what_was_added_here_is_popped_by_one_request(make: Make, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    send = client.connection._sent
+
+    def counted(request: Any, given_up: Any) -> Any:
+        sent.append(request.method)
+        return send(request, given_up)
+
+    monkeypatch.setattr(client.connection, "_sent", counted)
+    session = make()
+    client.save(client.open_session("thread / 1", current=False).id, [{"role": "user", "text": "By a person"}])
+    add(session, HISTORY)
+    sent.clear()
+    assert [pop(session) for _ in HISTORY] == HISTORY[::-1]
+    assert sent == ["POST"] * 2
+    assert pop(session) == {"type": "message", "role": "user", "content": "By a person"}
+    assert pop(session) is None
+
+
+def test_what_others_added_since_is_popped_first(make: Make, client: Client) -> None:
+    session = make()
+    add(session, HISTORY)
+    found = client.find_session("thread / 1")
+    assert found is not None
+    client.save(found.id, [{"role": "user", "text": "By a person"}])
+    assert pop(session) == {"type": "message", "role": "user", "content": "By a person"}
+    add(session, CALL[:1])
+    assert [pop(session) for _ in range(4)] == [*CALL[:1], *HISTORY[::-1], None]
 
 
 def test_a_session_in_the_trash_says_so(make: Make, client: Client) -> None:

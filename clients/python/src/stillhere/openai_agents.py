@@ -1,6 +1,7 @@
 """A session of the OpenAI Agents SDK."""
 
 import json
+import threading
 import uuid
 from collections.abc import Sequence
 from functools import lru_cache
@@ -52,6 +53,7 @@ class StillhereSession:
         self._client = client or _shared(url, key, project)
         self._opening: dict[str, Any] = {"title": title, "current": current}
         self._id: str | None = None
+        self._newest = _Newest()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The newest `limit` ones, oldest first; None: the settings' limit, or all."""
@@ -65,7 +67,7 @@ class StillhereSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """The newest one of `get_items`, removed. Of a message that is several items the others stay, as messages."""
-        return await self._run(self._in_session(_pop, None))
+        return await self._run(self._in_session(self._pop, None))
 
     async def clear_session(self) -> None:
         """The session stays, and so does what it had, for 30 days: its page can undo this."""
@@ -96,6 +98,36 @@ class StillhereSession:
         saved = yield from change_once(self._id, ops)
         if saved.rejected:
             yield from _add_again(self._id, ops, saved)
+        else:
+            self._newest.changed(saved, len(ops))
+
+    def _pop(self, session: str) -> Operation[Any]:
+        rev, count = self._newest.known
+        if count:  # One request, if nobody has changed the session meanwhile.
+            try:
+                saved = yield from change_once(session, [{"op": "pop"}], base_rev=rev, if_rev=rev)
+            except StillhereError as error:
+                if error.code != "rev_changed":
+                    raise
+            else:
+                self._newest.changed(saved, -1)
+                return saved.popped[0]["raw"]
+        return (yield from _pop_any(session))
+
+
+class _Newest:
+    """`known`: a revision of the session, and how many of its newest messages are then items that were added here. Threads may
+    share it."""
+
+    def __init__(self) -> None:
+        self.known = (0, 0)
+        self._lock = threading.Lock()
+
+    def changed(self, saved: Saved, by: int) -> None:
+        with self._lock:
+            rev, count = self.known
+            if saved.rev > rev:  # Else it was answered after a later one.
+                self.known = (saved.rev, max(0, (count if saved.prev_rev == rev else 0) + by))
 
 
 def _found(external_id: str) -> Operation[str | None]:
@@ -123,7 +155,8 @@ def _items(session: str, limit: int | None) -> Operation[list[Any]]:
     return items if limit is None else items[max(0, len(items) - limit) :]
 
 
-def _pop(session: str) -> Operation[Any]:
+def _pop_any(session: str) -> Operation[Any]:
+    """Of whatever format the newest message is."""
     while True:  # Each time that somebody changed the session meanwhile.
         newest = (yield from read_items(session, limit=1))["items"]
         if not newest:
