@@ -154,7 +154,8 @@ def test_what_is_no_export_is_refused_in_words(signed_in: Browser, server: LiveS
     other.write_text('[{"title": "from elsewhere"}]')
     signed_in.open(f"{server.url}/import/")
     drop(signed_in, other)
-    signed_in.until(SAYS, "Failed: nothing was imported")
+    signed_in.until(SAYS, "This file cannot be imported")
+    assert signed_in.run(SAYS, "no export of Stillhere")
     assert signed_in.run("return document.querySelector('#imports article').innerText;").count("\n") >= 1
     assert not signed_in.run("return document.getElementById('import-this')?.checkVisibility();")
 

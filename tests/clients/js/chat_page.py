@@ -4,6 +4,12 @@ from typing import Any
 
 from tests.browser.driving import Browser
 
+# An answer that ends at once was perhaps never seen to begin; the page shows it a moment after it ended.
+SAY = """
+  const [id, text, more] = args;
+  window.said = false;
+  void chats[id].sendMessage({ text, ...more }).finally(() => setTimeout(() => { window.said = true; }, 100));
+"""
 IDLE = "return ['ready', 'error'].includes(chats[args[0]].status);"
 
 
@@ -27,9 +33,9 @@ class ChatPage:
             self.browser.until("return chats[args[0]]?.loaded === true;", chat.get("name", chat["id"]))
 
     def say(self, text: str, *, id: str = "a", wait: bool = True, **more: Any) -> None:
-        self.browser.run("void chats[args[0]].sendMessage({ text: args[1], ...args[2] });", id, text, more)
+        self.browser.run(SAY, id, text, more)
         if wait:
-            self.browser.until("return chats[args[0]].status !== 'ready';", id)
+            self.browser.until("return window.said || chats[args[0]].status !== 'ready';", id)
             self.idle(id)
 
     def idle(self, id: str = "a") -> None:
