@@ -68,19 +68,19 @@ spool.flush()
 # The parent is at work when it forks.
 stop = threading.Event()
 def go_on():
-    while not stop.wait(0.01):
+    while not stop.wait(0.05):
         spool.save([{"role": "user", "text": "meanwhile"}], external_id="u")
 thread = threading.Thread(target=go_on)
 thread.start()
 def work(n):
     for number in range(10):
         say(f"child {n}: {number}")
-    return spool.flush(20)
+    return spool.flush(60)
 done = forked(work, 3)
 stop.set()
 thread.join()
 say("parent")
-print(json.dumps([*done, spool.flush(20), spool.refused() == []]))
+print(json.dumps([*done, spool.flush(60), spool.refused() == []]))
 spool.close()
 """
 ABANDONED = """

@@ -1,6 +1,7 @@
 """Saves that wait on the disk."""
 
 import contextlib
+import itertools
 import json
 import signal
 import sqlite3
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client, Spool, SpoolError
+from stillhere.spool.storage import Item
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
@@ -262,3 +264,21 @@ def test_what_waits_for_another_address_is_said(
         file.execute("UPDATE requests SET made_at = made_at - 61")
     (said,) = warned()
     assert said.startswith(f"2 requests in {path} wait for {gate.url} and its project {PROJECT}.")
+
+
+def test_a_flush_waits_for_what_was_saved_before_it(new_spool: Callable[[], Spool], monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = new_spool()
+    send = spool._sender.refusal_of
+    numbers = itertools.count(1)
+
+    def and_another_is_saved(item: Item) -> object:
+        refusal = send(item)
+        say(spool, next(numbers))
+        return refusal
+
+    with monkeypatch.context() as patched:
+        patched.setattr(spool._sender, "refusal_of", and_another_is_saved)
+        say(spool, 0)
+        assert spool.flush(5)
+    assert spool.flush()
+    assert spool.waiting == 0

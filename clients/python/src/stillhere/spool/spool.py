@@ -184,7 +184,9 @@ class Spool:
         failed, ends_at = self._failed, time.monotonic() + seconds
         self._work()
         with self._progress:
-            while self.waiting:
+            # Not for what is saved from now on, by other processes too.
+            last = self._storage.last_after(self._acknowledged)
+            while last is not None:
                 if given_up.is_set() or (self._failed > failed and _refuses_key(self._error)):
                     return False
                 self._wake.set()
@@ -192,6 +194,7 @@ class Spool:
                 if left <= 0:
                     return False
                 self._progress.wait(min(left, 1))
+                last = self._storage.last_after(self._acknowledged, last)
         return True
 
     def _work(self) -> None:

@@ -103,6 +103,14 @@ class Storage:
         row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
         return 0 if row is None else int(row[0])
 
+    def last_after(self, number: int, last: int | None = None) -> int | None:
+        """The number of the newest request that waits behind this one; with `last` up to that one. None: none does."""
+        sql = (
+            "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ? AND number <= ifnull(?, number)"
+        )
+        row = self._one(sql, (self._scope, number, last))
+        return None if row is None else row[0]
+
     def stranded(self) -> dict[str, int]:
         """How many requests of each other scope wait for so long that no spool seems to send them."""
         sql = "SELECT scope, count(*) FROM requests WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
