@@ -18,7 +18,9 @@ SIGN_IN_LINK_LIVES = timedelta(hours=24)
 
 class LinkUsed(Gone):
     code = "link_used"
-    message = "This sign-in link is not valid: it was used before, or is too old. Whoever runs this server can make a new one."
+    message = (
+        "This sign-in link is not valid: it was used before, or is too old. Ask the person who runs this server for a new one."
+    )
 
 
 def create_user(*, username: str, superuser: bool = False, is_active: bool = True) -> User:

@@ -144,17 +144,23 @@ def test_an_error_is_its_own_s_alone(make: Any, commits: list[str]) -> None:
     assert (paths(), len(commits)) == (["/a", "/b"], 2)
 
 
-def test_where_one_breaks_the_transaction_each_is_tried_alone(make: Any, commits: list[str]) -> None:
+def breaking_once(make: Any) -> tuple[Callable[[], str], list[str]]:
+    """Work that breaks the transaction at its first try, and its tries."""
     tries: list[str] = []
 
-    def breaks() -> Any:
+    def breaks() -> str:
         """As when the disk is full for a moment: SQLite takes all back by itself."""
         tries.append("breaks")
         if len(tries) == 1:
             connection.cursor().execute("ROLLBACK")
             raise LookupError
-        return make("/broke once")()
+        return str(make("/broke once")())
 
+    return breaks, tries
+
+
+def test_where_one_breaks_the_transaction_each_is_tried_alone(make: Any, commits: list[str]) -> None:
+    breaks, tries = breaking_once(make)
     crowd = Crowd()
     crowd.come(make("/a"), breaks, make("/b"))
     assert crowd.finish() == ["/a", "/broke once", "/b"]
@@ -175,14 +181,7 @@ def test_one_that_is_broken_off_takes_its_group_along_and_nobody_waits_for_ever(
 
 
 def test_one_that_is_broken_off_when_each_is_tried_alone_does_not_count_as_written(make: Any) -> None:
-    tries: list[str] = []
-
-    def breaks() -> Any:
-        tries.append("breaks")
-        if len(tries) == 1:
-            connection.cursor().execute("ROLLBACK")
-            raise LookupError
-        return make("/broke once")()
+    breaks, _ = breaking_once(make)
 
     def stops() -> None:
         make("/half")()

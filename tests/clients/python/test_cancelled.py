@@ -1,4 +1,4 @@
-"""Whoever does not want to wait for an absent server any longer is not kept waiting: a loop that ends waits for its threads."""
+"""A call that is cancelled while the server is away ends at once: a loop that ends waits for its threads."""
 
 import asyncio
 import signal

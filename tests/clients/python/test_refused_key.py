@@ -1,4 +1,4 @@
-"""A key that is wrong or was revoked: whoever waits for the server is told so at once, not after a timeout."""
+"""A key that is wrong or was revoked: a caller that waits for the server is told at once, not after a timeout."""
 
 import asyncio
 import json
