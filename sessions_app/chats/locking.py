@@ -116,7 +116,7 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
     if caller.project_id not in {None, project}:
         raise SessionNotFound
     if deleted_at is not None or project_deleted_at is not None:
-        raise SessionDeleted
+        raise SessionDeleted(session_id)
     live = Live(epoch, revived_rev or 0, revived_to or 0)
     counters = [live, epoch + (ahead or 0), *counters]
     return LockedSession(session_id, project, *[*counters, opening_step, head, redaction or DEFAULT_REDACTION])

@@ -152,7 +152,8 @@ class History:
         client.seq += 1
         writer, seq, epoch, base = client.writer, client.seq, client.epoch, client.rev
         if_rev = {"if_rev": base} if self.dice.random() < 0.05 else {}
-        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base, **if_rev), ops)
+        more = {**if_rev, "atomic": self.dice.random() < 0.2}
+        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base, **more), ops)
         self.late.append(request)
         return request
 
@@ -164,7 +165,7 @@ class History:
     def deliver(self, request: Request) -> None:
         before = self.window()
         answer = request.send()
-        if answer.status_code == 412:
+        if answer.status_code in {412, 422}:
             # Nothing is done, and nothing is remembered: it may succeed later.
             assert (request.first, self.window()) == (None, before)
             return

@@ -153,7 +153,8 @@ def test_an_external_id_in_the_trash_is_told_as_such(chat: Chat, project: str) -
     made = chat.api.put(external(project, "e"), {}).json()
     chat.api.delete(f"/sessions/{made['id']}")
     for method in (chat.api.get, chat.api.put):
-        assert refusal(method(external(project, "e"))) == (410, "session_deleted")
+        refused = method(external(project, "e"))
+        assert (refusal(refused), refused.json()["error"]["details"]) == ((410, "session_deleted"), {"session": made["id"]})
 
 
 def test_of_several_at_once_one_makes_the_session(api: Callable[..., Any], alice: User, transactional_db: None) -> None:

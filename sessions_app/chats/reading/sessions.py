@@ -30,7 +30,12 @@ class SessionNotFound(NotFound):
 
 
 class SessionDeleted(Gone):
+    """`details.session` is its id, for a client that knows only its own: to restore or erase it."""
+
     code, message = "session_deleted", "This session is in the trash. Restore it to use it, or start a new one."
+
+    def __init__(self, session_id: uuid.UUID) -> None:
+        super().__init__(details={"session": str(session_id)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ def _found(caller: Caller, where: str, parameters: list[Any]) -> SessionRow:
     if caller.project_id not in {None, row.project_id}:
         raise SessionNotFound
     if row.deleted_at is not None or values[0] is not None:
-        raise SessionDeleted
+        raise SessionDeleted(row.id)
     return row
 
 

@@ -77,7 +77,7 @@ def save_whole(request: HttpRequest, session_id: str, payload: WholeSessionIn, m
         raise Invalid("`mode` is `merge` or `replace`.", details={"field": "mode"})
     replace, if_match = mode == "replace", request.headers.get("If-Match")
     ops = [{**message, "op": "upsert"} if isinstance(message, dict) else message for message in payload.messages]
-    whole = {"replace": replace, "if_match": if_match, "if_rev": payload.if_rev}
+    whole = {"replace": replace, "if_match": if_match, "if_rev": payload.if_rev, "atomic": payload.atomic}
     changes = changes_of(request, payload, ops, payload.base_rev, payload.opening_step, **whole)
     return answer_of(save_changes(caller=caller_of(request), session_id=session_uuid(session_id), changes=changes))
 
@@ -166,7 +166,7 @@ def _no_such(message_id: str) -> Invalid:
 def all_changes_of(request: HttpRequest, payload: ChangesIn) -> Changes:
     create = None if payload.create is None else SessionToCreate(**payload.create.model_dump())
     session = None if payload.session is None else _fields_of(payload.session)
-    more = {"if_rev": payload.if_rev, "create": create, "session": session}
+    more = {"if_rev": payload.if_rev, "atomic": payload.atomic, "create": create, "session": session}
     return changes_of(request, payload, payload.ops, payload.base_rev, payload.opening_step, **more)
 
 

@@ -129,6 +129,7 @@ class SessionChangeIn(In):
 
 
 IfRev = Annotated[Counter | None, Field(description="Nothing is saved (412) unless this is the session's rev.", exclude=True)]
+Atomic = Annotated[bool, Field(description="Nothing is saved (422 `rejected`) if an op is invalid.", exclude=True)]
 
 
 class FlushIn(WriterIn):
@@ -156,6 +157,7 @@ class ChangesIn(FlushIn):
     """What is not in a beacon, whose sender reads no answer. The same rule for new fields."""
 
     if_rev: IfRev = None
+    atomic: Atomic = False
     create: SessionToCreateIn | None = Field(None, exclude=True, description="Creates the session if there is none with this id.")
     session: SessionChangeIn | None = Field(None, exclude=True, description="Changes fields of the session.")
 
@@ -165,6 +167,7 @@ class WholeSessionIn(WriterIn):
     messages: list[Sent] = Field(description="Messages as in an upsert; omitted ones stay, or are removed with `?mode=replace`.")
     opening_step: OpeningStepChange | None = None
     if_rev: IfRev = None
+    atomic: Atomic = False
 
 
 class Siblings(Schema):

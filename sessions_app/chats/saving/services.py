@@ -20,7 +20,7 @@ from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.save_rules import OpRules, Outcome
 from sessions_app.chats.session_cap import drop_oldest
 from sessions_app.chats.session_changes import SessionToCreate, change_fields, check_project, lock_or_create
-from sessions_app.core.errors import PreconditionFailed, PreconditionRequired
+from sessions_app.core.errors import Invalid, PreconditionFailed, PreconditionRequired
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.preconditions import named
 from sessions_app.models import Caller
@@ -42,6 +42,8 @@ class Changes(Step):
     if_match: str | None = None
     # Nothing is done unless this is the session's rev.
     if_rev: int | None = None
+    # Nothing is done if an op is rejected.
+    atomic: bool = False
     create: SessionToCreate | None = None
     # Fields of the session that change: see `session_changes.COLUMNS`.
     session: dict[str, Any] | None = None
@@ -52,6 +54,17 @@ class Changes(Step):
 class RevChanged(PreconditionFailed):
     code = "rev_changed"
     message = "The session's rev is not `if_rev`: it was changed. Nothing was done. Read it again, then decide."
+
+
+class SomeRejected(Invalid):
+    """`details.rejected`: as in an answer."""
+
+    code = "rejected"
+
+    def __init__(self, rejected: list[dict[str, Any]]) -> None:
+        first, others = rejected[0], len(rejected) - 1
+        more = f" {others} more in the details." if others else ""
+        super().__init__(f"Nothing was saved. {first['message']}{more}", details={"rejected": rejected})
 
 
 class WindowChanged(PreconditionFailed):
@@ -68,7 +81,7 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
     """Save one writer's changes. Repeatable: the same request gets the same answer, once applied.
 
     Returns 200 or, for a save from before a clear, 409. Raises NotFound, Gone, SeqReused, IfMatchNeeded,
-    WindowChanged, RevChanged, and what creating a session raises.
+    WindowChanged, RevChanged, SomeRejected, and what creating a session raises.
     """
 
     def act(session: LockedSession) -> dict[str, Any]:
@@ -97,22 +110,15 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
     """The lists of the answer."""
     at, updated = now(), changes.session is not None and change_fields(session, changes.session)
     page = MessageBatch.of(session, named_ids(changes.ops), at=at)
-    rules = OpRules(
-        page=page,
-        copies=ConflictCopies(session_id=session.id, epoch=session.epoch, writer_id=changes.writer_id),
-        writer_id=changes.writer_id,
-        seq=changes.seq,
-        base_rev=base_rev,
-        next_rev=session.rev + 1,
-        redaction=session.redaction,
-        beacon=changes.beacon,
-    )
+    rules = _rules_of(session, changes, page, base_rev=base_rev)
     for index, op in enumerate(changes.ops):
         rules.apply(index, op)
     if changes.replace:
         _take_out_what_is_left_out(rules, changes.ops)
+    _check_atomic(changes, rules.outcome)
     write_and_place(session, page, rev=rules.next_rev)
     updated |= _move_head(session, rules, changes)
+    _check_atomic(changes, rules.outcome)
     prev_rev, outcome = session.rev, rules.outcome
     dropped = _bump(caller, session, changes, rules, updated=updated)
     return {
@@ -128,6 +134,25 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
         "redacted": outcome.redacted,
         **_only_sometimes(session, outcome),
     }
+
+
+def _rules_of(session: LockedSession, changes: Changes, page: MessageBatch, *, base_rev: int) -> OpRules:
+    return OpRules(
+        page=page,
+        copies=ConflictCopies(session_id=session.id, epoch=session.epoch, writer_id=changes.writer_id),
+        writer_id=changes.writer_id,
+        seq=changes.seq,
+        base_rev=base_rev,
+        next_rev=session.rev + 1,
+        redaction=session.redaction,
+        beacon=changes.beacon,
+    )
+
+
+def _check_atomic(changes: Changes, outcome: Outcome) -> None:
+    """What is raised takes back all that the request did so far."""
+    if changes.atomic and outcome.rejected:
+        raise SomeRejected(outcome.rejected)
 
 
 def _only_sometimes(session: LockedSession, outcome: Outcome) -> dict[str, Any]:

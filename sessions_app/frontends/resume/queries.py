@@ -97,7 +97,7 @@ def find_resume(*, caller: Caller, path: str, client: str, external_id: str | No
     if caller.project_id not in {None, row.project_id}:
         raise NothingSaved
     if row.deleted_at is not None:
-        raise SessionDeleted
+        raise SessionDeleted(row.id)
     project = {
         "id": str(row.project_id),
         "path": row.project_path,

@@ -72,6 +72,66 @@ def test_a_wrong_rev_is_refused(chat: Chat, tab: Writer, if_rev: Any) -> None:
     assert refusal(tab.send(upsert("m1", "one"), if_rev=if_rev)) == (422, "invalid")
 
 
+# atomic
+
+
+def test_with_atomic_an_invalid_op_refuses_the_others(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m1", "one"))
+    another = Writer(chat)
+    ops = [upsert("m1", "other words"), upsert("m2", "two"), {"op": "pop", "n": 0}, {"op": "patch", "id": "m9", "text": "x"}]
+    refused = another.send(*ops, atomic=True, opening_step="x", session={"title": "y"}, seq=1)
+    error = refused.json()["error"]
+    assert refusal(refused) == (422, "rejected")
+    assert [(each["id"], each["index"], each["reason"]) for each in error["details"]["rejected"]] == [
+        (None, 2, "bad_n"),
+        ("m9", 3, "unknown_message"),
+    ]
+    assert error["message"].startswith("Nothing was saved. ")
+    assert error["message"].endswith(" 1 more in the details.")
+    # Nor is a copy kept of what is a conflict: its sender knows that nothing was saved.
+    assert (chat.texts(), chat.conflicts(), events(chat)[1:]) == (["one"], [], [("SESSION_SAVED", 1)])
+    session = chat.read()["session"]
+    assert (session["rev"], session["title"], session["opening_step"], session["message_count"]) == (1, "", "", 1)
+    # Its number is free.
+    assert another.save(*ops[1:2], atomic=True, seq=1)["rev"] == 2
+
+
+def test_with_atomic_a_head_that_is_unknown_refuses_all(chat: Chat, tab: Writer) -> None:
+    branch = [upsert("m1", "one"), {**upsert("m2", "two"), "parent_id": None}]
+    assert refusal(tab.send(*branch, atomic=True, session={"head": "m9"})) == (422, "rejected")
+    assert (chat.texts(), chat.read()["session"]["message_count"]) == ([], 0)
+    assert tab.save(*branch, atomic=True, session={"head": "m1"})["head"] == "m1"
+
+
+def test_conflicts_do_not_refuse_an_atomic_save(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m1", "one"))
+    another = Writer(chat)
+    answer = another.save(upsert("m1", "other words"), upsert("m2", "two"), atomic=True)
+    assert ([each["id"] for each in answer["conflicts"]], chat.texts()) == (["m1"], ["one", "two"])
+
+
+def test_an_atomic_save_creates_no_session_in_vain(new: Chat) -> None:
+    body = {**STEP, "create": {"project": new.project}, "atomic": True}
+    address = f"/sessions/{new.id}/changes"
+    assert refusal(new.api.post(address, {**body, "ops": [upsert("m1", "one"), {"op": "pop", "n": 0}]})) == (422, "rejected")
+    assert new.api.get(f"/sessions/{new.id}").status_code == 404
+    assert new.api.post(address, {**body, "ops": [upsert("m1", "one")]}).json()["rev"] == 1
+
+
+def test_a_whole_session_is_atomic_too(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m1", "one"))
+    messages = [{"id": "m2", "role": "user", "text": "two"}, {"id": "m3", "role": "nobody", "text": "three"}]
+    body = {**STEP, "messages": messages, "atomic": True}
+    address = f"/sessions/{chat.id}/messages?mode=replace"
+    assert refusal(chat.api.put(address, body, **{"If-Match": "*"})) == (422, "rejected")
+    assert chat.texts() == ["one"]
+
+
+@pytest.mark.parametrize("atomic", [1, "true", None, []])
+def test_a_wrong_atomic_is_refused(tab: Writer, atomic: Any) -> None:
+    assert refusal(tab.send(upsert("m1", "one"), atomic=atomic)) == (422, "invalid")
+
+
 def test_a_request_from_before_these_fields_is_recognised(chat: Chat) -> None:
     """Hashes of bodies without them, as the version before stored them."""
     body = {**STEP, "seq": 7, "base_rev": 3, "ops": [{"op": "delete", "id": "m1"}]}
