@@ -162,9 +162,21 @@ def test_unusual_items_come_back_as_they_were(make: Make) -> None:
         {"role": "user", "content": "after"},
     ]
     assert add(make(), items) == items
-    with pytest.raises(StillhereError, match="rejected"):
-        add(make(), [{"role": "user", "content": "lost"}, {"role": "user", "content": "x" * 1_200_000}])
-    assert asyncio.run(make().get_items()) == items
+
+
+def test_of_items_that_cannot_all_be_stored_none_is(make: Make, client: Client) -> None:
+    add(make(), HISTORY)
+    found = client.find_session("thread / 1")
+    assert found is not None
+    too_large, unreadable = {"role": "user", "content": "x" * 1_200_000}, {"type": "new_kind", "n": 1}
+    before = client.get_session(found.id).rev
+    with pytest.raises(StillhereError, match="rejected: Nothing was saved"):
+        add(make(), [{"role": "user", "content": "lost"}, unreadable, too_large])
+    assert client.get_session(found.id).rev == before
+    # More than one request takes.
+    with pytest.raises(StillhereError, match="rejected: Nothing was saved"):
+        add(make(), [*({"role": "user", "content": str(number)} for number in range(600)), too_large])
+    assert asyncio.run(make().get_items()) == HISTORY
 
 
 def test_threads_and_event_loops_share_a_session(make: Make) -> None:

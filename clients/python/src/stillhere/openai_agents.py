@@ -15,17 +15,15 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.json_texts import as_json
 from stillhere.operations.records import Saved
-from stillhere.operations.saving import change_once, clear_once
-from stillhere.operations.sessions import by_external, get_session, open_session, read_as, read_items
+from stillhere.operations.saving import Op, change_once, clear_once, pieces
+from stillhere.operations.sessions import by_external, get_session, in_trash, open_session, read_as, read_items
+from stillhere.operations.whole_saves import save_whole, shown
 
 FORMAT = "openai.responses"
-MOST_READ, PREVIEW_CHARACTERS = 500, 1_000
+MOST_READ = 500
 # The server takes so many characters of text in a message, and so many bytes of an item.
 MOST_CHARACTERS, MOST_BYTES = 100_000, 1_000_000
-IN_TRASH = "The session {} is in the trash. Restore it on its page, or use another id."
 TOO_LARGE = "What is left of the message has an item of more than 1,000,000 bytes. Nothing was removed."
-# The item itself is stored all the same, with a text that the client writes.
-_UNREADABLE = {"unreadable_raw", "text_too_long"}
 _ROLES = {"user", "assistant", "system"}
 
 
@@ -78,9 +76,7 @@ class StillhereSession:
         try:
             return await self._client.connection.run_in_thread(operation)
         except StillhereError as error:
-            if error.code != "session_deleted":
-                raise
-            raise StillhereError(error.status, error.code, IN_TRASH.format(self.session_id), error.details) from error
+            raise in_trash(error, self.session_id) from error
 
     def _in_session[T](self, operation: Any, otherwise: T) -> Operation[T]:
         """`otherwise`: where there is no session."""
@@ -95,11 +91,16 @@ class StillhereSession:
         if self._id is None:
             self._id = (yield from open_session(self.session_id, **self._opening)).id
         ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
-        saved = yield from change_once(self._id, ops)
-        if saved.rejected:
-            yield from _add_again(self._id, ops, saved)
-        else:
-            self._newest.changed(saved, len(ops))
+        stored: list[Op] = []
+        for some in list(pieces(ops)):
+            try:
+                saved = yield from save_whole(self._id, some, {}, _role_of)
+            except StillhereError as error:
+                if error.code == "rejected" and stored:
+                    yield from change_once(self._id, [{"op": "delete", "id": op["id"]} for op in stored], base_rev=saved.rev)
+                raise
+            self._newest.changed(saved, len(some))
+            stored += some
 
     def _pop(self, session: str) -> Operation[Any]:
         rev, count = self._newest.known
@@ -192,29 +193,16 @@ def _taken(session: str) -> Operation[tuple[Any, list[dict[str, Any]]]]:
     if any(len(as_json(item)) > MOST_BYTES for item in left):
         raise StillhereError(413, "too_large", TOO_LARGE, {})
     again = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in left]
-    again = [_readable(op) if len(json.dumps(op["raw"])) > MOST_CHARACTERS else op for op in again]
+    again = [
+        {**op, **shown(op["raw"], _role_of(op["raw"]))} if len(json.dumps(op["raw"])) > MOST_CHARACTERS else op for op in again
+    ]
     return page.items[-1], [*({"op": "delete", "id": own_id} for own_id in sorted(removed)), *again]
 
 
-def _add_again(session: str, ops: list[dict[str, Any]], saved: Saved) -> Operation[None]:
-    """The rest from the first rejected item on, in its order, with a role and a text beside what the server cannot read. Raises
-    StillhereError for what it cannot store, and then none of the items is stored."""
-    reasons = {each["id"]: each for each in saved.rejected}
-    hopeless = [each for each in saved.rejected if each["reason"] not in _UNREADABLE]
-    first = 0 if hopeless else next(number for number, op in enumerate(ops) if op["id"] in reasons)
-    undone = [{"op": "delete", "id": op["id"]} for op in ops[first:] if op["id"] not in reasons]
-    again = [] if hopeless else [_readable(op) if op["id"] in reasons else op for op in ops[first:]]
-    again = [{**op, "id": str(uuid.uuid4())} for op in again]
-    yield from change_once(session, [*undone, *again], base_rev=saved.rev)
-    if hopeless:
-        raise StillhereError(422, "rejected", hopeless[0]["message"], {"rejected": hopeless})
-
-
-def _readable(op: dict[str, Any]) -> dict[str, Any]:
-    raw = op["raw"]
+def _role_of(raw: Any) -> str:
     kind, role = (raw.get("type"), raw.get("role")) if isinstance(raw, dict) else (None, None)
     default = "tool" if isinstance(kind, str) and kind.endswith("_output") else "assistant"
-    return {**op, "role": role if role in _ROLES else default, "text": json.dumps(raw, ensure_ascii=False)[:PREVIEW_CHARACTERS]}
+    return role if role in _ROLES else default
 
 
 def _settings(given: SessionSettings | dict[str, Any] | None) -> SessionSettings:

@@ -13,6 +13,8 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.session import Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
 
+from stillhere import StillhereError
+from stillhere.adk.records import external_id
 from tests.clients.python.adk.fixtures import Make, MakeOurs
 
 ANA: Any = {"app_name": "shop", "user_id": "ana"}
@@ -190,5 +192,26 @@ def test_an_event_that_is_appended_again_is_one_and_another_with_its_id_is_two(o
         assert (found.events, found.state) == ([event, other], {"n": 2})
         assert (await service.append_event(found, event.model_copy(deep=True))) == event
         assert len((await read(service, session)).events) == 2
+
+    run(ours, act)
+
+
+def test_a_session_in_the_trash_says_so_and_can_be_erased(ours: MakeOurs) -> None:
+    async def act(service: BaseSessionService, session: Session) -> None:
+        client = ours().client
+        found = client.find_session(external_id(session.app_name, session.user_id, session.id))
+        assert found is not None
+        client.delete_session(found.id)
+        for each in (service, ours()):
+            for call in (
+                each.get_session(**ANA, session_id=session.id),
+                each.create_session(**ANA, session_id=session.id),
+                each.append_event(session, changed(1)),
+            ):
+                with pytest.raises(StillhereError, match=f"410 session_deleted: The session {session.id} is in the trash"):
+                    await call
+        await service.delete_session(**ANA, session_id=session.id)
+        assert await service.get_session(**ANA, session_id=session.id) is None
+        assert (await service.create_session(**ANA, session_id=session.id)).id == session.id
 
     run(ours, act)

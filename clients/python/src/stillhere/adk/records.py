@@ -10,10 +10,11 @@ from stillhere.adk.scopes import digest
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
 from stillhere.operations.long_objects import read_object, upserts_of
-from stillhere.operations.projects import session_path, without_none
-from stillhere.operations.records import Saved, Session
-from stillhere.operations.saving import once, pieces
-from stillhere.operations.sessions import find_session, get_session, list_all_sessions
+from stillhere.operations.projects import without_none
+from stillhere.operations.records import Session
+from stillhere.operations.saving import pieces
+from stillhere.operations.sessions import find_usable, get_session, list_all_sessions
+from stillhere.operations.whole_saves import save_whole
 
 TAG = MEMBER = "adk"
 LONGEST_EXTERNAL_ID, MOST_KNOWN = 128, 1_000
@@ -60,21 +61,19 @@ class Records:
 
     def store(self, place: Place, ops: Sequence[dict[str, Any]], create: dict[str, Any] | None = None) -> Operation[Place]:
         """The record comes with the last of the operations. Raises StillhereError: `rev_changed` if `place` is an old one, and
-        before anything is stored `state_too_long`."""
+        before anything is stored `state_too_long`; `rejected`, and of this request nothing is stored."""
         state = _state_ops(place.record)
         fields, requests, rev = _fields(place.record, len(state)), _requests(ops, state), place.rev
         for number, some in enumerate(requests, start=1):
             body = without_none(create=create, session=fields if number == len(requests) else None)
-            body |= {"if_rev": rev, "base_rev": rev, "ops": some}
-            saved = Saved.of((yield once(f"{session_path(place.session)}/changes", body)))
-            if saved.rejected:
-                raise StillhereError(422, "rejected", saved.rejected[0]["message"], {"rejected": saved.rejected})
-            rev, create = saved.rev, None
+            body |= {"if_rev": rev, "base_rev": rev}
+            rev, create = (yield from save_whole(place.session, some, body)).rev, None
         return self._remember(place._replace(rev=rev))
 
     def find(self, app_name: str, user_id: str, own_id: str) -> Operation[Place | None]:
-        """Raises StillhereError with `state_missing` if a person removed the message that has its state."""
-        session = yield from find_session(external_id(app_name, user_id, own_id))
+        """Raises StillhereError with `state_missing` if a person removed the message that has its state, `session_deleted` if the
+        session is in the trash."""
+        session = yield from find_usable(external_id(app_name, user_id, own_id), own_id)
         record = None if session is None else (yield from _record_of(session))
         return None if session is None or record is None else self._remember(Place(session.id, session.rev, record))
 

@@ -19,7 +19,7 @@ from stillhere.client import Client
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
 from stillhere.operations.long_objects import objects_in
-from stillhere.operations.sessions import MOST_READ, erase_session, find_session, read_all_items, read_items
+from stillhere.operations.sessions import MOST_READ, erase_session, find_usable, read_all_items, read_items
 
 ATTEMPTS = 5
 # Of a session that was made by hand, from times that were written and read again.
@@ -82,6 +82,7 @@ class StillhereSessionService(BaseSessionService):
         except StillhereError as error:
             if error.code != "external_id_taken":
                 raise
+            yield from self._records.find(app_name, user_id, own_id)  # If it is in the trash, that is said.
             raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
         yield from self._shared_state.change(shared)
         return _session(place.record, (yield from self._shared_state.shared(app_name, user_id)), [])
@@ -168,6 +169,13 @@ def _events(session: str, newest: int | None) -> Operation[list[Event]]:
 
 
 def _delete(name: str) -> Operation[None]:
-    found = yield from find_session(name)
-    if found is not None:
-        yield from erase_session(found.id)
+    """One in the trash too."""
+    try:
+        found = yield from find_usable(name, name)
+    except StillhereError as error:
+        if error.code != "session_deleted":
+            raise
+        yield from erase_session(error.details["session"])
+    else:
+        if found is not None:
+            yield from erase_session(found.id)

@@ -8,6 +8,7 @@ from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Changes, Converted, Message, Messages, Page, Session
 
 _SESSIONS = "/projects/{project}/sessions"
+_IN_TRASH = "The session {} is in the trash. Restore it on its page, or use another id."
 # What one request reads at most.
 MOST_READ = 500
 
@@ -41,6 +42,24 @@ def find_session(external_id: str) -> Operation[Session | None]:
         if error.status in {404, 410}:
             return None
         raise
+
+
+def find_usable(external_id: str, name: str) -> Operation[Session | None]:
+    """The same for an adapter, whose framework calls it `name`. Raises StillhereError if it is in the trash: it would look empty,
+    but could not be continued."""
+    try:
+        return Session.of((yield Request("GET", by_external(external_id))))
+    except StillhereError as error:
+        if error.status == 404:
+            return None
+        raise in_trash(error, name) from error
+
+
+def in_trash(error: StillhereError, name: str) -> StillhereError:
+    """Says so, if this is why it was raised. Else the same error."""
+    if error.code != "session_deleted":
+        return error
+    return StillhereError(error.status, error.code, _IN_TRASH.format(name), error.details)
 
 
 def get_session(session: str) -> Operation[Session]:

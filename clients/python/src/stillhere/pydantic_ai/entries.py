@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -13,21 +12,17 @@ from stillhere.connection import Operation
 from stillhere.errors import StillhereError
 from stillhere.http.json_texts import as_json
 from stillhere.operations.long_objects import MOST_BYTES, format_of_pieces, read_object, upserts_of
-from stillhere.operations.projects import session_path
-from stillhere.operations.records import Message, Saved, Session
-from stillhere.operations.saving import once
+from stillhere.operations.records import Message, Session
 from stillhere.operations.sessions import read_message
 
 FORMAT = TAG = MEMBER = "pydantic-ai"
 PIECE_FORMAT = format_of_pieces(FORMAT)
-LONGEST_EXTERNAL_ID, LONGEST_MESSAGE_ID, PREVIEW_CHARACTERS = 128, 64, 1_000
+LONGEST_EXTERNAL_ID, LONGEST_MESSAGE_ID = 128, 64
 # The session's metadata has 16 KB. A longer record is a message of its own, beside the path.
 MOST_IN_METADATA, RECORD_MESSAGE, RECORD_FORMAT = 12_000, "pydantic-ai-record", "pydantic-ai.record"
 BAD_ID = "The id of an entry has 1 to 64 characters, of one above 900 KB at most 60. Nothing was stored."
 RECORD_TOO_LONG = "The record of a conversation, above all its deferred tool requests, has at most 900 KB. Nothing was stored."
 _RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
-# The message itself is stored all the same, with a text that the client writes.
-_UNREADABLE = {"unreadable_raw", "text_too_long"}
 
 
 def metadata_of(record: ConversationRecord) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -48,21 +43,6 @@ def record_in(session: Session) -> Operation[ConversationRecord | None]:
         message = yield from read_message(session.id, RECORD_MESSAGE)
         text = None if message is None else message.raw
     return _RECORD.validate_json(text) if isinstance(text, str) else None
-
-
-def sent(session: str, body: dict[str, Any]) -> Operation[Saved]:
-    return Saved.of((yield once(f"{session_path(session)}/changes", body)))
-
-
-def store_unread(session: str, ops: Sequence[Any], saved: Saved) -> Operation[int]:
-    """Stores what the server cannot read with a text of the client's, and returns the `rev`. Raises StillhereError for what it
-    cannot store."""
-    reasons = {each.get("id"): each for each in saved.rejected}
-    hopeless = [each for each in saved.rejected if each["reason"] not in _UNREADABLE]
-    if hopeless:
-        raise StillhereError(422, "rejected", hopeless[0]["message"], {"rejected": hopeless})
-    again = [{**op, "role": "assistant", "text": json.dumps(op["raw"])[:PREVIEW_CHARACTERS]} for op in ops if op["id"] in reasons]
-    return (yield from sent(session, {"ops": again})).rev
 
 
 def upserts_of_entry(entry: ConversationEntry) -> list[dict[str, Any]]:

@@ -13,7 +13,8 @@ from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Message, Session
 from stillhere.operations.saving import pieces
-from stillhere.operations.sessions import find_session, list_sessions, read_message
+from stillhere.operations.sessions import find_usable, list_sessions, read_message
+from stillhere.operations.whole_saves import save_whole
 from stillhere.pydantic_ai.entries import (
     FORMAT,
     PIECE_FORMAT,
@@ -23,8 +24,6 @@ from stillhere.pydantic_ai.entries import (
     metadata_of,
     record_in,
     scope_tag,
-    sent,
-    store_unread,
     upserts_of_entry,
 )
 
@@ -86,7 +85,7 @@ class StillhereConversationStore(ConversationStore):
     # --- Records.
 
     def _read_record_now(self, conversation_id: str) -> Operation[ConversationRecord | None]:
-        session = yield from find_session(external_id(conversation_id))
+        session = yield from find_usable(external_id(conversation_id), conversation_id)
         if session is None:
             self._places.pop(conversation_id, None)
             return None
@@ -154,10 +153,7 @@ class StillhereConversationStore(ConversationStore):
         for number, some in enumerate(requests, start=1):
             # The record comes with the last of its messages.
             body = without_none(if_rev=rev, base_rev=rev, create=create, session=fields if number == len(requests) else None)
-            saved = yield from sent(session, {**body, "ops": some})
-            rev, create = saved.rev, None
-            if saved.rejected:
-                rev = yield from store_unread(session, some, saved)
+            rev, create = (yield from save_whole(session, some, body, lambda _: "assistant")).rev, None
         _remember(self._places, record.conversation_id, _Place(session, rev, record.revision))
         for entry in whole:
             self._know_home(entry.id, session)
