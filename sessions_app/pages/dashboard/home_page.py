@@ -9,7 +9,8 @@ from django.views.decorators.http import require_http_methods
 
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
-from sessions_app.models.project import NAME_LENGTH, PATH_LENGTH
+from sessions_app.models.project import PATH_LENGTH
+from sessions_app.pages.dashboard.name_field import name_field
 from sessions_app.pages.dashboard.project_overviews import list_overviews
 from sessions_app.projects.queries import list_projects
 from sessions_app.projects.services import create_project
@@ -17,14 +18,9 @@ from sessions_app.projects.services import create_project
 A_PAGE = 30
 
 
-FREE_TEXT = forms.TextInput(attrs={"dir": "auto"})
-
-
 class ProjectForm(forms.Form):
     path = forms.CharField(max_length=PATH_LENGTH, help_text="Such as /home/ana/shop, or any name.")
-    name = forms.CharField(
-        max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.", widget=FREE_TEXT
-    )
+    name = name_field()
 
 
 @login_required

@@ -25,8 +25,9 @@ from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Caller
-from sessions_app.models.project import INSTRUCTIONS_LENGTH, NAME_LENGTH
+from sessions_app.models.project import INSTRUCTIONS_LENGTH
 from sessions_app.models.session import SessionState
+from sessions_app.pages.dashboard.name_field import name_field
 from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.pages.trace.list_totals import list_totals
 from sessions_app.projects.queries import get_project, get_trashed
@@ -107,14 +108,8 @@ def _found(caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor:
     return found.rows, None if found.next is None else make_cursor(found.next.value, found.next.id)
 
 
-# In whichever direction it is written.
-FREE_TEXT = forms.TextInput(attrs={"dir": "auto"})
-
-
 class SettingsForm(forms.Form):
-    name = forms.CharField(
-        max_length=NAME_LENGTH, required=False, help_text="The name to show. Default: the path.", widget=FREE_TEXT
-    )
+    name = name_field()
     redaction = forms.ChoiceField(
         label="Secrets in messages",
         choices=[("flag", "Flag them"), ("redact", "Replace them before they are stored"), ("off", "Do nothing")],

@@ -41,7 +41,7 @@ RENDERED = "return document.querySelectorAll('[role=log] article .words table').
 GROWING = """
     const { show } = await import('/static/js/chat/messages/streaming-markup.js');
     const box = document.createElement('div');
-    show(box, args[0]);
+    show(box, args[0], { bold: true });
     return [box.textContent, box.querySelectorAll('strong, code, em').length];
 """
 OF = """
@@ -90,6 +90,13 @@ def test_a_message_without_words_is_not_empty_while_the_server_is_away(page: Cha
     page.browser.block("*/chat/words")
     page.reload_hard()
     page.until(lambda texts: "write" in texts[3] and "search" in texts[3])
+
+
+def test_what_a_user_wrote_is_no_markdown_before_the_server_renders_it_either(page: ChatPage) -> None:
+    page.browser.until(RENDERED)
+    page.browser.block("*/chat/words")
+    page.say("a **b** c")
+    page.until(lambda texts: texts[-1] == "a **b** c")
 
 
 def test_an_answer_is_rendered_when_it_is_whole(page: ChatPage, agent: Chat) -> None:

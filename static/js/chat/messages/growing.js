@@ -59,11 +59,12 @@ const partPiece = (part) => ({ source: JSON.stringify(part), message: { text: ""
  */
 export function show(box, message, { ask }) {
   const pieces = piecesOf(message);
+  const bold = message.role !== "user";
   /** @type {(Piece & {at: number})[]} */
   const wanted = [];
   for (const [at, piece] of pieces.entries()) {
     const element = pieceAt(box, at);
-    const state = shown.get(element)?.source === piece.source ? shown.get(element) : lightly(element, piece);
+    const state = shown.get(element)?.source === piece.source ? shown.get(element) : lightly(element, piece, bold);
     if (!ask || !state || state.asked || !(at < pieces.length - 1 || isCalled(piece))) continue;
     state.asked = true;
     wanted.push({ at, ...piece });
@@ -78,14 +79,14 @@ function isCalled({ message }) {
   return type !== "text" && type !== "reasoning" && state !== "input-streaming";
 }
 
-/** @param {Element} element @param {Piece} piece */
-function lightly(element, piece) {
+/** @param {Element} element @param {Piece} piece @param {boolean} bold */
+function lightly(element, piece, bold) {
   const state = { source: piece.source, asked: false, rendered: false };
   // What the server rendered of the same tool is better than a label, until it renders this.
   const label = !piece.message.text && shown.get(element)?.rendered;
   if (!label) {
     if (shown.get(element)?.rendered) element.replaceChildren();
-    showText(element, piece.message.text || describe(piece.message));
+    showText(element, piece.message.text || describe(piece.message), { bold });
   }
   state.rendered = Boolean(label);
   shown.set(element, state);

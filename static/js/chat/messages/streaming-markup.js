@@ -1,6 +1,6 @@
 /**
- * Renders a growing text: fenced and inline code, bold. Everything else, above all formulas, stays plain text until the
- * server renders the message.
+ * Renders a growing text: fenced and inline code, and bold where the text is Markdown, which a user's is not. Everything else, above
+ * all formulas, stays plain text until the server renders the message.
  */
 
 const FENCED = /^```[^\n]*\n([\s\S]*?)(?:^```[^\S\n]*(?:\n|$(?![\s\S]))|$(?![\s\S]))/gm;
@@ -9,13 +9,16 @@ const MARKED = new RegExp(`${FORMULA.source}|\`([^\`\\n]+)\`|\\*\\*([^*\\n]+)\\*
 /** @type {WeakMap<Element, string>} */
 const shown = new WeakMap();
 
-/** Make `box` show `text`. Unchanged blocks are not touched, so that a selection is kept while it streams. @param {Element} box @param {string} text */
-export function show(box, text) {
+/**
+ * Make `box` show `text`. Unchanged blocks are not touched, so that a selection is kept while it streams.
+ * @param {Element} box @param {string} text @param {{bold: boolean}} options
+ */
+export function show(box, text, { bold }) {
   const blocks = [...split(text)];
   blocks.forEach(({ code, source }, at) => {
     const standing = box.children[at];
     if (standing && shown.get(standing) === source && (standing.nodeName === "PRE") === code) return;
-    const fresh = code ? pre(source) : paragraph(source);
+    const fresh = code ? pre(source) : paragraph(source, bold);
     shown.set(fresh, source);
     if (standing) standing.replaceWith(fresh);
     else box.append(fresh);
@@ -47,22 +50,22 @@ function pre(source) {
   return block;
 }
 
-/** @param {string} source */
-function paragraph(source) {
+/** @param {string} source @param {boolean} bold */
+function paragraph(source, bold) {
   const block = element("p");
   let end = 0;
   for (const mark of source.matchAll(MARKED)) {
-    block.append(source.slice(end, mark.index), marked(mark));
+    block.append(source.slice(end, mark.index), marked(mark, bold));
     end = mark.index + mark[0].length;
   }
   block.append(source.slice(end));
   return block;
 }
 
-/** @param {RegExpExecArray} mark */
-function marked([formula, code, strong]) {
+/** @param {RegExpExecArray} mark @param {boolean} bold */
+function marked([source, code, strong], bold) {
   if (code) return element("code", code);
-  return strong ? element("strong", strong) : formula;
+  return strong && bold ? element("strong", strong) : source;
 }
 
 /** @param {string} name */
