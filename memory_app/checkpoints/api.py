@@ -101,7 +101,7 @@ def list_reply(caller: Caller, project_id: str, thread: str, asked: Listed) -> H
         before=before and checked(before, "before", ID_BYTES),
         after=_read_cursor(cursor) if cursor else None,
         limit=limit,
-        matches=make_filter(_filter(sought)) if sought else None,
+        sought=make_filter(_filter(sought)) if sought else None,
     )
     items, values, after = queries.list_checkpoints(
         caller=caller, project_id=project_uuid(project_id), thread=_thread(thread), wanted=wanted

@@ -38,7 +38,7 @@ class Wanted:
     before: str = ""
     after: Place | None = None
     limit: int = 20
-    matches: Filter | None = None
+    sought: Filter | None = None
 
 
 class _Head(NamedTuple):
@@ -76,14 +76,21 @@ def list_checkpoints(
     with one_moment():
         check_project(caller=caller, project_id=project_id)
         where, parameters = _conditions(wanted)
-        looked_at = wanted.limit + 1 if wanted.matches is None else FILTERED
+        looked_at = wanted.limit + 1 if wanted.sought is None else FILTERED
         heads = _heads(project_id, thread, where, parameters, looked_at)
-        chosen = [head for head in heads if wanted.matches is None or wanted.matches(read_object(head.metadata) or {})]
+        chosen = [head for head in heads if wanted.sought is None or _matches(wanted.sought, head.metadata)]
         page = _bounded(chosen[: wanted.limit])
         items, values = _with_parts(page) if page else ([], [])
     if len(page) < len(chosen):
         return items, values, page[-1].place
     return items, values, heads[-1].place if len(heads) == looked_at else None
+
+
+def _matches(sought: Filter, metadata: str) -> bool:
+    try:
+        return sought.matches(sought.read(metadata))
+    except ValueError:  # Damaged metadata have no fields.
+        return sought.matches({})
 
 
 def _conditions(wanted: Wanted) -> tuple[str, list[Any]]:

@@ -1,8 +1,11 @@
 """Stored JSON in responses. A disk fault or another program may have damaged it: then it counts as missing."""
 
+from typing import Any
+
 import orjson
 
 from sessions_app.core.errors import NotFound
+from sessions_app.core.serialization.stored_json import strict_json
 
 
 class EntryNotFound(NotFound):
@@ -17,10 +20,18 @@ class Damaged(NotFound):
 
 def is_json(text: str) -> bool:
     try:
-        orjson.loads(text)
-    except ValueError:
+        quick_or_exact(text)
+    except (ValueError, RecursionError):
         return False
     return True
+
+
+def quick_or_exact(text: str) -> Any:
+    """The value; integers beyond 64 bits are rounded, if a float can hold them. The fast reader refuses those that none can."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return strict_json(text)
 
 
 def as_json(text: str) -> orjson.Fragment | None:

@@ -1,13 +1,37 @@
 """Filters of lists: conditions on fields of the values. They are evaluated here, so that both databases agree."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from memory_app.core.stored_json import quick_or_exact
 from sessions_app.core.errors import Invalid
+from sessions_app.core.serialization.stored_json import strict_json
 
 MOST_FIELDS = 20
-type Filter = Callable[[Any], bool]
+# From here on the fast reader rounds integers.
+_ROUNDED = 2**63
+type Test = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`exact`: it names a number beyond 64 bits. Any other compares with a rounded one as with the exact one, for rounding moves
+    no number below 2**63."""
+
+    tests: Sequence[tuple[str, Test]]
+    exact: bool
+
+    def matches(self, value: Any) -> bool:
+        return all(test(field_of(value, name)) for name, test in self.tests)
+
+    def read(self, text: str) -> Any:
+        """A stored value, as exact as this filter needs it. The exact reader takes several times as long. Raises ValueError."""
+        try:
+            return strict_json(text) if self.exact else quick_or_exact(text)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
 class WrongFilter(Invalid):
@@ -24,7 +48,15 @@ def make_filter(fields: Mapping[str, Any]) -> Filter:
     if len(fields) > MOST_FIELDS:
         raise WrongFilter(f"A filter has at most {MOST_FIELDS} fields.")
     tests = [(name, test) for name, wanted in fields.items() for test in _tests(wanted)]
-    return lambda value: all(test(field_of(value, name)) for name, test in tests)
+    return Filter(tests, exact=any(map(_is_large, fields.values())))
+
+
+def _is_large(wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        return any(map(_is_large, wanted.values()))
+    if isinstance(wanted, list):
+        return any(map(_is_large, wanted))
+    return _is_number(wanted) and abs(wanted) >= _ROUNDED
 
 
 def field_of(value: Any, name: str) -> Any:
@@ -37,7 +69,7 @@ def field_of(value: Any, name: str) -> Any:
     return field_of(value.get(first), rest) if dot else None
 
 
-def _tests(wanted: Any) -> list[Filter]:
+def _tests(wanted: Any) -> list[Test]:
     if not isinstance(wanted, dict) or not any(name.startswith("$") for name in wanted):
         return [_equals(wanted)]
     if unknown := [name for name in wanted if name not in _OPERATORS]:
@@ -45,18 +77,18 @@ def _tests(wanted: Any) -> list[Filter]:
     return [_OPERATORS[name](operand) for name, operand in wanted.items()]
 
 
-def _equals(wanted: Any) -> Filter:
+def _equals(wanted: Any) -> Test:
     return lambda found: same(found, wanted)
 
 
-def _differs(wanted: Any) -> Filter:
+def _differs(wanted: Any) -> Test:
     return lambda found: not same(found, wanted)
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Filter]:
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Test]:
     """Numbers are compared with numbers and texts with texts; anything else has no order and does not match."""
 
-    def make(wanted: Any) -> Filter:
+    def make(wanted: Any) -> Test:
         if not _is_number(wanted) and not isinstance(wanted, str):
             raise WrongFilter("Only numbers and texts have an order.")
         return lambda found: (
@@ -67,7 +99,7 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Filter]:
     return make
 
 
-_OPERATORS: dict[str, Callable[[Any], Filter]] = {
+_OPERATORS: dict[str, Callable[[Any], Test]] = {
     "$eq": _equals,
     "$ne": _differs,
     "$gt": _ordered(operator.gt),

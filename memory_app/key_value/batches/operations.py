@@ -69,12 +69,12 @@ class List:
     offset: int = 0
     cursor: tuple[str, str, str] | None = None
     values: bool = False
-    matches: Filter | None = None
+    sought: Filter | None = None
     refresh: bool | None = None
 
     @property
     def with_values(self) -> bool:
-        return self.values or self.matches is not None
+        return self.values or self.sought is not None
 
 
 type Operation = Get | Put | Delete | Purge | List

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.conf import settings
 
 from memory_app.core.namespaces import after_prefix
@@ -55,7 +54,7 @@ class ReadBudget:
 
 def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget) -> list[list[EntryRow]]:
     """The entries of each list, one more than its limit if there are more. Without values, unless it asks for them."""
-    together = [asked for asked in lists if asked.matches is None]
+    together = [asked for asked in lists if asked.sought is None]
     moment = now()
     _check_values(project_id, [asked for asked in together if asked.values], moment, budget)
     statements = [_statement(project_id, asked, moment, asked.limit + 1, asked.offset) for asked in together]
@@ -64,7 +63,7 @@ def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget)
     answers = dict(zip(different, fetch_together(list(different.values())), strict=True))
     made = {name: [entry_of(project_id, row) for row in rows] for name, rows in answers.items()}
     plain = iter([made[statement, tuple(parameters)] for statement, parameters in statements])
-    return [next(plain) if asked.matches is None else _filtered(project_id, asked, budget) for asked in lists]
+    return [next(plain) if asked.sought is None else _filtered(project_id, asked, budget) for asked in lists]
 
 
 def _check_values(project_id: uuid.UUID, lists: Sequence[List], moment: datetime, budget: ReadBudget) -> None:
@@ -116,7 +115,7 @@ def _matching(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> Iterato
 
 def _matches(asked: List, text: str) -> bool:
     try:
-        return asked.matches is not None and asked.matches(orjson.loads(text))
+        return asked.sought is not None and asked.sought.matches(asked.sought.read(text))
     except ValueError:  # A damaged value has no fields.
         return False
 

@@ -123,7 +123,7 @@ class ListIn(_Op):
             offset=self.offset,
             cursor=read_cursor(self.cursor) if self.cursor else None,
             values=self.values,
-            matches=make_filter(self.filter) if self.filter else None,
+            sought=make_filter(self.filter) if self.filter else None,
             refresh=self.refresh,
         )
 

@@ -103,7 +103,7 @@ class _Batch:
     def _listed(self, op: List, found: list[EntryRow]) -> Result:
         items = found[: op.limit]
         if op.values:
-            if op.matches is None:  # Else they were counted when the filter read them.
+            if op.sought is None:  # Else they were counted when the filter read them.
                 self._budget.take(sum(entry.size_bytes for entry in items))
             for entry in items:
                 self._note_read(entry, op.refresh)

@@ -64,7 +64,7 @@ def by_model(store: dict[tuple[str, str], Any], op: dict[str, Any]) -> Any:
     if op["op"] == "purge":
         gone = [place for place in store if place[0] == op["namespace"] and _purged(op, place[1])]
         return len([store.pop(p) for p in gone])
-    matches = make_filter(op["filter"] or {})
+    matches = make_filter(op["filter"] or {}).matches
     found = [p for p in sorted(store) if p[0] == op["namespace"] and p[1].startswith(op["prefix"]) and matches(store[p])]
     found = found[::-1] if op["order"] == "-key" else found
     return [[key, store[namespace, key]] for namespace, key in found[op["offset"] : op["offset"] + op["limit"]]]

@@ -1,0 +1,59 @@
+"""Integers beyond 64 bits: the fast reader rounds them, and refuses those beyond a float."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from memory_app.models import MemoryEntry
+from tests.memory.batches.conftest import done
+from tests.memory.batches.test_batches import keys, listed, put
+from tests.memory.checkpoints.conftest import Graph
+from tests.memory.conftest import Memory
+
+LARGE, HUGE = 2**64, 10**400
+NUMBERS = {"a": LARGE, "b": LARGE + 1, "c": -LARGE - 1, "d": HUGE, "e": 2**64 - 1, "f": 1, "g": [LARGE + 1], "h": 2.0**64}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (LARGE, "ah"),
+        (LARGE + 1, "b"),
+        ([LARGE + 1], "g"),
+        pytest.param(HUGE, "d", id="huge"),
+        ({"$ne": LARGE + 1}, "acdefgh"),
+        ({"$gt": LARGE}, "bd"),
+        ({"$gt": 2.0**64}, "bd"),
+        ({"$lt": -LARGE}, "c"),
+        ({"$lte": 2**64 - 1}, "cef"),
+        ({"$gt": 1}, "abdeh"),
+        ({"$gte": 1, "$lt": LARGE + 1}, "aefh"),
+    ],
+)
+def test_large_integers_are_compared_exactly(memory: Memory, wanted: Any, found: str) -> None:
+    done(memory, *(put(key, {"n": number}) for key, number in NUMBERS.items()))
+    assert "".join(keys(done(memory, listed(filter={"n": wanted}))[0])) == found
+    graph = Graph(memory)
+    for name, number in NUMBERS.items():
+        assert graph.put(name, metadata={"n": number}).status_code == 201
+    answer = graph.api.get(graph.address(f"/checkpoints?filter={quote(json.dumps({'n': wanted}))}"))
+    assert "".join(sorted(item["id"] for item in answer.json()["items"])) == found
+
+
+def test_an_integer_beyond_a_float_is_not_damaged(memory: Memory) -> None:
+    assert memory.put("notes/n", HUGE).status_code == 201
+    assert memory.get("notes/n").json()["value"] == HUGE
+    [_, read] = done(memory, put("n", HUGE), {"op": "get", "namespace": ["users", "1"], "key": "n"})
+    assert read["entry"]["value"] == HUGE
+    graph = Graph(memory)
+    graph.put("c1", metadata={"n": HUGE})
+    assert graph.api.get(graph.address("/checkpoints/~/c1")).json()["metadata"] == {"n": HUGE}
+
+
+def test_what_is_damaged_has_no_large_number(memory: Memory) -> None:
+    done(memory, put("a", {"n": HUGE}), put("b", {"n": HUGE}))
+    MemoryEntry.objects.filter(key="b").update(value=f'{{"n": {HUGE}, "m": NaN}}')
+    for wanted in (HUGE, {"$gt": 1}):
+        assert keys(done(memory, listed(filter={"n": wanted}))[0]) == ["a"]
