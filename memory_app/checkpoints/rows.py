@@ -166,6 +166,12 @@ def sum_bytes(thread: Thread) -> int:
     return int(fetch_row(f"SELECT {parts}", [thread.id] * len(CHILDREN))[0])
 
 
+def is_empty(thread: Thread) -> bool:
+    """It has no rows. Its bytes do not say so: a write may have none."""
+    parts = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE thread_id = %s)" for table in CHILDREN)  # noqa: S608
+    return not fetch_row(f"SELECT {parts}", [thread.id] * len(CHILDREN))[0]
+
+
 def places_after(thread: Thread, after: Place, most: int) -> list[Place]:
     """Of so many checkpoints, the oldest first, behind a place."""
     statement = f"""SELECT ns, checkpoint_id FROM {_CHECKPOINT} WHERE thread_id = %s AND (checkpoint_id, ns) > (%s, %s)

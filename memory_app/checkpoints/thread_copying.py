@@ -56,7 +56,7 @@ class _Copy:
 
     def _check(self, source: Thread, target: Thread) -> None:
         if self.target is None:
-            if target.size_bytes:
+            if not rows.is_empty(target):
                 raise ThreadExists
             check_room(self._project_id, source.size_bytes)
         elif target.id != self.target:  # It was deleted in between.

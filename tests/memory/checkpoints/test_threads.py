@@ -158,12 +158,22 @@ def test_a_copy_overwrites_nothing_and_needs_room(graph: Graph, settings: Any) -
     other = Graph(graph.memory, "other")
     other.put("c9")
     Graph(graph.memory, "written").write("c1", (0, "a", b"1"))
-    for taken in ("other", "written"):
+    Graph(graph.memory, "empty-write").write("c1", (0, "a", b""))
+    for taken in ("other", "written", "empty-write"):
         assert graph.api.post(graph.address("/copy"), {"to": taken}).json()["error"]["code"] == "thread_exists"
     settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes + 10
     assert graph.api.post(graph.address("/copy"), {"to": "third"}).status_code == 507
     assert not GraphThread.objects.filter(name="third").exists()
     check_sizes()
+
+
+def test_a_copy_that_finds_no_room_never_deletes_writes_that_take_none(graph: Graph, settings: Any) -> None:
+    grown(graph)
+    there = Graph(graph.memory, "there")
+    there.write("c1", (0, "a", b""))
+    settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
+    assert graph.api.post(graph.address("/copy"), {"to": "there"}).json()["error"]["code"] == "thread_exists"
+    assert PendingWrite.objects.filter(thread__name="there").count() == 1
 
 
 @pytest.mark.parametrize("name", ["a\\u0000b", "\\ud800x", "\ufffd", ""])
