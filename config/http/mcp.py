@@ -34,7 +34,9 @@ from sessions_app.frontends.sockets.authentication import Handshake, is_own_orig
 from sessions_app.models import Caller
 
 PATH = "/mcp"
-PARSE_ERROR = -32700
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+BATCH = "Batches are not supported. Send one message per request."
+WRONG_ID = "`id` is a text or a whole number. A message that wants no answer has none."
 PROGRESS = b'"progressToken"'
 # Status, what the log says, content.
 Quick = tuple[int, str, bytes]
@@ -98,7 +100,9 @@ class McpRequests:
         try:
             message, _ = strict_json.loads(body)
         except strict_json.UnreadableJson as error:
-            return call, None, (400, "unreadable", _unreadable(error))
+            return call, None, (400, "unreadable", _refusal(PARSE_ERROR, error.message))
+        if wrong := _wrong_message(message):
+            return call, None, (400, "unreadable", _refusal(INVALID_REQUEST, wrong))
         call = replace(call, client=client_of(message))
         if not (isinstance(message, dict) and message.get("method") == "tools/call"):
             record_client(call)
@@ -195,6 +199,20 @@ def _implementation() -> dict[str, str]:
     return implementation(version())
 
 
-def _unreadable(error: strict_json.UnreadableJson) -> bytes:
+def _wrong_message(message: Any) -> str:
+    """What the library would answer with its own inner workings, or, since it takes a request with such an id for a notification,
+    not at all."""
+    if isinstance(message, list):
+        return BATCH
+    if isinstance(message, dict) and "method" in message and not _is_id(message.get("id", 0)):
+        return WRONG_ID
+    return ""
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _refusal(code: int, message: str) -> bytes:
     """In the form of the protocol."""
-    return orjson.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": error.message}})
+    return orjson.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})

@@ -93,7 +93,7 @@ def _outcome(tool: Tool, call: Call, arguments: Any) -> Outcome:
         _admit(call, needed)
         return tool.run(call, given)
     except ValidationError as error:
-        return refused(_wrong(error))
+        return refused(wrong_fields(error))
     except AppError as error:
         return refused(error)
     except DatabaseError as error:
@@ -108,7 +108,7 @@ def _admit(call: Call, needed: str) -> None:
         request_limits.check_write(call.caller, size=call.size_bytes)
 
 
-def _wrong(error: ValidationError) -> WrongFields:
+def wrong_fields(error: ValidationError) -> WrongFields:
     """Names fields and reasons, never values."""
     return WrongFields(
         [{"field": ".".join(map(str, item["loc"])) or "arguments", "reason": reason_of(item)} for item in error.errors()]

@@ -1,11 +1,14 @@
 """Prompts: what a person chooses in a client's menu to begin or to end work."""
 
+from pydantic import ValidationError
+
 from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import marked
-from mcp_app.core.tool import READ
+from mcp_app.core.tool import READ, wrong_fields
 from mcp_app.tools.brief import BriefArguments, session_brief
 from sessions_app.accounts.authentication import MissingScope
 from sessions_app.core.errors import Invalid
+from sessions_app.core.serialization.strict_json import clean_text
 
 PROMPTS = {
     "resume_work": "Go on with the work of this project: where it stands, and the next step.",
@@ -27,12 +30,16 @@ class UnknownPrompt(Invalid):
 
 
 def prompt_text(call: Call, name: str, arguments: dict[str, str]) -> list[str]:
-    """The texts of the prompt's messages. Raises UnknownPrompt, MissingScope, and what finding the project raises."""
+    """The texts of the prompt's messages. Raises UnknownPrompt, MissingScope, WrongFields; and what finding it raises."""
     if READ not in call.caller.scopes:
         raise MissingScope(READ)
     if name == "hand_off":
         return [_HAND_OFF]
     if name != "resume_work":
         raise UnknownPrompt
-    found = session_brief(call, BriefArguments(project=arguments.get("project") or None))
+    try:
+        given = BriefArguments(project=clean_text(arguments.get("project", "")) or None)
+    except ValidationError as error:
+        raise wrong_fields(error) from None
+    found = session_brief(call, given)
     return [_RESUME, marked(found.data["stored"])]

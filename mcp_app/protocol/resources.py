@@ -15,6 +15,7 @@ from mcp_app.tools.sessions import ReadArguments, session_read
 from sessions_app.accounts.authentication import MissingScope
 from sessions_app.agents.handoff.queries import list_snapshots
 from sessions_app.core.errors import NotFound
+from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.projects.queries import list_projects
 
@@ -48,15 +49,23 @@ def read_resource(call: Call, uri: str) -> Outcome:
     named = _URI.fullmatch(uri)
     if named is None:
         raise UnknownResource
-    path = unquote(named["path"])
     try:
+        path = _decoded(named["path"])
         if named["context"]:
             return load_session_context(call, ContextArguments(project=path))
         if named["number"]:
             return handoff_get(call, GetArguments(project=path, number=int(named["number"])))
-        return session_read(call, ReadArguments(project=path, session_id=unquote(named["session"])))
+        return session_read(call, ReadArguments(project=path, session_id=_decoded(named["session"])))
     except (NotFound, ValueError):
         raise UnknownResource from None
+
+
+def _decoded(part: str) -> str:
+    """Raises ValueError if it is no UTF-8, or has what no stored name has: nothing can have this address."""
+    text = unquote(part, errors="strict")
+    if clean_text(text) != text:
+        raise ValueError
+    return text
 
 
 def list_resources(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:

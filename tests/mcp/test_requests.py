@@ -95,6 +95,50 @@ def test_malformed_messages_are_errors_of_the_protocol(post: Any, version: str) 
     assert none["error"]["code"] == -32602
 
 
+@pytest.mark.parametrize("version", [HANDSHAKE, "2025-03-26", STATELESS])
+def test_a_batch_is_refused_in_plain_words(post: Any, version: str) -> None:
+    asked = request("tools/list", version=version)
+    for batch in ([], [asked["json"]], [asked["json"]] * 2):
+        answer = post({**asked, "json": batch})
+        error = {"code": -32600, "message": "Batches are not supported. Send one message per request."}
+        assert (answer.status_code, answer.json()) == (400, {"jsonrpc": "2.0", "id": None, "error": error})
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+def test_an_id_that_none_may_have_is_refused(post: Any, version: str) -> None:
+    asked = request("tools/list", version=version)
+    wrong: list[Any] = [1.5, True, None, [], {}]
+    for number in wrong:
+        answer = post({**asked, "json": {**asked["json"], "id": number}})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32600), number
+        assert answer.json()["error"]["message"].startswith("`id` is a text or a whole number.")
+    for allowed in (0, -1, 2**53, "", "1.5"):
+        assert post({**asked, "json": {**asked["json"], "id": allowed}}).json()["id"] == allowed
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+def test_a_prompt_names_the_argument_that_is_too_long(post: Any, version: str) -> None:
+    error = post(request("prompts/get", {"name": "resume_work", "arguments": {"project": "x" * 513}}, version=version)).json()[
+        "error"
+    ]
+    assert (error["code"], error["data"]) == (-32602, {"code": "invalid"})
+    assert error["message"] == "`project`: String should have at most 512 characters."
+    for project in ("x" * 512, "a\0b"):
+        given = {"name": "resume_work", "arguments": {"project": project}}
+        assert "result" in post(request("prompts/get", given, version=version)).json(), project
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("part", ["%ff", "%00", "a%00b", "%ED%A0%80"])
+def test_an_address_that_no_name_can_have_is_no_resource(post: Any, version: str, part: str) -> None:
+    for uri in (f"stillhere://project/{part}/context", f"stillhere://project/p/session/{part}"):
+        error = post(request("resources/read", {"uri": uri}, version=version)).json()["error"]
+        assert (error["code"], error["message"][:26]) == (
+            -32602 if version == STATELESS else -32002,
+            "There is no such resource.",
+        )
+
+
 def test_a_handshake_agrees_on_a_version_that_both_know(post: Any) -> None:
     hello = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     for wanted, agreed in ((HANDSHAKE, HANDSHAKE), ("2024-11-05", "2024-11-05"), ("1999-01-01", HANDSHAKE)):
