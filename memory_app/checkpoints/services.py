@@ -9,6 +9,7 @@ from memory_app.checkpoints.queries import CheckpointNotFound
 from memory_app.checkpoints.rows import Place, Thread, Typed, Version
 from memory_app.checkpoints.thread_locks import find_locked, open_thread, recount, take_room
 from sessions_app.core.errors import Conflict
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.public_names import Caller, db_time, now
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.storage.sql import execute_together
@@ -70,6 +71,8 @@ def _put(project_id: uuid.UUID, thread: Thread, new: NewCheckpoint) -> StoredChe
     known = rows.find_versions(thread, list(wanted.values()))
     _check_versions([version for channel, version in wanted.items() if version not in known and channel not in new.values])
     before = rows.size_of_checkpoint(thread, new.place)
+    if before is None:
+        refuse_dots(ns=ns, checkpoint_id=new.place[1])
     added = {wanted[channel]: typed for channel, typed in new.values.items() if wanted[channel] not in known}
     versions = json_text(dict(new.versions))
     size_bytes = len(new.typed.data) + len(new.metadata.encode()) + len(versions.encode())
@@ -110,6 +113,8 @@ def put_writes(
     def work() -> int:
         locked = open_thread(caller=caller, project_id=project_id, name=thread)
         known = rows.find_writes(locked, place, task_id)
+        if not known:
+            refuse_dots(ns=place[0], checkpoint_id=place[1], task=task_id)
         taken = {each.idx: each for each in reversed(writes) if each.idx < 0 or each.idx not in known}
         taken |= {each.idx: each for each in writes if each.idx < 0}
         if taken:

@@ -12,6 +12,7 @@ from memory_app.checkpoints import rows
 from memory_app.checkpoints.rows import Thread
 from memory_app.models import MemoryStore
 from sessions_app.core.errors import InsufficientStorage, NotFound
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.public_names import Caller, db_uuid, now
 from sessions_app.core.storage.sql import execute_together, fetch_row
 from sessions_app.core.storage.transactions import StaleRead
@@ -36,6 +37,7 @@ def open_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> Thread:
 def _made_and_locked(project_id: uuid.UUID, name: str) -> Thread:
     thread = rows.lock_thread(project_id, name)
     if thread is None:
+        refuse_dots(thread=name)
         rows.make_thread(project_id, name, now())
         thread = rows.lock_thread(project_id, name)
     if thread is None:  # Another one made it and deleted it in between.

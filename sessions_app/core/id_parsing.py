@@ -1,6 +1,22 @@
 import uuid
 
-from sessions_app.core.errors import NotFound
+from sessions_app.core.errors import Invalid, NotFound
+
+# As a part of an address they name folders: clients and proxies take them out, so the request reaches another address.
+_DOTS = frozenset({".", ".."})
+
+
+class DotsAsId(Invalid):
+    def __init__(self, field: str) -> None:
+        why = "in an address these name folders, so nothing with this id could be read or changed. Choose another one."
+        super().__init__(f"`{field}` cannot be `.` or `..`: {why}", details={"field": field})
+
+
+def refuse_dots(**ids: str | None) -> None:
+    """Ids by field, which a client chose for something new. What is stored under such an id stays as it is. Raises DotsAsId."""
+    for field, chosen in ids.items():
+        if chosen in _DOTS:
+            raise DotsAsId(field)
 
 
 def uuid_or_none(text: str) -> uuid.UUID | None:

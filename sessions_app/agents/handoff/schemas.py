@@ -3,13 +3,20 @@
 from typing import Annotated, Any, Self
 
 from ninja import Schema
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from sessions_app.agents.states.schemas import LongText, StateId
 from sessions_app.core.errors import Invalid
 from sessions_app.core.web.schemas import REDACTED, In
 
-Words = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is blank: write what the next agent has to know")
+    return text
+
+
+Words = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_not_blank)]
 Short = Annotated[str, Field(max_length=10_000)]
 
 

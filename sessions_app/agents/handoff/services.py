@@ -11,6 +11,7 @@ import orjson
 from sessions_app.agents.handoff.queries import LISTS, content_of, get_snapshot, mark_of
 from sessions_app.chats.locking import lock_project_and_current
 from sessions_app.core.errors import Conflict, Invalid, NotFound, PreconditionFailed
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.storage.transactions import write
@@ -60,6 +61,8 @@ def update_handoff(
 
     def change(content: dict[str, Any]) -> None:
         for name, value in clean.items():
+            if name in LISTS:
+                _check_new_ids(content[name], value)
             content[name] = _merged(name, value) if name in LISTS else value
 
     return _change(caller, project_id, change, conditions), redacted
@@ -77,6 +80,7 @@ def add_item(*, caller: Caller, project_id: uuid.UUID, kind: str, item: dict[str
             _check_number(kind, len(content[kind]) + 1)
             if any(other["id"] == item.get("id") for other in content[kind]):
                 raise IdTaken(details={"id": item["id"]})
+            refuse_dots(id=item.get("id"))
             content[kind].append(_with_id(item))
         else:
             _fill(same, item)
@@ -208,6 +212,13 @@ def _item(content: dict[str, Any], kind: str, item_id: str) -> dict[str, Any]:
 def _check_seen(present: Any, seen: str) -> None:
     if seen and mark_of(present) != seen:
         raise Changed(details={"now": present})
+
+
+def _check_new_ids(present: list[dict[str, Any]], items: list[dict[str, Any]]) -> None:
+    stored = {item["id"] for item in present}
+    for item in items:
+        if item.get("id") not in stored:
+            refuse_dots(id=item.get("id"))
 
 
 def _merged(kind: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from sessions_app.agents.states.pending_actions import ask, ask_there
 from sessions_app.agents.states.queries import AgentStateNotFound, VersionNotFound
 from sessions_app.chats.locking import LockedSession, lock_session
 from sessions_app.core.errors import NotFound
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, read_object, stored_object
@@ -33,7 +34,9 @@ def save_agent_state(
         state = find_agent_state(session_id)
         made = state.content is None
         conditions.check(None if made else state.rev)
-        kept = stored_object(state.content) if keep else {}
+        present = stored_object(state.content)
+        _check_new_steps(present, clean)
+        kept = present if keep else {}
         content = {name: value for name, value in {**kept, **clean}.items() if value is not None}
         if clean.get("pending_action") is not None:
             content["pending_action"] = ask(session_id=session_id, action=clean["pending_action"])
@@ -42,6 +45,16 @@ def save_agent_state(
         return _store(caller, session, state, content), made, redacted
 
     return write(work)
+
+
+def _check_new_steps(present: dict[str, Any], fields: dict[str, Any]) -> None:
+    try:
+        stored = {step["id"] for step in present["plan"]["steps"]}
+    except (KeyError, TypeError):  # There is no plan, or it is damaged.
+        stored = set()
+    for step in (fields.get("plan") or {}).get("steps", []):
+        if step["id"] not in stored:
+            refuse_dots(id=step["id"])
 
 
 def delete_agent_state(*, caller: Caller, session_id: uuid.UUID, conditions: Conditions = ANY) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sessions_app.agents.states.queries import AiStateNotFound, VersionNotFound
 from sessions_app.chats.locking import LockedSession, lock_session
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, read_object, stored_object
@@ -35,6 +36,8 @@ def save_ai_state(
         state = find_ai_state(session_id, ai_id)
         made = state.content is None
         conditions.check(None if made else state.rev)
+        if made:
+            refuse_dots(ai_id=ai_id)
         kept = stored_object(state.content)
         if not keep:  # A full save keeps the provenance: no save sends it.
             kept = {name: value for name, value in kept.items() if name in PROVENANCE}

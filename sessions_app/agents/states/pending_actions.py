@@ -7,6 +7,7 @@ from typing import Any
 from sessions_app.agents.states.queries import ActionNotFound
 from sessions_app.chats.locking import lock_session
 from sessions_app.core.errors import Conflict, Gone
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, stored_object
@@ -26,10 +27,20 @@ class Expired(Gone):
 
 
 def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
-    """Store the action, in the caller's transaction. An answered action stays answered."""
+    """Store the action, in the caller's transaction. An answered action stays answered. Raises DotsAsId."""
+    row = _find(session_id, action)
+    if row is None:
+        refuse_dots(id=action["id"])
+    return _store(session_id, row, action)
+
+
+def _find(session_id: uuid.UUID, action: dict[str, Any]) -> PendingAction | None:
+    return PendingAction.objects.filter(session_id=session_id, action_id=action["id"]).first()
+
+
+def _store(session_id: uuid.UUID, row: PendingAction | None, action: dict[str, Any]) -> dict[str, Any]:
     asked = {name: value for name, value in action.items() if name not in {"resolution", "status"}}
     expires = asked.get("expires_at")
-    row = PendingAction.objects.filter(session_id=session_id, action_id=asked["id"]).first()
     if row is not None and row.resolution is not None:
         return {**asked, "resolution": read_json(row.resolution)}
     row = row or PendingAction(session_id=session_id, action_id=asked["id"])
@@ -41,7 +52,7 @@ def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
 
 def ask_there(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
     """Copy an action from another session; an answer given there counts here too."""
-    asked = ask(session_id=session_id, action=action)
+    asked = _store(session_id, _find(session_id, action), action)
     if "resolution" in action and "resolution" not in asked:
         asked["resolution"] = action["resolution"]
         row = PendingAction.objects.filter(session_id=session_id, action_id=asked["id"])

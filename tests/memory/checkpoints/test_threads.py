@@ -183,6 +183,24 @@ def test_a_copy_has_a_name_that_an_address_can_have(graph: Graph, name: str) -> 
     assert [thread.name for thread in GraphThread.objects.all()] == ["t"]
 
 
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_no_name_in_an_address_is_dots_but_stored_ones_go_on(graph: Graph, dots: str) -> None:
+    named = Graph(graph.memory, dots)
+    graph.put("c1")
+    for answer in (
+        named.put("c1"), named.write("c1", (0, "a", b"1")), graph.put(dots), graph.put("c1", ns=dots),
+        graph.write(dots, (0, "a", b"1")), graph.write("c1", (0, "a", b"1"), task=dots),
+        graph.api.post(graph.address("/copy"), {"to": dots}),
+    ):  # fmt: skip
+        assert answer.status_code == 422
+        assert "cannot be `.` or `..`" in answer.json()["error"]["message"]
+    assert GraphThread.objects.count() == Checkpoint.objects.count() == 1
+    GraphThread.objects.update(name=dots)
+    Checkpoint.objects.update(checkpoint_id=dots)
+    assert (named.ids(), named.put(dots).status_code, named.put("c2").status_code) == ([dots], 200, 201)
+    assert named.api.post(named.address("/copy"), {"to": "twin"}).json() == {"copied": 2}
+
+
 def test_a_pruned_thread_keeps_the_latest_of_each_namespace(graph: Graph) -> None:
     grown(graph)
     graph.put("c9", ns="sub", parent="c8")
