@@ -16,6 +16,7 @@ ENTRY = PROJECT + "memory/<namespace:namespace>/<memory_key:key>/"
 urlpatterns = [
     path(PROJECT + "memory/", list_pages.memory, name="memory"),
     path(PROJECT + "memory-new/", entry_pages.new_entry, name="new_memory_entry"),
+    path(PROJECT + "memory-new/<namespace:namespace>/", entry_pages.new_entry_there, name="new_memory_entry_there"),
     path(PROJECT + "memory-deleted/<uuid:deleted_id>/restore/", list_pages.undelete_entry, name="undelete_memory_entry"),
     path(PROJECT + "memory/<namespace:namespace>/", list_pages.memory_keys, name="memory_keys"),
     path(ENTRY, entry_pages.entry_page, name="memory_entry"),

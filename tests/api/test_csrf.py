@@ -57,6 +57,7 @@ FORMS: dict[str, str] = {
     "free_lease": "/projects/{project}/lease/free/",
     "take_over_lease": "/projects/{project}/runs/{run}/takeover/",
     "new_memory_entry": "/projects/{project}/memory-new/",
+    "new_memory_entry_there": "/projects/{project}/memory-new/notes/",
     "undelete_memory_entry": "/projects/{project}/memory-deleted/{deleted}/restore/",
     "edit_memory_entry": "/projects/{project}/memory/notes/{entry}/edit/",
     "delete_memory_entry": "/projects/{project}/memory/notes/{entry}/delete/",

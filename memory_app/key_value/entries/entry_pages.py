@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory_app.core.lease import By
 from memory_app.core.namespaces import as_shown, pack
 from memory_app.core.page_context import overridden, page
+from memory_app.core.stored_json import EntryNotFound
 from memory_app.key_value.entries import queries
 from memory_app.key_value.entries import services as entrie_services
 from memory_app.key_value.entries.entry_rows import EntryRow
@@ -27,18 +28,21 @@ from sessions_app.core.web.preconditions import ANY, Conditions
 from sessions_app.core.web.toasts import toast_response
 
 CHANGED = "It has changed since you opened it. Save again to replace the current value, or check it first."
+DELETED = "This entry was deleted while you were writing. Save to create it again."
 TAKEN = "An entry with this key already exists. Use another key, or edit that entry."
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The editor's content. `match`: the ETag of the value it started from; empty: a new entry."""
+    """The editor's content. `match`: the ETag of the value it started from; empty: a new entry. `fixed`: what cannot be typed,
+    "namespace" or "entry", which is the namespace and the key."""
 
     namespace: str = ""
     key: str = ""
     text: str = ""
     match: str = ""
     error: str = ""
+    fixed: str = ""
 
 
 @login_required
@@ -62,11 +66,25 @@ def entry_page(request: HttpRequest, project_id: uuid.UUID, namespace: str, key:
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit_entry(request: HttpRequest, project_id: uuid.UUID, namespace: str, key: str) -> HttpResponse:
-    entry = queries.get_entry(caller=signed_in_caller(request), project_id=project_id, namespace=namespace, key=key)
+    caller, draft = signed_in_caller(request), Draft(namespace, key, fixed="entry")
     if request.method == "POST":
-        draft = Draft(namespace, key, request.POST.get("value", ""), request.POST.get("match", ""))
+        draft = replace(draft, text=request.POST.get("value", ""), match=request.POST.get("match", ""))
+    try:
+        entry = queries.get_entry(caller=caller, project_id=project_id, namespace=namespace, key=key)
+    except EntryNotFound:
+        if request.method != "POST":
+            raise
+        return _save_deleted(request, project_id, draft)
+    if request.method == "POST":
         return _save(request, project_id, draft, entry)
-    return _editor(request, project_id, Draft(namespace, key, _indented(entry.value), entry_etag(entry.rev)), entry)
+    return _editor(request, project_id, replace(draft, text=_indented(entry.value), match=entry_etag(entry.rev)), entry)
+
+
+def _save_deleted(request: HttpRequest, project_id: uuid.UUID, draft: Draft) -> HttpResponse:
+    """Nothing that was typed is lost. The first time its writer is told; who saves once more creates the entry again."""
+    if draft.match:
+        return _editor(request, project_id, replace(draft, match="", error=DELETED), status=PreconditionFailed.status)
+    return _save(request, project_id, draft)
 
 
 @login_required
@@ -76,6 +94,16 @@ def new_entry(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
         namespace, key = _namespace_of(request.POST.get("namespace", "")), request.POST.get("key", "").strip()
         return _save(request, project_id, Draft(namespace, key, request.POST.get("value", "")))
     return _editor(request, project_id, Draft(_namespace_of(request.GET.get("namespace", "")), text="{\n  \n}"))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_entry_there(request: HttpRequest, project_id: uuid.UUID, namespace: str) -> HttpResponse:
+    """In this namespace, whose labels need not be what somebody could type."""
+    if request.method == "POST":
+        key, text = request.POST.get("key", "").strip(), request.POST.get("value", "")
+        return _save(request, project_id, Draft(namespace, key, text, fixed="namespace"))
+    return _editor(request, project_id, Draft(namespace, text="{\n  \n}", fixed="namespace"))
 
 
 @login_required

@@ -43,6 +43,7 @@ PAGES: dict[str, Row | None] = {
     "performance": Row("GET", "/projects/{project}/performance/"),
     "memory": Row("GET", "/projects/{project}/memory/"),
     "new_memory_entry": Row("GET", "/projects/{project}/memory-new/"),
+    "new_memory_entry_there": Row("GET", "/projects/{project}/memory-new/notes/"),
     "undelete_memory_entry": Row("POST", "/projects/{project}/memory-deleted/{deleted}/restore/"),
     "memory_keys": Row("GET", "/projects/{project}/memory/notes/"),
     "memory_entry": Row("GET", "/projects/{project}/memory/notes/{entry}/"),
