@@ -17,6 +17,7 @@ from sessions_app.chats.files.collection import collect_orphans
 from sessions_app.chats.lifecycle.pruning import prune_some
 from sessions_app.chats.reading.session_totals import session_totals
 from sessions_app.chats.search.index_update import index_in_passing, index_rows_in_passing
+from sessions_app.core.storage.database_errors import as_app_error
 from sessions_app.portability.imports.background_runner import ImportRunner
 
 logger = logging.getLogger(__name__)
@@ -87,5 +88,6 @@ class BackgroundTasks:
         except Exception as error:
             # A full disk or a database that is away: the next round finds out whether it still is.
             logger.warning("%s failed: %s", chore.name, place_of(error))
+            as_app_error(error)  # If no connection is left, the log says so.
             for connection in connections.all(initialized_only=True):
                 connection.close_if_unusable_or_obsolete()

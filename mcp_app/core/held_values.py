@@ -14,7 +14,13 @@ from mcp_app.core.outcomes import size_of
 from sessions_app.accounts.api_keys import is_usable
 from sessions_app.core.errors import AppError, InsufficientStorage
 from sessions_app.core.public_names import Caller
-from sessions_app.core.storage.database_errors import StoreReadOnly, StoreUnreachable, as_app_error, leave_read_only
+from sessions_app.core.storage.database_errors import (
+    NoConnectionLeft,
+    StoreReadOnly,
+    StoreUnreachable,
+    as_app_error,
+    leave_read_only,
+)
 
 MOST_BYTES = 8_000_000
 
@@ -43,7 +49,7 @@ _lock = threading.Lock()
 def state_of_store(error: Exception) -> AppError | None:
     """The refusal, if it is for a state of the store that passes: read-only, full, not there. A quota is none."""
     found = error if isinstance(error, AppError) else as_app_error(error)
-    if found is None or type(found) not in {StoreReadOnly, StoreUnreachable, InsufficientStorage}:
+    if found is None or type(found) not in {StoreReadOnly, StoreUnreachable, NoConnectionLeft, InsufficientStorage}:
         return None
     leave_read_only(found)
     return found

@@ -1,9 +1,21 @@
 """Maps database errors to refusals for the caller."""
 
+import logging
+import threading
+import time
+
 from django.db import InterfaceError, OperationalError, ProgrammingError, connection
 from django.db.utils import InternalError
 
 from sessions_app.core.errors import AppError, InsufficientStorage, Unavailable
+
+logger = logging.getLogger(__name__)
+# The operator is told once in this time, however many requests are refused.
+TOLD_SECONDS = 60.0
+NO_CONNECTION_LEFT = (
+    "PostgreSQL refuses more connections: all of its max_connections are taken, or all that this role or database may have. "
+    "Raise that limit, or lower STILLHERE_THREADS or STILLHERE_WORKERS: docs/operations.md says how many the server opens."
+)
 
 
 class StoreNotReady(Unavailable):
@@ -18,6 +30,11 @@ class StoreUnreachable(Unavailable):
     code, message = "store_unreachable", "The database does not respond. Try again shortly."
 
 
+class NoConnectionLeft(StoreUnreachable):
+    code = "too_many_connections"
+    message = "The database takes no more connections. Try again shortly; the server's log says what its operator can change."
+
+
 class StoreBusy(Unavailable):
     code, message = "store_busy", "The store is busy. Try again shortly."
 
@@ -28,8 +45,27 @@ _STATES: tuple[tuple[tuple[str, ...], type[AppError]], ...] = (
     (("disk is full", "disk i/o error", "no space left", "could not extend file", "disk full"), InsufficientStorage),
     (("readonly", "read-only", "unable to open database file"), StoreReadOnly),
     (("is locked", "deadlock detected", "lock timeout", "statement timeout", "could not serialize"), StoreBusy),
+    # SQLSTATE 53300, which libpq does not pass on for a connection that was not made.
+    (("too many clients", "remaining connection slots", "too many connections"), NoConnectionLeft),
     (("connection", "server closed", "terminating"), StoreUnreachable),
 )
+
+
+class _Notice:
+    """What the operator of this process is told."""
+
+    def __init__(self) -> None:
+        self._lock, self._until = threading.Lock(), 0.0
+
+    def tell(self) -> None:
+        with self._lock:
+            if time.monotonic() < self._until:
+                return
+            self._until = time.monotonic() + TOLD_SECONDS
+        logger.error(NO_CONNECTION_LEFT)
+
+
+_notice = _Notice()
 
 
 def as_app_error(error: BaseException) -> AppError | None:
@@ -39,6 +75,8 @@ def as_app_error(error: BaseException) -> AppError | None:
     said = str(error).lower()
     for words, kind in _STATES:
         if any(word in said for word in words):
+            if kind is NoConnectionLeft:
+                _notice.tell()
             return kind(retry_after=2 if kind is not InsufficientStorage else None)
     return StoreUnreachable(retry_after=2) if isinstance(error, (OperationalError, InterfaceError)) else None
 

@@ -12,6 +12,7 @@ from sessions_app.agents.states.queries import states_of
 from sessions_app.chats.reading.messages import live_window
 from sessions_app.chats.saving.save_batches import Save, save_together
 from sessions_app.chats.saving.services import Changes
+from sessions_app.core.storage.database_errors import as_app_error
 from sessions_app.frontends.resume.queries import NothingSaved, find_resume
 from sessions_app.models import Caller
 from sessions_app.models.live import Live
@@ -35,4 +36,5 @@ def run_warm_up_reads() -> None:
             states_of(NOTHING)
             handoff_of(NOTHING)
     except DatabaseError as error:
-        logger.warning("could not prepare for requests: %s", type(error).__name__)
+        known = as_app_error(error)
+        logger.warning("could not prepare for requests: %s (%s)", type(error).__name__, "" if known is None else known.code)
