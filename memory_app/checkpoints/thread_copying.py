@@ -4,8 +4,8 @@ import uuid
 
 from memory_app.checkpoints import rows
 from memory_app.checkpoints.rows import Place, Thread
-from memory_app.checkpoints.thread_locks import CheckpointsFull, ThreadNotFound, check_room, open_copy, recount
-from memory_app.checkpoints.thread_services import delete_thread, in_pieces
+from memory_app.checkpoints.thread_locks import CheckpointsFull, ThreadNotFound, check_room, find_locked, open_copy, recount
+from memory_app.checkpoints.thread_services import erase_some, in_pieces
 from sessions_app.core.errors import Conflict, Invalid
 from sessions_app.core.public_names import Caller
 from sessions_app.core.storage.sql import execute_together
@@ -17,7 +17,7 @@ class ThreadExists(Conflict):
 
 def copy_thread(*, caller: Caller, project_id: uuid.UUID, name: str, to: str) -> int:
     """Copy all checkpoints, values and writes to another thread. Returns the number of checkpoints. Raises ThreadNotFound,
-    ThreadExists, CheckpointsFull; then nothing of the copy is left."""
+    ThreadExists, CheckpointsFull; then nothing of the copy is left, only what others put into the thread meanwhile."""
     if name == to:
         raise Invalid("A thread is copied to another one.", details={"field": "to"})
     copy = _Copy(caller, project_id, name, to)
@@ -25,7 +25,7 @@ def copy_thread(*, caller: Caller, project_id: uuid.UUID, name: str, to: str) ->
         return in_pieces(copy.some, committed=copy.committed)
     except CheckpointsFull:
         if copy.target is not None:  # Others have taken the room that was there at first.
-            delete_thread(caller=caller, project_id=project_id, name=to)
+            in_pieces(copy.undo_some, committed=copy.undone)
         raise
 
 
@@ -36,8 +36,9 @@ class _Copy:
         self._caller, self._project_id, self._name, self._to = caller, project_id, name, to
         self.target: int | None = None
         self._after: Place = ("", "")
-        # Where the piece that is being written ends: it may run twice.
-        self._piece: tuple[int, Place] = (0, self._after)
+        # What is copied, and the piece that is being written or undone, with the target's id: it may run twice.
+        self._copied: list[Place] = []
+        self._piece: tuple[int, list[Place]] = (0, [])
 
     def some(self, most: int) -> int:
         source, target = open_copy(caller=self._caller, project_id=self._project_id, source=self._name, target=self._to)
@@ -48,11 +49,27 @@ class _Copy:
             works += rows.copy_other_writes(source, target)
         execute_together(works)
         recount(self._project_id, target)
-        self._piece = (target.id, places[-1] if places else self._after)
+        self._piece = (target.id, places)
         return len(places)
 
     def committed(self) -> None:
-        self.target, self._after = self._piece
+        self.target, places = self._piece
+        self._copied += places
+        self._after = places[-1] if places else self._after
+
+    def undo_some(self, most: int) -> int:
+        """Erase as many checkpoints of the copy, the newest first; with the last ones the thread, if nobody else uses it."""
+        target = find_locked(caller=self._caller, project_id=self._project_id, name=self._to)
+        if target is None or target.id != self.target:
+            return 0
+        self._piece = (target.id, self._copied[-most:])
+        erased = erase_some(self._project_id, target, self._piece[1])
+        if erased < most and rows.is_empty(target):
+            execute_together(rows.erase_thread(target))
+        return erased
+
+    def undone(self) -> None:
+        self._copied = self._copied[: len(self._copied) - len(self._piece[1])]
 
     def _check(self, source: Thread, target: Thread) -> None:
         if self.target is None:

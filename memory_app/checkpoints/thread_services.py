@@ -28,7 +28,7 @@ def delete_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> int:
             return 0
         oldest = Checkpoint.objects.filter(thread_id=thread.id).order_by("checkpoint_id", "ns")
         places = list(oldest.values_list("ns", "checkpoint_id")[:most])
-        return _erase_some(project_id, thread, places) if len(places) == most else _erase(project_id, thread)
+        return erase_some(project_id, thread, places) if len(places) == most else _erase(project_id, thread)
 
     return in_pieces(work)
 
@@ -78,7 +78,7 @@ def prune_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> int:
         known = [Known(*row) for row in Checkpoint.objects.filter(thread_id=thread.id).values_list(*columns)]
         stays = kept(known)
         gone = sorted((each.id, each.ns) for each in known if (each.ns, each.id) not in stays)
-        return _erase_some(project_id, thread, [(ns, checkpoint_id) for checkpoint_id, ns in gone[:most]])
+        return erase_some(project_id, thread, [(ns, checkpoint_id) for checkpoint_id, ns in gone[:most]])
 
     return in_pieces(work)
 
@@ -93,13 +93,13 @@ def delete_runs(*, caller: Caller, project_id: uuid.UUID, run_ids: Sequence[str]
         if thread is None:
             return 0
         oldest = theirs.filter(thread_id=thread.id).order_by("checkpoint_id", "ns")
-        return _erase_some(project_id, thread, list(oldest.values_list("ns", "checkpoint_id")[:most]))
+        return erase_some(project_id, thread, list(oldest.values_list("ns", "checkpoint_id")[:most]))
 
     names = theirs.filter(thread__project_id=project_id).order_by("thread__name").values_list("thread__name", flat=True)
     return sum(in_pieces(partial(work, name)) for name in list(names.distinct()))
 
 
-def _erase_some(project_id: uuid.UUID, thread: Thread, places: list[Place]) -> int:
+def erase_some(project_id: uuid.UUID, thread: Thread, places: list[Place]) -> int:
     if places:
         execute_together([*rows.erase_checkpoints(thread, places), rows.erase_unused_values(thread)])
         recount(project_id, thread)

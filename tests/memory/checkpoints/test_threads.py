@@ -48,7 +48,7 @@ def test_a_long_thread_goes_in_pieces_between_which_others_write(
     """A checkpoint that is put in between may refer to what is still there, and does not lose it."""
     grown(graph, 5)
     erased: list[int] = []
-    erase_some = thread_services._erase_some
+    erase_some = thread_services.erase_some
 
     def counted(project_id: uuid.UUID, thread: Thread, places: list[Place]) -> int:
         erased.append(len(places))
@@ -62,7 +62,7 @@ def test_a_long_thread_goes_in_pieces_between_which_others_write(
                 assert len(graph.ids()) == 4
 
     monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_services, "_erase_some", counted)
+    monkeypatch.setattr(thread_services, "erase_some", counted)
     monkeypatch.setattr(thread_services, "run_paced", write_in_between)
     deleted = graph.api.post(graph.address("/prune"), {"strategy": strategy}).json()["deleted"]
     assert erased[0] == 2
@@ -137,22 +137,6 @@ def test_a_copy_is_made_in_pieces_that_are_whole(graph: Graph, monkeypatch: pyte
     check_sizes()
 
 
-def test_a_copy_for_which_the_room_is_taken_meanwhile_leaves_nothing(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    grown(graph, 5)
-
-    def fill_in_between(steps: Iterator[bool]) -> None:
-        for _ in steps:
-            settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
-
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_services, "run_paced", fill_in_between)
-    assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 507
-    assert [thread.name for thread in GraphThread.objects.all()] == ["t"]
-    check_sizes()
-
-
 def test_a_copy_overwrites_nothing_and_needs_room(graph: Graph, settings: Any) -> None:
     grown(graph)
     other = Graph(graph.memory, "other")
@@ -167,38 +151,11 @@ def test_a_copy_overwrites_nothing_and_needs_room(graph: Graph, settings: Any) -
     check_sizes()
 
 
-def test_a_copy_that_finds_no_room_never_deletes_writes_that_take_none(graph: Graph, settings: Any) -> None:
-    grown(graph)
-    there = Graph(graph.memory, "there")
-    there.write("c1", (0, "a", b""))
-    settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
-    assert graph.api.post(graph.address("/copy"), {"to": "there"}).json()["error"]["code"] == "thread_exists"
-    assert PendingWrite.objects.filter(thread__name="there").count() == 1
-
-
 @pytest.mark.parametrize("name", ["a\\u0000b", "\\ud800x", "\ufffd", ""])
 def test_a_copy_has_a_name_that_an_address_can_have(graph: Graph, name: str) -> None:
     graph.put("c1")
     assert graph.api.post(graph.address("/copy"), f'{{"to": "{name}"}}').status_code == 422
     assert [thread.name for thread in GraphThread.objects.all()] == ["t"]
-
-
-@pytest.mark.parametrize("dots", [".", ".."])
-def test_no_name_in_an_address_is_dots_but_stored_ones_go_on(graph: Graph, dots: str) -> None:
-    named = Graph(graph.memory, dots)
-    graph.put("c1")
-    for answer in (
-        named.put("c1"), named.write("c1", (0, "a", b"1")), graph.put(dots), graph.put("c1", ns=dots),
-        graph.write(dots, (0, "a", b"1")), graph.write("c1", (0, "a", b"1"), task=dots),
-        graph.api.post(graph.address("/copy"), {"to": dots}),
-    ):  # fmt: skip
-        assert answer.status_code == 422
-        assert "cannot be `.` or `..`" in answer.json()["error"]["message"]
-    assert GraphThread.objects.count() == Checkpoint.objects.count() == 1
-    GraphThread.objects.update(name=dots)
-    Checkpoint.objects.update(checkpoint_id=dots)
-    assert (named.ids(), named.put(dots).status_code, named.put("c2").status_code) == ([dots], 200, 201)
-    assert named.api.post(named.address("/copy"), {"to": "twin"}).json() == {"copied": 2}
 
 
 def test_a_pruned_thread_keeps_the_latest_of_each_namespace(graph: Graph) -> None:
@@ -246,7 +203,7 @@ def test_checkpoints_of_runs_go_in_pieces(graph: Graph, monkeypatch: pytest.Monk
     grown(graph, 5, run_id="r1")
     grown(other, 3, run_id="r1")
     pieces: list[int] = []
-    erase_some = thread_services._erase_some
+    erase_some = thread_services.erase_some
 
     def counted(project_id: uuid.UUID, thread: Thread, places: list[Place]) -> int:
         pieces.append(len(places))
@@ -255,7 +212,7 @@ def test_checkpoints_of_runs_go_in_pieces(graph: Graph, monkeypatch: pytest.Monk
     monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
     monkeypatch.setattr("sessions_app.core.storage.paced_writes.MOST", 2)
     monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", 2)
-    monkeypatch.setattr(thread_services, "_erase_some", counted)
+    monkeypatch.setattr(thread_services, "erase_some", counted)
     deleted = graph.api.post(graph.memory.address("checkpoints/delete-runs"), {"run_ids": ["r1"]}).json()
     assert (deleted, pieces) == ({"deleted": 8}, [2, 1, 2, 2, 1])
     check_sizes()
