@@ -4,24 +4,34 @@ Python 3.9 or newer, without dependencies. A hook never fails: it exits with 0 w
 standard error what it could not do.
 """
 
+import hashlib
 import json
 import os
 import sys
 import urllib.error
 import urllib.request
 import uuid
+from collections import deque
 from urllib.parse import quote
 
 # Of one request. The client waits for a hook.
 SECONDS = 3
 MOST_MESSAGES = 200
 MOST_CHARACTERS = 100_000
-MOST_BYTES = 3_000_000
+# Of one request, as JSON: what the server reads and stores within those seconds, and far below what it takes at most.
+MOST_BYTES = 1_000_000
+# The server's limits.
+LONGEST_MESSAGE_ID = 64
+LONGEST_EXTERNAL_ID = 128
 ROLES = ("user", "assistant")
 
 
 class Away(Exception):
-    """The server does not answer, or refuses. The text says which."""
+    """The server does not answer, or refuses. The text says which; `code`: that of the refusal."""
+
+    def __init__(self, reason, code=""):
+        super().__init__(reason)
+        self.code = code
 
 
 class Server:
@@ -34,17 +44,21 @@ class Server:
             raise Away("set STILLHERE_KEY to an API key")
 
     def call(self, method, path, body=None, **headers):
-        """The parsed answer. Raises Away."""
+        """The answer, an object. Raises Away."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": "Bearer " + self.key, "Content-Type": "application/json", **headers}
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
             with urllib.request.build_opener(NoRedirect).open(request, timeout=SECONDS) as answer:
-                return json.loads(answer.read() or b"null")
+                found = _parsed(answer.read())
         except urllib.error.HTTPError as error:
-            raise Away(f"the server answered {error.code}: {_message(error)}") from None
+            code, message = _reason(error)
+            raise Away(f"the server answered {error.code}: {message}", code) from None
         except (OSError, ValueError) as error:
             raise Away(f"the server does not answer ({type(error).__name__})") from None
+        if not isinstance(found, dict):
+            raise Away(f"the answer of {self.url} is not Stillhere's")
+        return found
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -96,17 +110,37 @@ def save_messages(server, event):
     name = str(event.get("session_id") or "")
     if not messages or not name:
         return 0
-    path = "/projects/{}/sessions/by-external/{}".format(project_id(server, event), quote(name, safe=""))
+    if len(name) > LONGEST_EXTERNAL_ID:
+        name = "sha256:" + hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
+    path = "/projects/{}/sessions/by-external/{}".format(project_id(server, event), quote(name, safe="", errors="replace"))
     session = server.call("PUT", path, {})
     session = session.get("session", session)
-    body = {"epoch": session["epoch"], "writer_id": str(uuid.uuid4()), "seq": 1, "ops": messages}
-    server.call("POST", "/sessions/{}/changes".format(session["id"]), body)
+    numbered = {"epoch": session["epoch"], "writer_id": str(uuid.uuid4())}
+    rejected = []
+    for number, some in enumerate(requests_of(messages), start=1):
+        answer = server.call("POST", "/sessions/{}/changes".format(session["id"]), {**numbered, "seq": number, "ops": some})
+        rejected += answer["rejected"]
+    if rejected:
+        raise Away(f"the server did not store {len(rejected)} of {len(messages)} messages: {rejected[0]['message']}")
     return len(messages)
+
+
+def requests_of(messages):
+    """The messages in lists that fit into one request each, in their order."""
+    some, size = [], 0
+    for message in messages:
+        length = len(json.dumps(message))
+        if some and size + length > MOST_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(message)
+        size += length
+    yield some
 
 
 def read_transcript(path):
     """Upserts of the newest messages with text. Lines that are something else are left out."""
-    messages = []
+    messages = deque(maxlen=MOST_MESSAGES)
     try:
         with open(path, encoding="utf-8", errors="replace") as lines:
             for line in lines:
@@ -115,13 +149,7 @@ def read_transcript(path):
                     messages.append(message)
     except OSError:
         return []
-    size, newest = 0, []
-    for message in reversed(messages[-MOST_MESSAGES:]):
-        size += len(message["text"].encode("utf-8", "replace"))
-        if size > MOST_BYTES:
-            break
-        newest.append(message)
-    return newest[::-1]
+    return list(messages)
 
 
 def read_line(line):
@@ -130,11 +158,13 @@ def read_line(line):
         row = json.loads(line)
         message = row["message"]
         role, content, name = message["role"], message["content"], row["uuid"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     text = content if isinstance(content, str) else _text_of(content)
     if role not in ROLES or not isinstance(name, str) or not text.strip():
         return None
+    if len(name) > LONGEST_MESSAGE_ID:
+        name = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
     return {"op": "upsert", "id": name, "role": role, "text": text[:MOST_CHARACTERS]}
 
 
@@ -145,11 +175,21 @@ def _text_of(parts):
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _message(error):
+def _parsed(content):
+    """None: it is no JSON."""
     try:
-        return json.loads(error.read())["error"]["message"]
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
+def _reason(error):
+    """The code and the message of a refusal."""
+    try:
+        said = json.loads(error.read())["error"]
+        return said["code"], said["message"]
     except (OSError, ValueError, KeyError, TypeError):
-        return "no reason given"
+        return "", "no reason given"
 
 
 def _complain(reason):

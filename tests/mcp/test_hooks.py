@@ -1,9 +1,12 @@
 """`clients/hooks/` as terminal agents run them: processes with an event at standard input."""
 
+import hashlib
+import http.server
 import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -97,3 +100,81 @@ def test_a_server_that_does_not_answer_costs_a_few_seconds(event: dict[str, Any]
         done = run("session_start", event, URL=f"http://127.0.0.1:{silent.getsockname()[1]}", KEY="sh_x")
         assert "TimeoutError" in done.stderr
         assert time.monotonic() - begun < 10
+
+
+def saved(house: House, event: dict[str, Any], name: str = "") -> list[dict[str, Any]]:
+    """The messages of the event's session."""
+    project = house.api.call("POST", "/projects", {"path": event["cwd"]})["id"]
+    session = house.api.call("GET", f"/projects/{project}/sessions/by-external/{name or event['session_id']}")["id"]
+    messages: list[dict[str, Any]] = []
+    place: dict[str, str] = {}
+    while True:
+        page = house.api.call("GET", f"/sessions/{session}/messages", limit=500, **place)
+        messages = page["items"] + messages
+        if page["next"] is None:
+            return messages
+        place = {"before": page["next"]}
+
+
+def write(event: dict[str, Any], messages: dict[str, str]) -> None:
+    lines = [{"uuid": name, "message": {"role": "user", "content": text}} for name, text in messages.items()]
+    Path(event["transcript_path"]).write_text("\n".join(map(json.dumps, lines)))
+
+
+def test_a_transcript_longer_than_a_request_is_saved_whole_and_in_its_order(
+    house: House, hook: Run, event: dict[str, Any]
+) -> None:
+    """As JSON each of these characters has six bytes: together they have 7 MB."""
+    given = {f"m{number}": f"{number} " + "漢" * 20_000 for number in range(60)}
+    write(event, given)
+    for _ in range(2):
+        assert hook("session_end", event).stderr == ""
+    assert [(one["id"], one["text"]) for one in saved(house, event)] == list(given.items())
+
+
+def test_ids_that_are_longer_than_the_servers_are_shortened(house: House, hook: Run, event: dict[str, Any]) -> None:
+    given = {"m" * 64: "one", "m" * 65: "two", "é" * 65: "three"}
+    write(event, given)
+    event["session_id"] = "ä/" * 100
+    for _ in range(2):
+        assert hook("session_end", event).stderr == ""
+    name = "sha256:" + hashlib.sha256(event["session_id"].encode()).hexdigest()
+    found = saved(house, event, name)
+    assert [one["text"] for one in found] == ["one", "two", "three"]
+    assert found[0]["id"] == "m" * 64
+
+
+def test_messages_that_the_server_rejects_are_named(house: House, hook: Run, event: dict[str, Any]) -> None:
+    write(event, {"": "without an id", "m1": "one"})
+    assert "did not store 1 of 2 messages" in hook("session_end", event).stderr
+    assert [one["text"] for one in saved(house, event)] == ["one"]
+
+
+def test_a_project_without_a_handoff_has_none_to_freeze(house: House, hook: Run, event: dict[str, Any]) -> None:
+    done = hook("before_compaction", event)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert len(saved(house, event)) == 2
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("content", [b"", b"null", b"[]", b"<html>"])
+def test_an_answer_that_is_empty_is_not_given_to_the_agent(event: dict[str, Any], script: str, content: bytes) -> None:
+    class Empty(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_PUT = do_POST
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Empty)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    done = run(script, event, URL=f"http://127.0.0.1:{server.server_port}", KEY="sh_x")
+    server.shutdown()
+    server.server_close()
+    assert done.stdout == ""
+    assert "is not Stillhere's. The agent goes on without it." in done.stderr
