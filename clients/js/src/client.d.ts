@@ -8,7 +8,7 @@ export interface ClientOptions {
   url?: string;
   /** An API key; left out: STILLHERE_KEY. */
   key?: string;
-  /** The project's path; left out: STILLHERE_PROJECT. */
+  /** The project's path, or the id of one that exists; left out: STILLHERE_PROJECT. */
   project?: string;
 }
 
@@ -30,8 +30,24 @@ export interface Saved {
   applied: { id: string; ver: number }[];
   ignored: { id: string; reason: string }[];
   conflicts: { id: string; copy_id: string | null }[];
-  rejected: { index: number; message: string }[];
+  rejected: Rejected[];
 }
+
+/** An operation that was not stored. */
+export interface Rejected {
+  /** Null if it has none that could be read. */
+  id: string | null;
+  /** Its number in its request. */
+  index: number;
+  /** A code, for example `unknown_field` or `text_too_long`. */
+  reason: string;
+  /** What is wrong, in a sentence. */
+  message: string;
+  field?: string;
+}
+
+/** How a stream ended: as its producer said, or, if that was silent for too long, `interrupted`. */
+export type StreamEnd = "complete" | "interrupted";
 
 /**
  * Each request is sent again, unchanged, until it is answered, for up to 30 seconds; nothing is done twice. Then, and for refusals
@@ -42,21 +58,28 @@ export class Client {
   readonly project: string;
   openSession(externalId: string, fields?: SessionFields): Promise<Session>;
   findSession(externalId: string): Promise<Session | null>;
-  /** Up to 500 messages a request. */
+  /** In requests of up to 500 messages and 4 MB; `rejected` has indexes in its own. */
   save(session: string, messages: readonly NewMessage[]): Promise<Saved[]>;
   messages(session: string): Promise<StoredMessage[]>;
   /** `as`: the objects of a framework, for example `ai-sdk`. `repair`: calls of tools without an output get one. */
   messages<Item = unknown>(session: string, options: { as: string; repair?: boolean }): Promise<Item[]>;
   resume(options?: { as?: string }): Promise<(Omit<State, "messages"> & { messages: unknown[] }) | null>;
   openStream(session: string, message: string): Promise<StreamWriter>;
-  /** Continues where a broken connection ended. */
-  readStream(stream: string, options?: { offset?: number; signal?: AbortSignal }): AsyncGenerator<unknown>;
+  /**
+   * Continues where a broken connection ended. The generator returns how the stream ended, and `onEnd` is called with it; neither
+   * happens after an abort of `signal`.
+   */
+  readStream(
+    stream: string,
+    options?: { offset?: number; signal?: AbortSignal; onEnd?: (state: StreamEnd) => void },
+  ): AsyncGenerator<unknown, StreamEnd | undefined>;
 }
 
 export interface StreamWriter {
   readonly id: string;
   /** Number of the next chunk. */
   readonly offset: number;
+  /** After a refusal the next one goes on; those that waited behind a refused one are refused with it. */
   append(chunks: readonly unknown[]): Promise<void>;
   end(how?: { interrupted?: boolean }): Promise<void>;
 }

@@ -10,14 +10,20 @@
  */
 import { readStream } from "#module/answers/stream-reader.js";
 import { ApiError, backoff, Http } from "#module/server/http.js";
-import { sleep, uuid } from "#module/util.js";
+import { bytesOf, sleep, uuid } from "#module/util.js";
+import { StreamWriter } from "./stream-writer.js";
 
-/** @import { StreamWriter as Declared } from "./client.js" */
+/** @import { StreamEnd, StreamWriter as Declared } from "./client.js" */
 
 const PATIENCE_MS = 30_000;
+// So soon it is noticed that the server is back.
+const LONGEST_PAUSE_MS = 2000;
 const PAGE = 500;
 const OPS = 500;
-const REQUEST_CHARACTERS = 2_000_000;
+// The server takes 5,000,000 by default.
+const REQUEST_BYTES = 4_000_000;
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const KEY = /^[\x20-\x7e]+$/;
 
 /** @param {string} name */
 const setting = (name) => /** @type {any} */ (globalThis).process?.env?.[name];
@@ -33,20 +39,26 @@ export class Client {
     const secret = key ?? setting("STILLHERE_KEY");
     if (!base || !secret || !this.project)
       throw new TypeError("A client needs `url`, `key` and `project`, or STILLHERE_URL and so on.");
+    // `fetch` would say so of a header, as if the server were away.
+    if (!KEY.test(secret)) throw new TypeError("`key` has a line break, or characters that no key has.");
     this.http = new Http(base, { key: secret });
+    this.patience = PATIENCE_MS;
+    /** Ends all requests. @type {AbortSignal | undefined} */
+    this.signal = undefined;
     /** @type {Promise<string> | undefined} */
     this.projectId = undefined;
+    this._forgetProject();
   }
 
   /** The session with your own id, created if there is none. @param {string} externalId @param {object} [fields] */
   async openSession(externalId, fields = {}) {
-    return this._send("PUT", `/projects/${await this._project()}/sessions/by-external/${path(externalId)}`, fields);
+    return this._send("PUT", await this._byExternal(externalId), fields);
   }
 
   /** The same if there is one, else null. @param {string} externalId */
   async findSession(externalId) {
     try {
-      return await this._send("GET", `/projects/${await this._project()}/sessions/by-external/${path(externalId)}`);
+      return await this._send("GET", await this._byExternal(externalId));
     } catch (error) {
       if (error instanceof ApiError && (error.status === 404 || error.status === 410)) return null;
       throw error;
@@ -55,7 +67,8 @@ export class Client {
 
   /** Saves messages; others of the session stay as they are. @param {string} session @param {readonly {id?: string}[]} messages */
   async save(session, messages) {
-    const ops = messages.map((message) => ({ op: "upsert", id: uuid(), ...message }));
+    if (!Array.isArray(messages)) throw new TypeError("Pass a list of messages: [{…}].");
+    const ops = messages.map((message) => ({ op: "upsert", ...message, id: message.id ?? uuid() }));
     return this._saveOps(session, ops);
   }
 
@@ -76,8 +89,9 @@ export class Client {
   }
 
   /** The project's current session with all that is needed to continue; null if nothing is saved. @param {{as?: string}} [options] */
-  resume({ as } = {}) {
-    const asked = new URLSearchParams({ project: this.project, optional: "1", ...(as ? { as } : {}) });
+  async resume({ as } = {}) {
+    const project = this._byId ? (await this._send("GET", `/projects/${this.project}`)).path : this.project;
+    const asked = new URLSearchParams({ project, optional: "1", ...(as ? { as } : {}) });
     return this._send("GET", `/resume?${asked}`);
   }
 
@@ -88,10 +102,12 @@ export class Client {
   }
 
   /**
-   * Yields the chunks of a stream from number `offset` on, until it ends.
-   * @param {string} stream @param {{offset?: number, signal?: AbortSignal}} [options]
+   * Yields the chunks of a stream from number `offset` on, until it ends. How it ended is the generator's result, and passed to
+   * `onEnd`.
+   * @param {string} stream @param {{offset?: number, signal?: AbortSignal, onEnd?: (state: StreamEnd) => void}} [options]
+   * @returns {AsyncGenerator<unknown, StreamEnd | undefined>}
    */
-  async *readStream(stream, { offset = 0, signal = new AbortController().signal } = {}) {
+  async *readStream(stream, { offset = 0, signal = new AbortController().signal, onEnd } = {}) {
     for (let failures = 0, next = offset; !signal.aborted; ) {
       try {
         for await (const { chunks, end } of readStream(this.http, stream, next, signal)) {
@@ -101,15 +117,18 @@ export class Client {
             next += 1;
             yield data;
           }
-          if (end !== null) return;
+          if (end === null) continue;
+          onEnd?.(/** @type {StreamEnd} */ (end));
+          return /** @type {StreamEnd} */ (end);
         }
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) return undefined;
         if (!(error instanceof ApiError) || !error.passing || failures > 6) throw error;
         failures += 1;
         await sleep(backoff(failures, error.retryAfter));
       }
     }
+    return undefined;
   }
 
   /**
@@ -123,6 +142,22 @@ export class Client {
       answers.push(await this._send("POST", `/sessions/${session}/changes`, body, { "Idempotency-Key": `${key}.${number}` }));
     }
     return answers;
+  }
+
+  get _byId() {
+    return ID.test(this.project);
+  }
+
+  /** @param {string} externalId */
+  async _byExternal(externalId) {
+    // An address that ends with a dot or two is that of something else.
+    if (/^\.{0,2}$/.test(externalId)) throw new TypeError("The id of a session is not empty, and neither `.` nor `..`.");
+    return `/projects/${await this._project()}/sessions/by-external/${path(externalId)}`;
+  }
+
+  /** One that was erased is created again, if it is known by its path. */
+  _forgetProject() {
+    this.projectId = this._byId ? Promise.resolve(this.project) : undefined;
   }
 
   _project() {
@@ -141,41 +176,17 @@ export class Client {
    * @param {string} method @param {string} where @param {object} [body] @param {Record<string, string>} [headers] @returns {Promise<any>}
    */
   async _send(method, where, body, headers) {
-    for (let failures = 1, until = Date.now() + PATIENCE_MS; ; failures += 1) {
+    const { patience, signal } = this;
+    for (let failures = 1, until = Date.now() + patience; ; failures += 1) {
       try {
-        return (await this.http.request(method, where, body, headers)).body;
+        return (await this.http.request(method, where, body, headers, { signal })).body;
       } catch (error) {
-        const wait = error instanceof ApiError && error.passing ? backoff(failures, error.retryAfter) : Number.POSITIVE_INFINITY;
+        if (!(error instanceof ApiError) || !error.passing) throw error;
+        const wait = Math.max(error.retryAfter * 1000, Math.min(backoff(failures), LONGEST_PAUSE_MS));
         if (Date.now() + wait > until) throw error;
         await sleep(wait);
       }
     }
-  }
-}
-
-/** Appends to one stream, one request at a time and in order. */
-class StreamWriter {
-  /** @param {Client["_send"]} send @param {string} id @param {number} offset number of the next chunk */
-  constructor(send, id, offset) {
-    this.send = send;
-    this.id = id;
-    this.offset = offset;
-    this.sent = Promise.resolve();
-  }
-
-  /** @param {readonly unknown[]} chunks texts, or objects such as the AI SDK's UI message chunks */
-  append(chunks) {
-    this.sent = this.sent.then(async () => {
-      const { offset } = await this.send("POST", `/streams/${this.id}/chunks`, { offset: this.offset, chunks });
-      this.offset = offset;
-    });
-    return this.sent;
-  }
-
-  /** @param {{interrupted?: boolean}} [how] */
-  async end({ interrupted = false } = {}) {
-    await this.sent;
-    await this.send("POST", `/streams/${this.id}/end`, interrupted ? { interrupted } : {});
   }
 }
 
@@ -185,9 +196,9 @@ function pieces(ops) {
   const lists = [[]];
   let size = 0;
   for (const op of ops) {
-    const own = JSON.stringify(op).length;
+    const own = bytesOf(JSON.stringify(op)) + 1;
     const last = lists[lists.length - 1];
-    if (last.length > 0 && (last.length >= OPS || size + own > REQUEST_CHARACTERS)) {
+    if (last.length > 0 && (last.length >= OPS || size + own > REQUEST_BYTES)) {
       lists.push([op]);
       size = own;
     } else {

@@ -14,6 +14,7 @@ from tests.browser.conftest import browser, chromium
 from tests.browser.driving import Browser
 from tests.clients.js.chat_page import ChatPage
 from tests.clients.js.chat_site import Site
+from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
 
@@ -69,6 +70,12 @@ def bundled(page: Path, installed: Path, *more: str) -> bytes:
 @pytest.fixture(scope="session")
 def script(installed: Path) -> bytes:
     return bundled(Path(__file__).with_name("page.js"), installed)
+
+
+@pytest.fixture
+def gate(server: LiveServer) -> Iterator[Gate]:
+    with Gate(server.host) as gate:
+        yield gate
 
 
 @pytest.fixture

@@ -80,11 +80,11 @@ export class Http {
   }
 
   /**
-   * `keepalive`: the request outlives the page.
+   * `keepalive`: the request outlives the page. `signal`: ends it.
    * @template T @param {string} method @param {string} path @param {unknown} [body] @param {Record<string, string>} [headers]
-   * @param {{keepalive?: boolean}} [options] @returns {Promise<Answer<T>>} rejects with an `ApiError`
+   * @param {{keepalive?: boolean, signal?: AbortSignal}} [options] @returns {Promise<Answer<T>>} rejects with an `ApiError`
    */
-  async request(method, path, body, headers = {}, { keepalive = false } = {}) {
+  async request(method, path, body, headers = {}, { keepalive = false, signal } = {}) {
     /** @type {Record<string, string>} */
     const sent = { Accept: "application/json", ...headers };
     if (body !== undefined) sent["Content-Type"] = "application/json";
@@ -99,7 +99,7 @@ export class Http {
         body: body === undefined ? undefined : JSON.stringify(body),
         ...this.asPage,
         ...(keepalive ? { keepalive } : {}),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal ? [signal] : [])]),
       });
       text = await response.text();
     } catch (error) {

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 
 from tests.clients.js.conftest import MODULES
 from tests.clients.python.gate import Gate
-from tests.support.live_server import LiveServer
 
 # Each `make()` is a store with a project and a folder of its own.
 PREPARED = """
@@ -29,12 +28,6 @@ const say = (value) => console.log(JSON.stringify(value));
 """
 type Start = Callable[..., subprocess.Popen[str]]
 type Script = Callable[..., Any]
-
-
-@pytest.fixture
-def gate(server: LiveServer) -> Iterator[Gate]:
-    with Gate(server.host) as gate:
-        yield gate
 
 
 @pytest.fixture
