@@ -2,6 +2,7 @@
 
 import http.client
 import threading
+import time
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -11,12 +12,13 @@ _PASSED_ON = {"content-type", "etag", "retry-after"}
 
 
 class Gate:
-    """`away`: connections end without an answer. `next`: what becomes of the next requests: `lost` (carried out, no answer), or
-    a status with `Retry-After` in seconds. `seen`: method and path of each request that came in."""
+    """`away`: connections end without an answer; `silent`: they stay open until it is no longer set. `next`: what becomes of the
+    next requests: `lost` (carried out, no answer), or a status with `Retry-After` in seconds. `seen`: method and path of each
+    request that came in."""
 
     def __init__(self, host: str) -> None:
         gate = self
-        self.host, self.away = host, False
+        self.host, self.away, self.silent = host, False, False
         self.next: deque[str | tuple[int, float]] = deque()
         self.seen: list[str] = []
 
@@ -40,6 +42,8 @@ class Gate:
         request.close_connection = True
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
         self.seen.append(f"{request.command} {request.path}")
+        while self.silent:
+            time.sleep(0.05)
         if self.away:
             return
         fault = self.next.popleft() if self.next else None

@@ -5,8 +5,11 @@
 // The server takes 1,000,000 bytes of `raw` and `parts` in a message, and 100,000 characters of text.
 const MOST_BYTES = 900_000;
 const MOST_CHARACTERS = 100_000;
+// The server takes 64 levels of lists and objects, of which a request adds three.
+const MOST_LEVELS = 60;
 // Written in another JSON text, a character may take two bytes.
 const PIECE_CHARACTERS = 440_000;
+const PIECE = ".piece";
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** JSON in ASCII, as it can be cut anywhere. @param {unknown} value */
@@ -20,7 +23,7 @@ const sizeOf = (value) => (value === undefined ? 0 : new TextEncoder().encode(JS
 export function upsertsOf(message) {
   const { parts, ...plain } = { ...message, text: [...message.text.slice(0, MOST_CHARACTERS)].join("") };
   const size = sizeOf(message.raw);
-  if (size <= MOST_BYTES && !hasLoneSurrogates(message.raw)) {
+  if (size <= MOST_BYTES && !isDeeper(message.raw, MOST_LEVELS) && !hasLoneSurrogates(message.raw)) {
     return [{ op: "upsert", ...plain, ...(parts && size + sizeOf(parts) <= MOST_BYTES ? { parts } : {}) }];
   }
   const json = asciiJson(message.raw);
@@ -31,6 +34,17 @@ export function upsertsOf(message) {
     const own = number === 0 ? {} : { id: `${message.id}.${number}`, text: "" };
     return { op: "upsert", ...plain, format: ofPieces(message.format), raw, ...own };
   });
+}
+
+/** The operations of each entry: the pieces of one follow each other. @param {object[]} ops @returns {object[][]} */
+export function entriesOf(ops) {
+  /** @type {object[][]} */
+  const entries = [];
+  for (const op of /** @type {any[]} */ (ops)) {
+    if (entries.length > 0 && op.format?.endsWith(PIECE) && op.raw.piece > 0) entries[entries.length - 1].push(op);
+    else entries.push([op]);
+  }
+  return entries;
 }
 
 /**
@@ -56,5 +70,11 @@ function hasLoneSurrogates(value) {
   return Object.entries(value).some(([name, inner]) => LONE_SURROGATE.test(name) || hasLoneSurrogates(inner));
 }
 
+/** @param {any} value @param {number} levels @returns {boolean} */
+function isDeeper(value, levels) {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
 /** @param {string} format */
-const ofPieces = (format) => `${format}.piece`;
+const ofPieces = (format) => `${format}${PIECE}`;

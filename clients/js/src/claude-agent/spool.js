@@ -6,10 +6,22 @@ import { ApiError, backoff } from "#module/server/http.js";
 
 /** @typedef {{key: string, name: string, opening: object, ops: object[]}} Batch `name`: the session's external id */
 
-// The batch itself is refused. All other errors pass, or somebody mends their cause.
-const REFUSED = new Set([400, 413, 422]);
+// Until somebody mends the key. Other refusals do not pass by waiting.
+const KEY_REFUSED = new Set([401, 403]);
+// While somebody waits for it, the server is asked as often.
+const LONGEST_AWAITED_MS = 1000;
+const MOST_NAMED = 10;
 const REFUSED_FOLDER = "refused";
 const BATCH_FILE = /^\d.*\.json$/;
+
+/** @param {unknown} error @returns {error is ApiError} the server will never store this, as it is */
+export const isRefusal = (error) => error instanceof ApiError && !error.passing && !refusesKey(error);
+
+/** @param {unknown} error */
+const refusesKey = (error) => error instanceof ApiError && KEY_REFUSED.has(error.status);
+
+/** @param {string} text */
+export const warn = (text) => console.warn(`[Stillhere] ${text}`);
 
 /** The server has not taken everything that was appended, or neither it nor the disk takes anything. */
 export class SpoolError extends Error {
@@ -32,11 +44,15 @@ export class Spool {
     this.closed = false;
     /** Why the last attempt failed. @type {unknown} */
     this.error = undefined;
+    this.failed = 0;
+    this.hasWarned = false;
+    /** Ends the pause before the next attempt. */
+    this.wake = () => {};
     /** @type {Promise<void> | undefined} */
     this.sending = undefined;
     /** One file after the other, so that their names have the order of the calls. @type {Promise<unknown>} */
     this.writing = this._begin().catch(() => {});
-    /** @type {Set<() => void>} */
+    /** Of those who wait: called after each attempt. @type {Set<() => void>} */
     this.listeners = new Set();
   }
 
@@ -48,20 +64,25 @@ export class Spool {
     this._sendAll();
   }
 
-  /** Whether the server has everything, at the latest after so many milliseconds. @param {number} milliseconds */
+  /** Whether the server has everything, at the latest after so many milliseconds; at once if it refuses the key. @param {number} milliseconds */
   async flush(milliseconds) {
     await this.writing;
-    this._sendAll();
     if (this.waiting.length === 0) return true;
+    const { failed } = this;
+    this.wake();
+    this._sendAll();
     return new Promise((resolve) => {
-      const done = () => this.waiting.length === 0 && end(true);
+      const attempted = () => {
+        if (this.waiting.length === 0) end(true);
+        else if (this.failed > failed && refusesKey(this.error)) end(false);
+      };
       const end = (/** @type {boolean} */ all) => {
         clearTimeout(timer);
-        this.listeners.delete(done);
+        this.listeners.delete(attempted);
         resolve(all);
       };
       const timer = setTimeout(() => end(false), milliseconds);
-      this.listeners.add(done);
+      this.listeners.add(attempted);
     });
   }
 
@@ -70,14 +91,19 @@ export class Spool {
     return (await readdir(join(this.folder, REFUSED_FOLDER))).sort();
   }
 
-  /** @param {Batch} batch @param {string} [name] keeps what was refused */
-  async keepRefused(batch, name = this._newName()) {
-    await this._store(join(this.folder, REFUSED_FOLDER, name), batch);
+  /** Keeps what was refused, and says so. @param {Batch} batch @param {string} why @param {string} [name] */
+  async keepRefused(batch, why, name = this._newName()) {
+    const file = join(this.folder, REFUSED_FOLDER, name);
+    await this._store(file, { ...batch, why });
+    const ids = batch.ops.map((op) => /** @type {{id?: string}} */ (op).id);
+    const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : "";
+    warn(`Entries of ${batch.name} are not stored, they are in ${file}: ${why} (${ids.slice(0, MOST_NAMED).join(", ")}${more})`);
   }
 
   /** Nothing is sent any more. */
   close() {
     this.closed = true;
+    this.wake();
   }
 
   async _begin() {
@@ -93,7 +119,7 @@ export class Spool {
     return name;
   }
 
-  /** Whole or not at all, and on the disk. @param {string} file @param {Batch} batch */
+  /** Whole or not at all, and on the disk. @param {string} file @param {Batch & {why?: string}} batch */
   async _store(file, batch) {
     const begun = `${file}.${randomUUID()}.tmp`;
     try {
@@ -130,20 +156,41 @@ export class Spool {
 
   async _run() {
     for (let failures = 0; !this.closed && this.waiting.length > 0; ) {
-      this.error = undefined;
       try {
         await this._sendFile(this.waiting[0]);
         this.waiting.shift();
         failures = 0;
-        for (const listener of [...this.listeners]) listener();
+        this.error = undefined;
+        this.hasWarned = false;
       } catch (error) {
-        this.error = error;
         failures += 1;
-        const wait = backoff(failures, error instanceof ApiError ? error.retryAfter : 0);
-        // The program may end meanwhile.
-        await new Promise((resolve) => void setTimeout(resolve, wait).unref());
+        this._note(error);
       }
+      for (const listener of [...this.listeners]) listener();
+      if (this.error !== undefined && !this.closed) await this._pause(failures);
     }
+  }
+
+  /** @param {unknown} error */
+  _note(error) {
+    this.error = error;
+    this.failed += 1;
+    if (!refusesKey(error) || this.hasWarned) return;
+    this.hasWarned = true;
+    warn(`The server refuses the key: ${messageOf(error)} What is appended waits in ${this.folder}.`);
+  }
+
+  /** @param {number} failures */
+  async _pause(failures) {
+    const asked = this.error instanceof ApiError ? this.error.retryAfter : 0;
+    const longest = this.listeners.size > 0 ? LONGEST_AWAITED_MS : Number.POSITIVE_INFINITY;
+    const wait = Math.max(asked * 1000, Math.min(backoff(failures), longest));
+    await new Promise((resolve) => {
+      // What the server asks for is not cut short. The program may end meanwhile.
+      if (asked === 0) this.wake = () => resolve(undefined);
+      setTimeout(resolve, wait).unref();
+    });
+    this.wake = () => {};
   }
 
   /** @param {string} name */
@@ -161,9 +208,12 @@ export class Spool {
     try {
       await this.send(batch);
     } catch (error) {
-      if (!(error instanceof ApiError) || !REFUSED.has(error.status)) throw error;
-      await this.keepRefused(batch, name);
+      if (!isRefusal(error)) throw error;
+      await this.keepRefused(batch, error.message, name);
     }
     await rm(file, { force: true });
   }
 }
+
+/** @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));

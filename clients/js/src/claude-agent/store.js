@@ -5,14 +5,15 @@ import { join } from "node:path";
 import { foldSessionSummary } from "@anthropic-ai/claude-agent-sdk";
 import { ApiError, Client } from "../client.js";
 import { asMessage, FORMAT } from "./entries.js";
-import { objectsIn, upsertsOf } from "./long-objects.js";
+import { entriesOf, objectsIn, upsertsOf } from "./long-objects.js";
 import { externalIdOf, idOf, ofProject, ofSession, openingOf, SUBAGENT_TAG, summariesOf, TAG } from "./names.js";
-import { Spool, SpoolError } from "./spool.js";
+import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
 
 /**
  * @import { Entry } from "./entries.js"
  * @import { Key } from "./names.js"
  * @import { Batch } from "./spool.js"
+ * @import { Rejected } from "../client.js"
  */
 
 /**
@@ -20,12 +21,21 @@ import { Spool, SpoolError } from "./spool.js";
  * @typedef {object} Requests
  * @property {(method: string, where: string, body?: object) => Promise<any>} _send
  * @property {() => Promise<string>} _project
- * @property {(session: string, ops: object[], options: {key: string, baseRev: number}) => Promise<{rejected: {id: string}[]}[]>} _saveOps
+ * @property {() => void} _forgetProject
+ * @property {(externalId: string) => Promise<string>} _byExternal
+ * @property {(session: string, ops: object[], options: {key: string, baseRev: number}) => Promise<{rejected: Rejected[]}[]>} _saveOps
+ * @property {number} patience
+ * @property {AbortSignal | undefined} signal
+ *
+ * @typedef {Client & Requests} Requester
+ * @typedef {{ops: object[], why: string}} Left entries that the server refused
  */
 
 const FLUSH_MS = 30_000;
 const CLOSE_MS = 5000;
 const MOST = 500;
+// About what a request has: the others of its batch are stored without it.
+const OF_CONTENT = new Set([400, 413, 422]);
 // The newest append counts: an entry that comes again replaces the former one.
 const SEEN_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -34,7 +44,11 @@ const ownFolder = () => join(process.env.XDG_STATE_HOME || join(homedir(), ".loc
 export class StillhereSessionStore {
   /** @param {{url?: string, key?: string, project?: string, spool?: string}} [options] */
   constructor({ spool, ...options } = {}) {
-    this.client = /** @type {Client & Requests} */ (/** @type {unknown} */ (new Client(options)));
+    this.client = /** @type {Requester} */ (/** @type {unknown} */ (new Client(options)));
+    this.closing = new AbortController();
+    /** Sends in the background, where the spool tries again and a close ends everything. */
+    this.sender = /** @type {Requester} */ (/** @type {unknown} */ (new Client(options)));
+    Object.assign(this.sender, { patience: 0, signal: this.closing.signal });
     this.spool = new Spool(spool ?? ownFolder(), (batch) => this._deliver(batch));
     /** Ids of sessions by their external ids. @type {Map<string, string>} */
     this.sessions = new Map();
@@ -62,7 +76,7 @@ export class StillhereSessionStore {
   /** @param {Key} key */
   async load(key) {
     await this._settled();
-    const session = await this.client.findSession(externalIdOf(key));
+    const session = await this._find(externalIdOf(key));
     return session && objectsIn(await this.client.messages(session.id), FORMAT);
   }
 
@@ -119,12 +133,26 @@ export class StillhereSessionStore {
   async close(milliseconds = CLOSE_MS) {
     const all = await this.spool.flush(milliseconds);
     this.spool.close();
+    this.closing.abort();
     return all;
   }
 
   async _settled() {
     if (await this.spool.flush(FLUSH_MS)) return;
-    throw new SpoolError("The server has not taken everything that was appended.", this.spool.error);
+    const { error } = this.spool;
+    const why = error === undefined ? "it is slow." : messageOf(error);
+    throw new SpoolError(`The server has not taken everything that was appended: ${why}`, error);
+  }
+
+  /** Null if there is none, or it is in the trash. @param {string} name */
+  async _find(name) {
+    try {
+      return await this.client._send("GET", await this.client._byExternal(name));
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
+      if (error.code === "session_deleted") warn(`The session ${name} is in the trash. Restore it on its page to continue it.`);
+      return null;
+    }
   }
 
   /** @param {string} projectKey */
@@ -155,38 +183,55 @@ export class StillhereSessionStore {
   async _sendAtOnce(batch, error) {
     await this._settled();
     try {
-      await this._deliver(batch);
+      await this._deliver(batch, this.client);
     } catch {
       throw new SpoolError("Neither the disk nor the server takes entries.", error);
     }
   }
 
   /** Repeatable: the same requests, and what is stored already is ignored. @param {Batch} batch */
-  async _deliver(batch) {
+  async _deliver(batch, client = this.sender) {
     try {
-      await this._save(batch, await this._session(batch));
+      await this._save(batch, client);
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
-      // It was erased meanwhile: what comes now begins another one.
+      // It was erased meanwhile, or its project was: what comes now begins another one.
       this.sessions.delete(batch.name);
-      await this._save(batch, await this._session(batch));
+      client._forgetProject();
+      await this._save(batch, client);
     }
   }
 
-  /** @param {Batch} batch */
-  async _session({ name, opening }) {
-    const known = this.sessions.get(name) ?? (await this.client.openSession(name, opening)).id;
-    this.sessions.set(name, known);
-    return known;
+  /** @param {Batch} batch @param {Requester} client */
+  async _save(batch, client) {
+    const { name, opening, ops, key } = batch;
+    const session = this.sessions.get(name) ?? (await client.openSession(name, opening)).id;
+    this.sessions.set(name, session);
+    for (const left of await this._store(client, session, entriesOf(ops), key)) {
+      await this.spool.keepRefused({ ...batch, ops: left.ops }, left.why);
+    }
   }
 
-  /** @param {Batch} batch @param {string} session */
-  async _save(batch, session) {
-    const answers = await this.client._saveOps(session, batch.ops, { key: batch.key, baseRev: SEEN_ALL });
-    const wrong = new Set(answers.flatMap(({ rejected }) => rejected.map(({ id }) => id)));
-    if (wrong.size === 0) return;
-    const ops = batch.ops.filter((op) => wrong.has(/** @type {any} */ (op).id));
-    await this.spool.keepRefused({ ...batch, ops });
+  /**
+   * Halves what is refused, until it is known which entry is.
+   * @param {Requester} client @param {string} session @param {object[][]} entries @param {string} key @returns {Promise<Left[]>}
+   */
+  async _store(client, session, entries, key) {
+    const ops = entries.flat();
+    try {
+      const answers = await client._saveOps(session, ops, { key, baseRev: SEEN_ALL });
+      const rejected = answers.flatMap((answer) => answer.rejected);
+      const wrong = new Set(rejected.map(({ id }) => id));
+      const left = ops.filter((op) => wrong.has(/** @type {{id: string}} */ (op).id));
+      const [first] = rejected;
+      return left.length > 0 ? [{ ops: left, why: first.field ? `${first.message} (${first.field})` : first.message }] : [];
+    } catch (error) {
+      if (!isRefusal(error) || !OF_CONTENT.has(error.status)) throw error;
+      if (entries.length === 1) return [{ ops, why: error.message }];
+      const half = Math.ceil(entries.length / 2);
+      const left = await this._store(client, session, entries.slice(0, half), `${key}0`);
+      return [...left, ...(await this._store(client, session, entries.slice(half), `${key}1`))];
+    }
   }
 
   /** @param {string[]} namespace @returns {Promise<Map<string, any>>} */
