@@ -1,7 +1,7 @@
 /** What `connect()` returns: one session at a time, of the page's present project. */
 import { Http, statusAfter } from "./server/http.js";
 import { Memory } from "./server/memory.js";
-import { checked } from "./session/message-content.js";
+import { checked, checkedText } from "./session/message-content.js";
 import { SessionClient } from "./session-client.js";
 import { Emitter } from "./util.js";
 
@@ -216,7 +216,7 @@ export class Connection {
 
   /** Store text that is typed and not sent yet, one draft per session. An empty text removes it. @param {string} text */
   saveDraft(text) {
-    this._sessionClient.parts.drafts.save(text);
+    this._sessionClient.parts.drafts.save(checkedText(text, "saveDraft"));
   }
 
   /** The session's draft; "" if there is none. */

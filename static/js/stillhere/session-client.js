@@ -2,6 +2,7 @@
 import { uploadFile } from "./server/files.js";
 import { readHandoff } from "./server/handoff.js";
 import { ApiError } from "./server/http.js";
+import { checkedText } from "./session/message-content.js";
 import { SessionParts } from "./session-parts.js";
 import { bytesOf, sleep, uuid, within } from "./util.js";
 import { hold } from "./web-locks.js";
@@ -139,7 +140,7 @@ export class SessionClient {
     const { state, store, emit } = this.parts;
     const known = store.list();
     /** @type {Message} */
-    const question = { id: uuid(), role: "user", text };
+    const question = { id: uuid(), role: "user", text: checkedText(text, "ask") };
     // In a session with branches another tab may show another one meanwhile.
     if (state.session?.head !== undefined) question.parent_id = known.at(-1)?.id ?? null;
     this.save([...known, question]);

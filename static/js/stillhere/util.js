@@ -31,6 +31,13 @@ export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resol
 /** @param {string} text */
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
 
+/** What was passed, for an error that says so. @param {unknown} value */
+export function kindOf(value) {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
 /** @param {unknown} error whatever was thrown */
 export const nameOf = (error) => /** @type {{name?: string} | null | undefined} */ (error)?.name;
 

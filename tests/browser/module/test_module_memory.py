@@ -68,6 +68,20 @@ def test_a_value_that_json_cannot_hold_is_not_sent(page: Frontend) -> None:
     assert do(page, "return refusal(memory.set('notes', 'a', undefined));")[0] == "TypeError"
 
 
+@pytest.mark.parametrize("name", ["''", "'.'", "'..'", "7", "['a', 'b']", "undefined"])
+def test_a_name_that_has_no_address_is_refused(page: Frontend, name: str) -> None:
+    do(page, "await memory.set('notes', 'a', 1);")
+    calls = (
+        f"memory.get('notes', {name}), memory.get({name}, 'a'), memory.set('notes', {name}, 1), memory.delete('notes', {name})"
+    )
+    calls += "" if name == "undefined" else f", memory.list({name})"
+    told = "const told = (promise) => promise.then(() => null, ({ name, message }) => [name, message]);"
+    for error, message in do(page, f"{told} return Promise.all([{calls}].map(told));"):
+        assert error == "TypeError"
+        assert message.startswith("A namespace and a key are strings, not empty, and neither `.` nor `..`. This was ")
+    assert do(page, "return (await memory.list('notes')).map(({ key }) => key);") == ["a"]
+
+
 def test_errors_are_reported_and_a_new_run_is_told_of_them(page: Frontend) -> None:
     assert do(page, "return window.chat.context();") is None
     what = "{ message: 'x is undefined', kind: 'ReferenceError', stack: new Error('x').stack }"

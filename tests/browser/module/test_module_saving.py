@@ -58,6 +58,13 @@ NO_MESSAGES = {
     "[{ role: 'user', text: 'Hello' }]": "Number 0 has no id, or its id is not a string.",
     "[{ id: 7, role: 'user', text: 'Hello' }]": "Number 0 has no id, or its id is not a string.",
     "[{ id: 'm1', role: 'user', parts: 'Hello' }]": "Number 0 has parts that are not a list.",
+    "[{ id: 'm1', role: 'user', text: ['Hello'] }]": "Number 0 has a text that is a list.",
+    "[{ id: 'm1', role: 'user', text: 7, content: 'Hello' }]": "Number 0 has a text that is a number.",
+    "[{ id: 'm1', role: 'user', text: { type: 'text' } }]": "Number 0 has a text that is an object.",
+    "[{ id: 'm1', role: 'user', content: [{ type: 'text', text: 'Hello' }] }]": "Number 0 has content that is a list.",
+    "[{ id: 'm1', role: 'user', content: 7 }]": "Number 0 has content that is a number.",
+    "[{ id: 'm1', role: 'user', parts: ['Hello'] }]": "Number 0 has a part that is a string.",
+    "[{ id: 'm1', role: 'user', parts: [{ type: 'text', text: ['Hello'] }] }]": "Number 0 has a part whose text is a list.",
 }
 
 
@@ -75,6 +82,21 @@ def test_what_is_no_list_of_messages_is_told_in_a_sentence_and_changes_nothing(p
     )
     page.settle()
     assert stored(api, page) == page.texts() == ["before"]
+
+
+def test_what_is_no_text_is_no_question_and_no_draft(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    caught = "const caught = (call) => { try { call(); } catch ({ name, message }) { return [name, message]; } };"
+    for given, kind in (("['Hello']", "a list"), ("7", "a number"), ("undefined", "undefined"), ("null", "null")):
+        asked, typed = page.browser.run(
+            f"{caught} return [caught(() => chat.ask({given})), caught(() => chat.saveDraft({given}))];"
+        )
+        assert asked == ["TypeError", f"ask() takes a text. This was {kind}."]
+        assert typed == ["TypeError", f"saveDraft() takes a text. This was {kind}."]
+    assert page.texts() == []
+    page.browser.run("chat.save([{ id: 'm1', role: 'user', text: 'Hello', content: [7] }]);")
+    page.settle()
+    assert stored(api, page) == ["Hello"]
 
 
 def test_peek_answers_at_once_and_without_a_request(page: Frontend) -> None:

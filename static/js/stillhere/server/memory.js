@@ -1,4 +1,5 @@
 /** A project's memory: values under a namespace and a key, errors, and the context of a new run. */
+import { kindOf } from "../util.js";
 import { projectId } from "./handoff.js";
 import { ApiError } from "./http.js";
 
@@ -54,6 +55,7 @@ export class Memory {
    */
   async set(namespace, key, value, options = {}) {
     if (value === undefined) throw new TypeError("memory.set() needs a value that JSON can hold.");
+    checkNames([namespace, key]);
     const address = addressOf(await this._make(), namespace, key);
     /** @type {{body: MemoryEntry<Value> & {redacted: Redacted}, etag: string | null}} */
     const { body, etag } = await this.http.request("PUT", address, value, conditions(options));
@@ -117,6 +119,7 @@ export class Memory {
 
   /** Null if the project does not exist yet. @param {string[]} names */
   async _address(...names) {
+    checkNames(names);
     const id = await this._find();
     return id ? addressOf(id, ...names) : null;
   }
@@ -134,6 +137,15 @@ export class Memory {
     const { body } = await this.http.request("POST", "/projects", { path: this.project });
     this.id = body.id;
     return body.id;
+  }
+}
+
+/** URLs have no place for some names: `a/..` is another one. @param {unknown[]} names */
+function checkNames(names) {
+  for (const name of names) {
+    if (typeof name === "string" && !/^\.{0,2}$/.test(name)) continue;
+    const given = typeof name === "string" ? `"${name}"` : kindOf(name);
+    throw new TypeError(`A namespace and a key are strings, not empty, and neither \`.\` nor \`..\`. This was ${given}.`);
   }
 }
 

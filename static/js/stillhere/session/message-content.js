@@ -1,4 +1,5 @@
 /** The content of a message as callers pass it and as it is sent. */
+import { kindOf } from "../util.js";
 
 /**
  * @import { Message } from "../../stillhere.js"
@@ -11,19 +12,28 @@
 const FIELDS = ["role", "text", "parts", "metadata", "format", "raw", "parent_id"];
 export const STATUSES = new Set(["streaming", "complete", "interrupted"]);
 
-/** @param {unknown} value */
-function kindOf(value) {
-  if (value === null || value === undefined) return String(value);
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
 /** Why this is not a list of messages; null if it is one. @param {unknown} list */
 function fault(list) {
   if (!Array.isArray(list)) return `This was ${kindOf(list)}.`;
   for (const [at, message] of list.entries()) {
     if (message === null || typeof message !== "object") return `Number ${at} is ${kindOf(message)}.`;
     if (typeof message.id !== "string" || message.id === "") return `Number ${at} has no id, or its id is not a string.`;
-    if (message.parts != null && !Array.isArray(message.parts)) return `Number ${at} has parts that are not a list.`;
+    const odd = oddContent(message);
+    if (odd) return `Number ${at} has ${odd}.`;
+  }
+  return null;
+}
+
+/** What in it would be lost, because it is no text; null: nothing. @param {Partial<Message>} message */
+function oddContent({ text, content, parts, raw }) {
+  if (text != null && typeof text !== "string") return `a text that is ${kindOf(text)}`;
+  if (parts != null && !Array.isArray(parts)) return "parts that are not a list";
+  const counts = text == null && parts == null && raw === undefined;
+  if (counts && content != null && typeof content !== "string") return `content that is ${kindOf(content)}`;
+  for (const part of /** @type {unknown[]} */ (parts ?? [])) {
+    if (part === null || typeof part !== "object") return `a part that is ${kindOf(part)}`;
+    const { type, text: said } = /** @type {{type?: unknown, text?: unknown}} */ (part);
+    if (type === "text" && said != null && typeof said !== "string") return `a part whose text is ${kindOf(said)}`;
   }
   return null;
 }
@@ -33,6 +43,12 @@ export function checked(list) {
   const wrong = fault(list);
   if (wrong) throw new TypeError(`save() takes the whole list of messages, [{ id, role, text }, …]. ${wrong}`);
   return list;
+}
+
+/** The text, if it is one. @param {string} text @param {string} call what took it */
+export function checkedText(text, call) {
+  if (typeof text !== "string") throw new TypeError(`${call}() takes a text. This was ${kindOf(text)}.`);
+  return text;
 }
 
 /** @param {Partial<Message>} message */
