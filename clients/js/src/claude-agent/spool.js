@@ -1,5 +1,5 @@
 /** What the server does not have yet, in files of a folder: one for each batch, sent in the order of their names. */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError, backoff } from "#module/server/http.js";
@@ -12,7 +12,8 @@ const KEY_REFUSED = new Set([401, 403]);
 const LONGEST_AWAITED_MS = 1000;
 const MOST_NAMED = 10;
 const REFUSED_FOLDER = "refused";
-const BATCH_FILE = /^\d.*\.json$/;
+// The last part is the scope's. Files of earlier versions have none.
+const BATCH_FILE = /^\d+-\d+-\d+(?:-([0-9a-f]+))?\.json$/;
 
 /** @param {unknown} error @returns {error is ApiError} the server will never store this, as it is */
 export const isRefusal = (error) => error instanceof ApiError && !error.passing && !refusesKey(error);
@@ -33,9 +34,13 @@ export class SpoolError extends Error {
 }
 
 export class Spool {
-  /** @param {string} folder @param {(batch: Batch) => Promise<void>} send repeatable */
-  constructor(folder, send) {
+  /**
+   * @param {string} folder @param {string} scope the server and project whose batches these are: others may share the folder
+   * @param {(batch: Batch) => Promise<void>} send repeatable
+   */
+  constructor(folder, scope, send) {
     this.folder = folder;
+    this.scope = createHash("sha256").update(scope).digest("hex").slice(0, 16);
     this.send = send;
     /** Names of files. @type {string[]} */
     this.waiting = [];
@@ -64,16 +69,20 @@ export class Spool {
     this._sendAll();
   }
 
-  /** Whether the server has everything, at the latest after so many milliseconds; at once if it refuses the key. @param {number} milliseconds */
+  /**
+   * Whether the server has everything that was appended before, at the latest after so many milliseconds; at once if it refuses the key.
+   * @param {number} milliseconds
+   */
   async flush(milliseconds) {
     await this.writing;
-    if (this.waiting.length === 0) return true;
+    const last = this.waiting.at(-1);
+    if (last === undefined || this.closed) return last === undefined;
     const { failed } = this;
     this.wake();
     this._sendAll();
     return new Promise((resolve) => {
       const attempted = () => {
-        if (this.waiting.length === 0) end(true);
+        if (!this.waiting.includes(last)) end(true);
         else if (this.failed > failed && refusesKey(this.error)) end(false);
       };
       const end = (/** @type {boolean} */ all) => {
@@ -88,7 +97,7 @@ export class Spool {
 
   /** Names of files with what the server refused. */
   async refused() {
-    return (await readdir(join(this.folder, REFUSED_FOLDER))).sort();
+    return this._own(await readdir(join(this.folder, REFUSED_FOLDER)));
   }
 
   /** Keeps what was refused, and says so. @param {Batch} batch @param {string} why @param {string} [name] */
@@ -108,8 +117,18 @@ export class Spool {
 
   async _begin() {
     await mkdir(join(this.folder, REFUSED_FOLDER), { recursive: true, mode: 0o700 });
-    this.waiting.unshift(...(await readdir(this.folder)).filter((name) => BATCH_FILE.test(name)).sort());
+    this.waiting.unshift(...this._own(await readdir(this.folder)));
     this._sendAll();
+  }
+
+  /** @param {string[]} names */
+  _own(names) {
+    return names
+      .filter((name) => {
+        const parts = BATCH_FILE.exec(name);
+        return parts !== null && (parts[1] ?? this.scope) === this.scope;
+      })
+      .sort();
   }
 
   /** @param {Batch} batch */
@@ -142,7 +161,7 @@ export class Spool {
   _newName() {
     this.lastAt = Math.max(this.lastAt, Date.now());
     this.counter += 1;
-    return `${this.lastAt}-${String(this.counter).padStart(9, "0")}-${process.pid}.json`;
+    return `${this.lastAt}-${String(this.counter).padStart(9, "0")}-${process.pid}-${this.scope}.json`;
   }
 
   _sendAll() {

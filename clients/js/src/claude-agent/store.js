@@ -24,6 +24,7 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
  * @property {() => void} _forgetProject
  * @property {(externalId: string) => Promise<string>} _byExternal
  * @property {(session: string, ops: object[], options: {key: string, baseRev: number}) => Promise<{rejected: Rejected[]}[]>} _saveOps
+ * @property {{base: string}} http
  * @property {number} patience
  * @property {AbortSignal | undefined} signal
  *
@@ -49,7 +50,8 @@ export class StillhereSessionStore {
     /** Sends in the background, where the spool tries again and a close ends everything. */
     this.sender = /** @type {Requester} */ (/** @type {unknown} */ (new Client(options)));
     Object.assign(this.sender, { patience: 0, signal: this.closing.signal });
-    this.spool = new Spool(spool ?? ownFolder(), (batch) => this._deliver(batch));
+    const scope = `${this.client.http.base} ${this.client.project}`;
+    this.spool = new Spool(spool ?? ownFolder(), scope, (batch) => this._deliver(batch));
     /** Ids of sessions by their external ids. @type {Map<string, string>} */
     this.sessions = new Map();
     /** Batches that neither the disk nor the server took: the SDK sends them again, and some may be stored. @type {Map<string, Batch>} */
@@ -184,8 +186,8 @@ export class StillhereSessionStore {
     await this._settled();
     try {
       await this._deliver(batch, this.client);
-    } catch {
-      throw new SpoolError("Neither the disk nor the server takes entries.", error);
+    } catch (refusal) {
+      throw new SpoolError(`Neither the disk nor the server takes entries: ${messageOf(refusal)}`, error);
     }
   }
 
@@ -197,7 +199,7 @@ export class StillhereSessionStore {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
       // It was erased meanwhile, or its project was: what comes now begins another one.
       this.sessions.delete(batch.name);
-      client._forgetProject();
+      for (const each of [this.client, this.sender]) each._forgetProject();
       await this._save(batch, client);
     }
   }

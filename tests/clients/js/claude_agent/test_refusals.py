@@ -60,6 +60,22 @@ process.stdin.destroy();
 """
 
 
+PROJECTS = """
+const other = "/home/alice/others";
+if (GIVEN.first) {
+  const [store, second] = [open(), open(other)];
+  await store.append(KEY, [said(1)]);
+  await second.append(KEY, [said(2)]);
+  say([await store.close(50), await second.close(50)]);
+} else {
+  const second = open(other);
+  const alone = [await second.load(KEY), await second.close()];
+  const store = open();
+  say([alone, await store.load(KEY), await store.close()]);
+}
+"""
+
+
 def warnings(start: Start, code: str, **given: Any) -> tuple[Any, str]:
     """What the code says, and what the log has."""
     with start(code, **given) as process:
@@ -159,3 +175,26 @@ def test_a_close_without_a_server_ends_in_time(start: Start, gate: Gate, server:
     assert json.loads(output) == [said(1)], errors
     with Client(server.url, secret, PROJECT) as client:
         assert len(client.list_sessions(tag="claude-agent").items) == 1
+
+
+def test_stores_of_several_projects_may_share_a_folder(script: Script, gate: Gate) -> None:
+    gate.away = True
+    assert script(PROJECTS, first=True) == [False, False]
+    gate.away = False
+    assert script(PROJECTS) == [[[said(2)], True], [said(1)], True]
+
+
+def test_a_read_waits_for_what_was_appended_before_it_and_for_no_more(script: Script) -> None:
+    code = """
+    const store = open();
+    await store.append(KEY, [said(0)]);
+    let reading = true;
+    const appending = (async () => {
+      for (let number = 1; reading; number += 1) await store.append({ ...KEY, sessionId: "other" }, [said(number)]);
+    })();
+    const found = await store.load(KEY);
+    reading = false;
+    await appending;
+    say([found, await store.close()]);
+    """
+    assert script(code) == [[said(0)], True]
