@@ -99,7 +99,8 @@ export class Http {
         body: body === undefined ? undefined : JSON.stringify(body),
         ...this.asPage,
         ...(keepalive ? { keepalive } : {}),
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal ? [signal] : [])]),
+        // Older browsers have no `AbortSignal.any`; pages pass no signal.
+        signal: signal ? AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]) : AbortSignal.timeout(TIMEOUT_MS),
       });
       text = await response.text();
     } catch (error) {
