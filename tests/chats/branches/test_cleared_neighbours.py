@@ -18,9 +18,14 @@ def twin(chat: Chat) -> Chat:
 
 def tree(chat: Chat) -> dict[str, Any]:
     """What each message follows; it names the same as its parent."""
-    items = chat.get("messages?branches=1&limit=500").json()["items"]
+    items = every_message(chat)
     assert all(item.get("parent_id", item["follows"]) == item["follows"] for item in items)
     return {item["id"]: item["follows"] for item in items}
+
+
+def every_message(chat: Chat) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = chat.get("messages?branches=1&limit=500").json()["items"]
+    return items
 
 
 def late(chat: Chat, text: str) -> None:
@@ -31,16 +36,34 @@ def late(chat: Chat, text: str) -> None:
 def test_who_follows_a_renamed_message_follows_it_by_its_new_name(chat: Chat, twin: Chat) -> None:
     for each in (chat, twin):
         each.ops(upsert("m1", "one"), upsert("m2", "two"))
-        each.ops(upsert("e2", "edited", parent_id="m1"))
+        each.ops(upsert("e2", "edited", parent_id="m1"), upsert("g2", "answered"))
         each.clear()
         each.ops(upsert("m1", "new"), upsert("n2", "said since"), epoch=2)
         each.ops(upsert("f2", "edited since", parent_id="m1"), epoch=2)
     before = tree(twin)
     assert chat.undo(of=1, epoch=2)["renamed"] == [{"from": "m1", "to": "m1~1"}]
-    assert tree(chat) == {"m1~1": None, "m2": "m1~1", "e2": "m1~1", "m1": "e2", "n2": "m1", "f2": "m1"}
+    assert tree(chat) == {"m1~1": None, "m2": "m1~1", "e2": "m1~1", "g2": "e2", "m1": "g2", "n2": "m1", "f2": "m1"}
     assert tree(twin) == before == {"m1": None, "n2": "m1", "f2": "m1"}
     twin.undo(of=1, epoch=2)
     assert tree(twin) == tree(chat)
+
+
+@pytest.mark.parametrize("edited", [True, False])
+@pytest.mark.parametrize("since", [1, 4])
+def test_beginnings_since_follow_what_comes_back(chat: Chat, edited: bool, since: int) -> None:
+    """Whether there were branches before or only since, and where most of the messages are."""
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"))
+    if edited:
+        chat.ops(upsert("e2", "edited", parent_id="m1"))
+    chat.clear()
+    chat.ops(*(upsert(f"n{number}", "said since") for number in range(since)), epoch=2)
+    chat.ops(upsert("r0", "said otherwise", parent_id=None), epoch=2)
+    chat.undo(of=1, epoch=2)
+    last = "e2" if edited else "m2"
+    before = {"m1": None, "m2": "m1", **({"e2": "m1"} if edited else {})}
+    follows = {item["id"]: item["follows"] for item in every_message(chat)}
+    assert follows == {**before, "n0": last, **{f"n{n}": f"n{n - 1}" for n in range(1, since)}, "r0": last}
+    assert chat.texts() == ["one", "edited" if edited else "two", "said otherwise"]
 
 
 def test_late_words_of_another_session_stay_there(chat: Chat, twin: Chat) -> None:
