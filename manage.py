@@ -24,9 +24,11 @@ def main() -> None:
     except ImproperlyConfigured as error:
         sys.exit(f"Stillhere cannot start: {error}")
     except DatabaseError as error:
-        from sessions_app.core.storage.database_errors import as_app_error
+        from sessions_app.core.storage.database_errors import as_app_error, is_damage
 
         known = as_app_error(error)
+        if known is None and is_damage(error):
+            sys.exit(f"The database is damaged ({error}). Stop the server and restore a backup: `manage.py restore FILE`.")
         if known is None:
             raise
         sys.exit(f"{known.message} Looked at: the store of STILLHERE_DATA_DIR and STILLHERE_DATABASE_URL as they are set here.")

@@ -69,6 +69,8 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
             number = _renew(file, above)
         stored_files.restore(file)
         engine.swap(database, ready, former)
+    except OSError as error:
+        raise BackupError(f"{file} cannot be put in the store's place: {error.strerror}.") from None
     finally:
         engine.drop(ready)
     if discard:

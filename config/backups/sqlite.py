@@ -9,10 +9,13 @@ from typing import Any
 from django.conf import settings
 
 from config.backups import BackupError
+from sessions_app.core.storage.durable_files import sync_to_disk
 
 ENDING = ".sqlite3"
 # How long to wait for others to close the file.
 PATIENCE_SECONDS = 2
+# What SQLite keeps beside a database's file.
+BESIDE = ("-wal", "-shm", "-journal")
 
 
 def dump(file: Path) -> None:
@@ -23,6 +26,9 @@ def dump(file: Path) -> None:
 def unpack(file: Path, name: str) -> None:
     """Writes a checked copy of the backup beside the store. `name` is its path."""
     with _opened(file) as source:
+        # SQLite would read zeros for the missing end of a last page, and find nothing wrong.
+        if file.stat().st_size % source.execute("PRAGMA page_size").fetchone()[0]:
+            raise BackupError(f"{file} is not complete: its last page ends early.")
         _copy(source, Path(name), of=file)
 
 
@@ -31,26 +37,39 @@ def beside(database: str, stamp: str) -> tuple[str, str]:
 
 
 def check_alone(database: str) -> None:
-    """Any other connection keeps the write-ahead log; without one it can be merged into the file."""
+    """Any other connection keeps the write-ahead log; without one it can be merged into the file.
+
+    A store that is too damaged for that is the usual reason for a restore: it passes.
+    """
     if not Path(database).exists():
         return
     with _opened(Path(database)) as connection:
         try:
             connection.execute("PRAGMA journal_mode=DELETE")
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                return
             raise BackupError("The server is using this database. Stop it, then restore.") from None
+        except sqlite3.DatabaseError:
+            return
 
 
 def swap(database: str, ready: str, former: str) -> None:
     check_alone(database)
+    sync_to_disk(Path(ready))
     if Path(database).exists():
         # A second link, so that the database's own name always has a file.
         Path(former).hardlink_to(database)
+    for ending in BESIDE:
+        # Of a damaged store. SQLite would apply it to the restored one.
+        if Path(database + ending).exists():
+            Path(database + ending).replace(former + ending)
     Path(ready).replace(database)
+    sync_to_disk(Path(database).parent)
 
 
 def drop(name: str) -> None:
-    for ending in ("", "-wal", "-shm", "-journal"):
+    for ending in ("", *BESIDE):
         Path(name + ending).unlink(missing_ok=True)
 
 

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 
-from django.db import InterfaceError, OperationalError, ProgrammingError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError, connection
 from django.db.utils import InternalError
 
 from sessions_app.core.errors import AppError, InsufficientStorage, Unavailable
@@ -79,6 +79,11 @@ def as_app_error(error: BaseException) -> AppError | None:
                 _notice.tell()
             return kind(retry_after=2 if kind is not InsufficientStorage else None)
     return StoreUnreachable(retry_after=2) if isinstance(error, (OperationalError, InterfaceError)) else None
+
+
+def is_damage(error: BaseException) -> bool:
+    """The file is no SQLite database, or not a whole one."""
+    return isinstance(error, DatabaseError) and any(words in str(error) for words in ("not a database", "malformed"))
 
 
 def leave_read_only(refusal: AppError) -> None:

@@ -64,6 +64,41 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
     drop(store, former)
 
 
+@pytest.mark.skipif(ON_POSTGRESQL, reason="a database that is a file")
+def test_a_damaged_store_is_replaced_without_what_lies_beside_it(store: Store, tmp_path: Path) -> None:
+    """The write-ahead log that a crash left belongs to the damaged file."""
+    with ServerProcess(store) as server:
+        api = server.api(server.key("ana"))
+        _, session = api.session("/kept")
+        api.save(session, "m1", text="before the backup")
+        backup = server.manage("backup", "--to", str(tmp_path / "whole.backup"))
+        api.save(session, "m2", text="since the backup")
+        server.kill()
+        database = store.folder / "stillhere.sqlite3"
+        assert Path(f"{database}-wal").stat().st_size > 0
+        damaged = b"no database" * 1_000
+        database.write_bytes(damaged)
+        with pytest.raises(AssertionError, match=r"failed:\nThe database is damaged \(file is not a database\)\."):
+            server.manage("keys", "--user", "ana")
+        former = server.manage("restore", backup).rpartition("kept as ")[2].rstrip(".")
+        assert Path(former).read_bytes() == damaged
+        assert not Path(f"{database}-wal").exists()
+        server.start()
+        assert [message["id"] for message in api.call("GET", f"/sessions/{session}")["messages"]] == ["m1"]
+        api.close()
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="a backup that is a database file")
+def test_a_backup_that_lacks_its_last_bytes_is_refused(store: Store, tmp_path: Path) -> None:
+    """SQLite reads zeros in their place and calls the file sound."""
+    server = ServerProcess(store)
+    short = Path(server.manage("backup", "--to", str(tmp_path / "short.backup")))
+    short.write_bytes(short.read_bytes()[:-1])
+    said = refused(server, str(short))
+    assert f"{short} is not complete" in said
+    assert "Nothing was changed." in said
+
+
 def messages_of(store: Store, name: str) -> list[str]:
     """In what was there before."""
     select = "SELECT message_id FROM sessions_app_message"
