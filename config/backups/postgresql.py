@@ -29,7 +29,8 @@ def unpack(file: Path, name: str) -> None:
         raise BackupError(f"There is no {file}.")
     drop(name)
     with _maintenance() as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        like = str(settings.DATABASES["default"]["NAME"])
+        connection.execute(sql.SQL("CREATE DATABASE {} {}").format(sql.Identifier(name), _kind_of(connection, like)))
     _run(
         "pg_restore",
         "--exit-on-error",
@@ -41,6 +42,22 @@ def unpack(file: Path, name: str) -> None:
         database=name,
         of=file,
     )
+
+
+def _kind_of(connection: psycopg.Connection[Any], database: str) -> sql.Composable:
+    """Encoding and locale of a database, for one of the same kind: the cluster's default may be another, such as ASCII."""
+    row = connection.execute("SELECT to_jsonb(d) FROM pg_database d WHERE datname = %s", [database]).fetchone()
+    if row is None:
+        raise BackupError(f"There is no database {database}. Create it, empty, then restore.")
+    found: dict[str, Any] = row[0]
+    chosen: dict[str, Any] = {"LC_COLLATE": found["datcollate"], "LC_CTYPE": found["datctype"]}
+    # The locale's column has another name since PostgreSQL 17.
+    if found.get("datlocprovider") == "i":
+        chosen |= {"LOCALE_PROVIDER": "icu", "ICU_LOCALE": found.get("datlocale") or found.get("daticulocale")}
+    encoding = connection.execute("SELECT pg_encoding_to_char(%s)", [found["encoding"]]).fetchone()
+    chosen["ENCODING"] = encoding and encoding[0]
+    given = [sql.SQL("{} {}").format(sql.SQL(word), sql.Literal(value)) for word, value in chosen.items() if value]
+    return sql.SQL(" ").join([sql.SQL("TEMPLATE template0"), *given])
 
 
 def beside(database: str, stamp: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import sqlite3
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -97,6 +98,26 @@ def test_a_backup_that_lacks_its_last_bytes_is_refused(store: Store, tmp_path: P
     said = refused(server, str(short))
     assert f"{short} is not complete" in said
     assert "Nothing was changed." in said
+
+
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="a file has no locale")
+def test_a_restored_database_has_the_encoding_and_locale_of_the_one_that_it_replaces(store: Store, tmp_path: Path) -> None:
+    """The default of the cluster may be another: under ASCII no text is compared as it is written."""
+    address = urlsplit(store.settings["DATABASE_URL"])
+    name = f"{address.path[1:]}_c"
+    create = f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C'"
+    kind = "SELECT pg_encoding_to_char(encoding), datcollate, datctype FROM pg_database WHERE datname = current_database()"
+    with psycopg.connect(address.geturl(), autocommit=True) as connection:
+        connection.execute(create.encode())
+    try:
+        other = Store(tmp_path / "c", {**store.settings, "DATABASE_URL": address._replace(path=f"/{name}").geturl()})
+        server = ServerProcess(other)
+        server.manage("migrate", "--verbosity", "0")
+        server.manage("restore", server.manage("backup"), "--discard")
+        with psycopg.connect(other.settings["DATABASE_URL"]) as connection:
+            assert connection.execute(kind).fetchone() == ("UTF8", "C", "C")
+    finally:
+        drop(store, name)
 
 
 def messages_of(store: Store, name: str) -> list[str]:
