@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -18,18 +19,36 @@ def text(name: str, default: str = "") -> str:
 
 def web_address(name: str) -> str:
     """An http(s) address without a slash at its end; empty where it is unset."""
-    value = text(name).rstrip("/")
-    if value and not value.startswith(("http://", "https://")):
-        raise ImproperlyConfigured(f"{PREFIX}{name} must start with http:// or https://, not {value!r}.")
+    value = _http_address(name)
+    url = _split(name, value)
+    _port(name, url)
+    if value and not url.hostname:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must name a host, as http://127.0.0.1:8000.")
     return value
 
 
 def origin(name: str) -> str:
     """The same without a path: the server is at the root of its host."""
-    value = web_address(name)
+    value = _http_address(name)
     if value and not _is_origin(value):
         raise ImproperlyConfigured(f"{PREFIX}{name} must be scheme and host, as https://chat.example.org, not {value!r}.")
     return value
+
+
+def host(name: str, default: str) -> str:
+    """A name or address to listen on, without brackets."""
+    value = text(name, default).removeprefix("[").removesuffix("]")
+    if not _is_host(bracketed(value)):
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be a host name or an address without scheme and port, not {value!r}.")
+    return value
+
+
+def hosts(name: str) -> list[str]:
+    """A comma-separated list of host names."""
+    for value in (found := names(name)):
+        if not _is_host(value):
+            raise ImproperlyConfigured(f"{PREFIX}{name}: {value!r} is no host name: write it without scheme and port.")
+    return found
 
 
 def bracketed(host: str) -> str:
@@ -107,9 +126,9 @@ def secret(name: str, file: Path) -> str:
 def database(name: str, default: str) -> dict[str, Any]:
     """Django's ENGINE, NAME, … from `sqlite:////folder/file.sqlite3` or
     `postgresql://user:password@host:port/name?option=value`."""
-    url = urlsplit(text(name, default))
+    url = _split(name, text(name, default))
     if url.scheme in {"sqlite", "sqlite3"}:
-        return {"ENGINE": "config.sqlite", "NAME": unquote(url.path[1:]) or ":memory:"}
+        return {"ENGINE": "config.sqlite", "NAME": _database_file(name, unquote(url.path[1:]))}
     if url.scheme in {"postgres", "postgresql"}:
         return {
             "ENGINE": "django.db.backends.postgresql",
@@ -118,9 +137,22 @@ def database(name: str, default: str) -> dict[str, Any]:
             "PASSWORD": unquote(url.password or ""),
             "HOST": url.hostname or "",
             "PORT": _port(name, url) or "",
-            "OPTIONS": dict(parse_qsl(url.query)),
+            "OPTIONS": _libpq_options(name, dict(parse_qsl(url.query))),
         }
     raise ImproperlyConfigured(f"{PREFIX}{name} must begin with sqlite:// or postgresql://.")
+
+
+def redis(name: str) -> str:
+    """`redis://user:password@host:port/number`, also rediss:// or unix://; empty where it is unset. Errors never quote it."""
+    value = text(name)
+    url = _split(name, value)
+    if value and url.scheme not in {"redis", "rediss", "unix"}:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must begin with redis://, rediss:// or unix://.")
+    if url.scheme != "unix":
+        _port(name, url)
+        if (number := url.path.strip("/")) and not (number.isascii() and number.isdigit()):
+            raise ImproperlyConfigured(f"{PREFIX}{name} must end with the number of a database, as redis://127.0.0.1:6379/0.")
+    return value
 
 
 def bucket(name: str) -> dict[str, Any] | None:
@@ -128,7 +160,7 @@ def bucket(name: str) -> dict[str, Any] | None:
 
     Without a host it is Amazon's; `?tls=0`: the host speaks plain HTTP. Errors never quote the address, which has a secret.
     """
-    url = urlsplit(text(name))
+    url = _split(name, text(name))
     if not url.geturl():
         return None
     options, place = dict(parse_qsl(url.query)), url.netloc.rpartition("@")[2]
@@ -146,12 +178,58 @@ def bucket(name: str) -> dict[str, Any] | None:
     return {"BACKEND": "sessions_app.chats.files.bucket_storage.BucketStorage", "OPTIONS": told}
 
 
+def _http_address(name: str) -> str:
+    value = text(name).rstrip("/")
+    if value and not value.startswith(("http://", "https://")):
+        raise ImproperlyConfigured(f"{PREFIX}{name} must start with http:// or https://, not {value!r}.")
+    return value
+
+
 def _is_origin(value: str) -> bool:
     try:
         parts = urlsplit(value)
         return bool(parts.hostname) and parts.port != 0 and "@" not in value and value == f"{parts.scheme}://{parts.netloc}"
     except ValueError:  # An invalid port or invalid brackets.
         return False
+
+
+def _is_host(value: str) -> bool:
+    if value.startswith("[") and value.endswith("]"):
+        try:
+            return IPv6Address(value[1:-1]).version == 6
+        except ValueError:
+            return False
+    return not set(value) & set("/:@[]?# \t")
+
+
+def _database_file(name: str, path: str) -> str:
+    """SQLite would say of a missing folder only that it cannot open the file. Without a file nothing would be kept."""
+    if not path or Path(path).is_dir():
+        raise ImproperlyConfigured(f"{PREFIX}{name} must name a file, as sqlite:////folder/file.sqlite3.")
+    if path != ":memory:" and not Path(path).parent.is_dir():
+        raise ImproperlyConfigured(f"{PREFIX}{name}: there is no folder {Path(path).parent}.")
+    return path
+
+
+def _libpq_options(name: str, given: dict[str, str]) -> dict[str, Any]:
+    from psycopg import ProgrammingError, conninfo
+
+    # Hand-written statements are prepared when they come the second time; Django's own never are.
+    threshold = given.pop("prepare_threshold", "1")
+    if not (threshold.isascii() and threshold.isdigit()):
+        raise ImproperlyConfigured(f"{PREFIX}{name}: prepare_threshold must be a whole number, not {threshold!r}.")
+    try:
+        conninfo.make_conninfo("", **given)
+    except ProgrammingError as error:
+        raise ImproperlyConfigured(f"{PREFIX}{name}: {str(error).strip()}.") from None
+    return {**given, "prepare_threshold": int(threshold)}
+
+
+def _split(name: str, value: str) -> SplitResult:
+    try:
+        return urlsplit(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{PREFIX}{name} has an invalid host.") from None
 
 
 def _port(name: str, url: SplitResult) -> int | None:

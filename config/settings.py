@@ -14,15 +14,15 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
 
 # --- Who may reach us, and where
-HOST = env.text("HOST", "127.0.0.1").strip("[]")
-PORT = env.integer("PORT", 8000)
+HOST = env.host("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8000, least=1)
 _address = env.bracketed(HOST)
 PUBLIC_URL = env.origin("PUBLIC_URL") or f"http://{_address}:{PORT}"
 _public = urlsplit(PUBLIC_URL)
 SECURE = _public.scheme == "https"
 DEBUG = env.flag("DEBUG", default=False)
 SECRET_KEY = env.secret("SECRET_KEY", DATA_DIR / "secret_key")
-ALLOWED_HOSTS = env.names("ALLOWED_HOSTS") or sorted(
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS") or sorted(
     {env.bracketed(_public.hostname or HOST), _address, "localhost", "127.0.0.1", "[::1]"}
 )
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
@@ -124,11 +124,8 @@ _database = DATABASES["default"]
 _database["CONN_MAX_AGE"] = None
 if _database["ENGINE"] == "config.sqlite":
     _database["OPTIONS"] = sqlite.options(_sqlite_connection)
-else:
-    # Hand-written statements are prepared when they come the second time; Django's own never are.
-    _database["OPTIONS"]["prepare_threshold"] = int(_database["OPTIONS"].get("prepare_threshold", 1))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-REDIS_URL = env.text("REDIS_URL")
+REDIS_URL = env.redis("REDIS_URL")
 _redis_layer = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "capacity": 10_000}}
 CHANNEL_LAYERS = {"default": _redis_layer if REDIS_URL else {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 _redis_cache = {

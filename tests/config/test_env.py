@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,48 @@ def test_a_setting_that_cannot_be_is_told_in_a_line(tmp_path: Path) -> None:
     assert address == ""
     assert "STILLHERE_LOG_LEVEL must be one of critical, debug, error, fatal, info, warn, warning, not 'loud'." in said
     assert "Traceback" not in said
+
+
+WRONG = (
+    (lambda: env.host("X", "127.0.0.1"), ("http://127.0.0.1", "127.0.0.1:80", "a/b", "a b", "[::1x]", "1::2::3")),
+    (lambda: env.hosts("X"), ("https://chat.example.org", "chat.example.org:8000", "a.org, b/c")),
+    (
+        lambda: env.redis("X"),
+        ("http://h", "127.0.0.1:6379", "redis://h:99999/0", "redis://h/abc", "redis://[::1", "redis://:geheim@h/x"),
+    ),
+    (lambda: env.web_address("X"), ("http://[::1", "http://h:x/v1", "http:///v1", "https://?a")),
+    (lambda: env.bucket("X"), ("s3://[::1/b",)),
+    (
+        lambda: env.database("X", ""),
+        ("postgresql://[::1", "postgresql://u:geheim@h/x?bogus=1", "postgresql://h/x?prepare_threshold=x"),
+    ),
+    (lambda: env.database("X", ""), ("sqlite://", "sqlite:///", "sqlite:////tmp", "sqlite:////no/such/folder/a.sqlite3")),
+)
+
+
+@pytest.mark.parametrize(("read", "value"), [(read, value) for read, values in WRONG for value in values])
+def test_an_address_that_cannot_be_used_is_told_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[], object], value: str
+) -> None:
+    monkeypatch.setenv("STILLHERE_X", value)
+    with pytest.raises(ImproperlyConfigured, match="STILLHERE_X") as caught:
+        read()
+    assert "geheim" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_addresses_that_are_right_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def read[T](reader: Callable[[str], T], value: str) -> T:
+        monkeypatch.setenv("STILLHERE_X", value)
+        return reader("X")
+
+    for value in ("redis://127.0.0.1:6379/0", "rediss://u:p@h", "unix:///run/redis.sock?db=1", "redis://h:6379"):
+        assert read(env.redis, value) == value
+    assert read(env.hosts, "a.org, .b.org,*,[::1]") == ["a.org", ".b.org", "*", "[::1]"]
+    assert [read(lambda name: env.host(name, ""), value) for value in ("::1", "[::1]", "0.0.0.0", "box")] == [
+        *("::1", "::1", "0.0.0.0", "box")
+    ]
+    assert read(env.web_address, "http://[::1]:11434/v1/") == "http://[::1]:11434/v1"
+    url = "postgresql://u:p@h/x?sslmode=require&prepare_threshold=1000000"
+    assert read(lambda name: env.database(name, ""), url)["OPTIONS"] == {"sslmode": "require", "prepare_threshold": 1_000_000}
+    assert read(lambda name: env.database(name, ""), f"sqlite:///{tmp_path}/a")["NAME"] == f"{tmp_path}/a"
