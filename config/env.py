@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any
@@ -113,14 +115,29 @@ def secret(name: str, file: Path) -> str:
     """The variable, or the secret kept in `file` (0600), which is generated once, by one process only."""
     if given := text(name):
         return given
-    fresh = secrets.token_urlsafe(48)
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text(encoding="ascii").strip()
-    with os.fdopen(handle, "w", encoding="ascii") as stream:
-        stream.write(fresh)
-    return fresh
+        if not file.exists():
+            _write_once(file, secrets.token_urlsafe(48))
+        kept = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"{file} cannot be read or written: {getattr(error, 'strerror', 'no ASCII')}.") from None
+    if not kept:
+        raise ImproperlyConfigured(f"{file} is empty. Delete it, and the next start writes another key, or set {PREFIX}{name}.")
+    return kept
+
+
+def _write_once(file: Path, content: str) -> None:
+    """The file appears with its content: never empty, for another process or after a crash."""
+    handle, part = tempfile.mkstemp(prefix=f"{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(handle)
+        with suppress(FileExistsError):  # Another process was quicker.
+            os.link(part, file)
+    finally:
+        os.unlink(part)
 
 
 def database(name: str, default: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,26 @@ def test_addresses_that_are_right_are_read(monkeypatch: pytest.MonkeyPatch, tmp_
     url = "postgresql://u:p@h/x?sslmode=require&prepare_threshold=1000000"
     assert read(lambda name: env.database(name, ""), url)["OPTIONS"] == {"sslmode": "require", "prepare_threshold": 1_000_000}
     assert read(lambda name: env.database(name, ""), f"sqlite:///{tmp_path}/a")["NAME"] == f"{tmp_path}/a"
+
+
+def test_a_generated_key_is_never_seen_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was killed, or met a full disk, between the file and its content left one that stopped every start."""
+    monkeypatch.delenv("STILLHERE_SECRET_KEY", raising=False)
+    file = tmp_path / "secret_key"
+
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", fail)
+        with pytest.raises(ImproperlyConfigured, match="No space left on device"):
+            env.secret("SECRET_KEY", file)
+    assert list(tmp_path.iterdir()) == []
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda _: env.secret("SECRET_KEY", file), range(32)))
+    assert found == {file.read_text()}
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+    file.write_text("")
+    with pytest.raises(ImproperlyConfigured, match="is empty"):
+        env.secret("SECRET_KEY", file)
