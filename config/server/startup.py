@@ -1,9 +1,12 @@
 """Starting the server: the same for one person (`run`) and in production (`serve`)."""
 
+import fcntl
 import hashlib
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -37,14 +40,11 @@ def prepare(*, migrate: bool = True) -> None:
             "several processes cannot share one embedded database's writer, nor tell each other of events without Redis."
         )
     _check_port()
-    if migrate:
-        try:
-            call_command("migrate", interactive=False, verbosity=0)
-        except OperationalError as error:
-            raise ImproperlyConfigured(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from None
-        connection.close()
-    if settings.STATIC_MANIFEST:
-        _collect_static()
+    with _one_at_a_time():
+        if migrate:
+            _migrate()
+        if settings.STATIC_MANIFEST:
+            _collect_static()
 
 
 def serve() -> None:
@@ -72,6 +72,22 @@ def serve() -> None:
         uvicorn.run(APPLICATION, **options)
 
 
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Servers that start together on one data folder would delete each other's static files while they are written."""
+    with (Path(settings.DATA_DIR) / "starting.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _migrate() -> None:
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except OperationalError as error:
+        raise ImproperlyConfigured(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from None
+    connection.close()
+
+
 def _check_port() -> None:
     """Before anything is set up or told: a sign-in link of a server that cannot serve is of no use."""
     with socket.socket(workers.family_of(settings.HOST)) as trial:
@@ -94,7 +110,10 @@ def _collect_static() -> None:
     ignored = [argument for pattern in STATIC_FILES_LEFT_OUT for argument in ("--ignore", pattern)]
     command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored]
     # In a process of its own: compressing takes 200 MB, which this one would keep as long as it serves.
-    subprocess.run(command, cwd=settings.BASE_DIR, check=True)  # noqa: S603 - every word of it is ours
+    done = subprocess.run(command, cwd=settings.BASE_DIR, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - every word of it is ours
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise ImproperlyConfigured(f"The static files cannot be written to {settings.STATIC_ROOT}: {reason}")
     stamp.write_text(present)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,6 +60,19 @@ def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_foreve
             script = httpx.get(url + address[1], headers={"Accept-Encoding": coding})
             assert script.headers["Content-Encoding"] == coding
             assert "immutable" in script.headers["Cache-Control"]
+
+
+@pytest.mark.once
+def test_servers_that_start_together_on_one_data_folder_wait_for_each_other(tmp_path: Path) -> None:
+    """Each writes tables and static files; the second one deleted what the first one was writing."""
+
+    def script(own: dict[str, str]) -> int:
+        with started("serve", tmp_path, **own) as (url, _):
+            address = re.search(r'src="(/static/js/[^"]+)"', httpx.get(f"{url}/login/").text)
+            return httpx.get(url + address[1]).status_code if address else 0
+
+    with own_database() as own, ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(script, (own, own))) == [200, 200]
 
 
 def test_serve_ends_on_sigterm_without_an_error(tmp_path: Path) -> None:
