@@ -23,10 +23,11 @@ from sessions_app.models import Store
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`former`: the name under which the previous store is kept; empty: it is not."""
+    """`former`: the name under which the previous store is kept; empty: it is not. `missing`: files without their content."""
 
     incarnation: int
     former: str
+    missing: int
 
 
 def save(to: Path | None = None) -> Path:
@@ -67,7 +68,8 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
         engine.unpack(file, ready)
         with _connected_to(ready):
             number = _renew(file, above)
-        stored_files.restore(file)
+            stored_files.restore(file)
+            missing = stored_files.missing()
         engine.swap(database, ready, former)
     except OSError as error:
         raise BackupError(f"{file} cannot be put in the store's place: {error.strerror}.") from None
@@ -75,7 +77,7 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
         engine.drop(ready)
     if discard:
         engine.drop(former)
-    return Restored(number, "" if discard else former)
+    return Restored(number, "" if discard else former, missing)
 
 
 def _renew(file: Path, above: int) -> int:

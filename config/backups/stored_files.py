@@ -9,6 +9,7 @@ from django.core.files.storage import storages
 
 from sessions_app.chats.files.folder_storage import FolderStorage
 from sessions_app.core.storage.durable_files import sync_to_disk
+from sessions_app.models import StoredFile
 
 
 def folder_of(backup: Path) -> Path:
@@ -27,6 +28,13 @@ def restore(backup: Path) -> None:
     source, target = folder_of(backup), _folder()
     if target is not None and source.is_dir():
         _add(source, target)
+
+
+def missing() -> int:
+    """How many files the store names whose content is not in the folder."""
+    if (folder := _folder()) is None:
+        return 0
+    return sum(not (folder / key).is_file() for key in StoredFile.objects.values_list("key", flat=True).iterator())
 
 
 def discard(backup: Path) -> None:

@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.backups import BackupError
 from config.backups.save_and_restore import restore
+from config.backups.stored_files import folder_of
 
 
 class Command(BaseCommand):
@@ -22,5 +23,10 @@ class Command(BaseCommand):
         except BackupError as error:
             raise CommandError(f"{error} Nothing was changed.") from None
         self.stdout.write(f"Restored, as incarnation {restored.incarnation}. Start the server; everybody must sign in again.")
+        if restored.missing:
+            self.stderr.write(
+                f"{restored.missing} files of chats are missing: they belong into {folder_of(options['file'])}. "
+                "Put that folder there and restore again."
+            )
         if restored.former:
             self.stdout.write(f"The previous store is kept as {restored.former}.")

@@ -1,6 +1,9 @@
 """What a restore refuses, before anything is changed, and what it leaves behind."""
 
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.server_process import ServerProcess
+from tests.support.server_process import ROOT, ServerProcess
 from tests.support.stores import Store
 
 pytestmark = pytest.mark.scale
@@ -118,6 +121,25 @@ def test_a_restored_database_has_the_encoding_and_locale_of_the_one_that_it_repl
             assert connection.execute(kind).fetchone() == ("UTF8", "C", "C")
     finally:
         drop(store, name)
+
+
+def test_a_restore_without_the_folder_of_files_says_how_many_are_missing(store: Store, tmp_path: Path) -> None:
+    with ServerProcess(store) as server:
+        api = server.api(server.key("ana"))
+        _, session = api.session("/with-a-file")
+        assert api.http.post(f"/sessions/{session}/files", content=b"words").status_code == 201
+        backup = server.manage("backup", "--to", str(tmp_path / "whole.backup"))
+        api.close()
+    files, kept = Path(f"{backup}.files"), tmp_path / "elsewhere"
+    files.rename(kept)
+    shutil.rmtree(store.folder / "files")
+    for present, said in ((False, f"1 files of chats are missing: they belong into {files}."), (True, "")):
+        if present:
+            kept.rename(files)
+        command = [sys.executable, "manage.py", "restore", "--discard", backup]
+        done = subprocess.run(command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0
+        assert done.stderr.partition(" Put")[0] == said
 
 
 def messages_of(store: Store, name: str) -> list[str]:
