@@ -49,11 +49,12 @@ const versions = new Versions({
   again: (question) => ask(question, { again: true }),
   show: (messages) => show(messages, page.step),
 });
-const title = new SessionTitle({ chat, api, alert: (words) => view.alert(words), focus: () => view.focus() });
+const needs = { chat, api, alert: (/** @type {string} */ words) => view.alert(words) };
+const title = new SessionTitle({ ...needs, focus: () => view.focus(), changed: () => instructions.show() });
 const sessions = new SessionList({ chat, api, open: openSession, connected: () => connection.good });
 const trash = new TrashNotice({ chat, api, view });
 const models = new ModelChoice();
-const instructions = new Instructions({ chat, api, alert: (words) => view.alert(words) });
+const instructions = new Instructions(needs);
 const done = new DoneNotice();
 
 /** Is an answer made, or asked for, that nobody stopped? */
@@ -176,6 +177,7 @@ async function startOver(words) {
 
 /** @param {string} path */
 async function open(path) {
+  if (path === chat.project) return; // A jump within the page goes through the history too.
   versions.leave();
   forgetSession();
   restored(await chat.switchProject(path));
@@ -196,7 +198,7 @@ async function openSession(id) {
 
 /** Opens the session that became current elsewhere. */
 async function openCurrent() {
-  versions.stop();
+  versions.leave();
   forgetSession();
   await current.during(resume);
 }
@@ -238,7 +240,7 @@ view.on({
   upload: (file, options) => connection.watched(chat.upload(file, options)),
   older: async () => show((await chat.older()).messages, page.step),
   open: (path) => {
-    history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
+    if (path !== chat.project) history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
     return open(path);
   },
   clear: () => startOver("Session cleared."),

@@ -82,6 +82,19 @@ def test_an_open_chat_stays_where_it_is_and_offers_the_current_session(page: Cha
     assert not told(page, "Another session")
 
 
+def test_what_is_typed_stays_with_the_session_that_is_left(page: ChatPage, agent: Chat) -> None:
+    other = fork(agent)
+    wait_for(lambda: told(page, "Another session is the current one now"))
+    page.browser.textbox("Message").send_keys("not sent")
+    page.until_draft_stored("not sent")
+    page.press("Open it")
+    page.browser.until("return document.getElementById('chat-session').href.includes(args[0]);", other.id)
+    assert page.browser.textbox("Message").get_attribute("value") == ""
+    agent.api.patch(f"/sessions/{agent.id}", {"current": True})
+    page.press("Open it")
+    page.browser.until("return document.getElementById('chat-message').value === 'not sent';")
+
+
 def test_what_streams_is_kept_where_it_streamed_when_the_other_session_is_opened(page: ChatPage, agent: Chat) -> None:
     fork(agent)
     shown = page.stream()

@@ -68,6 +68,18 @@ def test_a_chosen_image_and_a_dropped_text_are_sent_and_shown(page: ChatPage, tm
     page.browser.until("const image = document.querySelector('.attachment img'); return image?.complete && image.naturalWidth;")
 
 
+def test_a_jump_within_the_page_costs_no_file(page: ChatPage, tmp_path: Path) -> None:
+    choose(page, tmp_path / "notes.txt", b"notes")
+    page.browser.until(STORED, 1)
+    page.browser.run("document.querySelector('a.skip').click();")
+    page.browser.driver.back()
+    page.browser.until("return location.hash === '';")
+    # The project that is open already.
+    page.press("Open")
+    page.browser.pause(0.3)
+    assert page.browser.run(STORED, 1)
+
+
 def test_a_file_needs_no_words(page: ChatPage, tmp_path: Path) -> None:
     choose(page, tmp_path / "dot.png", PNG)
     page.browser.until(STORED, 1)

@@ -1,5 +1,6 @@
 """The project's sessions beside the chat: by day, found, opened and renamed, by keyboard and on a phone."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -95,6 +96,17 @@ def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.browser.until(f"{TITLE[:-1]} === 'Cents';")
 
 
+def test_a_title_that_is_being_written_stays_out_of_the_session_that_is_opened_meanwhile(page: ChatPage) -> None:
+    page.press("Rename")
+    hands = Keyboard(page.browser)
+    hands.press("Decimals")
+    hands.choose("Old questions…", backwards=True)
+    page.until(lambda texts: texts == ["words of yesterday"])
+    assert page.browser.run("return document.getElementById('chat-title-form').hidden;")
+    assert page.browser.run(TITLE) == "Old questions"
+    assert not ChatSession.objects.filter(title="Decimals").exists()
+
+
 def test_the_list_follows_and_is_searched(page: ChatPage, older: Chat) -> None:
     other = Chat(older.api, project=PROJECT)
     other.api.patch(f"/sessions/{other.id}", {"title": "Third"})
@@ -144,3 +156,26 @@ def test_a_session_has_instructions_of_its_own(page: ChatPage, monkeypatch: pyte
     page.until_still()
     assert "French" not in told[-1]
     assert ChatSession.objects.filter(metadata__contains="Answer in French.").count() == 1
+
+
+def test_instructions_that_changed_elsewhere_are_used_and_shown_before_they_are_replaced(page: ChatPage, older: Chat) -> None:
+    own = ChatSession.objects.get(title="New questions")
+    older.api.patch(f"/sessions/{own.id}", {"metadata": {"instructions": "Answer in Latin."}})
+    page.browser.until("return document.getElementById('chat-instruct').hasAttribute('data-on');")
+    page.press("Instructions")
+    field = page.browser.textbox("Instructions")
+    assert field.get_attribute("value") == "Answer in Latin."
+    field.send_keys(" Briefly.")
+    older.api.patch(f"/sessions/{own.id}", {"metadata": {"instructions": "Answer in Greek."}})
+    page.press("Save instructions")
+    page.browser.until("return document.getElementById('chat-instructions-newer').textContent.includes('Answer in Greek.');")
+    assert_accessible(page.browser)
+    assert field.get_attribute("value") == "Answer in Latin. Briefly."
+    assert instructions_of(own) == "Answer in Greek."
+    page.press("Save instructions")
+    wait_for(lambda: instructions_of(own) == "Answer in Latin. Briefly.")
+
+
+def instructions_of(session: ChatSession) -> str:
+    session.refresh_from_db()
+    return str(json.loads(session.metadata)["instructions"])

@@ -6,19 +6,21 @@ import { titleOf } from "../messages/message-parts.js";
  * @import { Connection, Session } from "../../stillhere.js"
  * @import { Api } from "../api.js"
  * @import { PageMessage } from "../messages/message-parts.js"
- * @typedef {{chat: Connection, api: Api, alert: (words: string) => void, focus: () => void}} Needs
+ * @typedef {{chat: Connection, api: Api, alert: (words: string) => void, focus: () => void, changed: () => void}} Needs
  */
 
 const NONE = "Chat";
 
 export class SessionTitle {
-  /** @param {Needs} needs `focus`: of the composer, after a change */
+  /** @param {Needs} needs `focus`: of the composer, after a change; `changed`: somebody else changed the session's fields */
   constructor(needs) {
     this.needs = needs;
     /** Sessions that got a title from this page. @type {WeakSet<Session>} */
     this.titled = new WeakSet();
     /** Renamed elsewhere while nobody looked. @type {string | undefined} */
     this.outdated = undefined;
+    /** The session whose title is being written. @type {string | undefined} */
+    this.edited = undefined;
     document.addEventListener("visibilitychange", () => document.hidden || this.changed(this.outdated));
     this.heading = byId("chat-title", HTMLElement);
     this.button = byId("chat-rename", HTMLButtonElement);
@@ -33,6 +35,8 @@ export class SessionTitle {
   }
 
   show() {
+    // A title that is being written belongs to the session that was shown.
+    if (!this.form.hidden && this.edited !== this.needs.chat.session?.id) this._open(false);
     const title = this.needs.chat.session?.title || NONE;
     if (this.heading.textContent !== title) this.heading.textContent = title;
     this.button.hidden = !this.needs.chat.session || !this.form.hidden;
@@ -48,7 +52,7 @@ export class SessionTitle {
     this._save(session, title).catch(() => {});
   }
 
-  /** Another page renamed the session. @param {string | undefined} session */
+  /** Another page renamed the session, or changed its metadata. @param {string | undefined} session */
   async changed(session) {
     const own = this.needs.chat.session;
     if (!own || own.id !== session) return;
@@ -59,10 +63,13 @@ export class SessionTitle {
     const found = await this.needs.api.get(`/sessions/${own.id}?messages=0`).catch(() => null);
     if (!found) return;
     own.title = found.session.title;
+    own.metadata = found.session.metadata;
     this.show();
+    this.needs.changed();
   }
 
   _edit() {
+    this.edited = this.needs.chat.session?.id;
     this.field.value = this.needs.chat.session?.title ?? "";
     this._open(true);
     this.field.select();
