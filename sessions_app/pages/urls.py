@@ -9,7 +9,7 @@ from sessions_app.events import pages as event_pages
 from sessions_app.pages import palette
 from sessions_app.pages.chat import chat_page, script_endpoints
 from sessions_app.pages.chat.offline import worker_pages
-from sessions_app.pages.dashboard import home_page, project_pages
+from sessions_app.pages.dashboard import home_page, project_pages, settings_page
 from sessions_app.pages.health import probes
 from sessions_app.pages.history import compare_page, history_page
 from sessions_app.pages.overview import bulk_page, overview_page, sessions_page
@@ -39,7 +39,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/handoff/<slug:name>/", page_actions.act, name="handoff_act"),
     path("projects/<uuid:project_id>/activity/", event_pages.project_activity, name="project_activity"),
     path("projects/<uuid:project_id>/overview/", overview_page.project_overview, name="project_overview"),
-    path("projects/<uuid:project_id>/settings/", project_pages.project_settings, name="project_settings"),
+    path("projects/<uuid:project_id>/settings/", settings_page.project_settings, name="project_settings"),
     path("projects/<uuid:project_id>/delete/", project_pages.remove_project, name="remove_project"),
     path("projects/<uuid:project_id>/restore/", project_pages.restore_project, name="restore_project"),
     path("projects/<uuid:project_id>/erase/", project_pages.erase_project, name="erase_project"),

@@ -187,11 +187,46 @@ def test_a_project_is_deleted_by_typing_its_name_and_brought_back(page: Client, 
     assert page.get(project_page()).status_code == 200
 
 
+def test_a_name_is_typed_as_it_is_shown(page: Client, chat: Chat) -> None:
+    """A field has no line ends, and a page shows several blanks as one."""
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "first line\nsecond  line"})
+    page.post(f"/sessions/{chat.id}/delete/")
+    page.post(f"/sessions/{chat.id}/purge/", {"typed": "first line second"})
+    assert ChatSession.objects.exists()
+    page.post(f"/sessions/{chat.id}/purge/", {"typed": "first line second line"})
+    assert not ChatSession.objects.exists()
+    Project.objects.update(name="my  shop")
+    page.post(project_page("delete/"), {"typed": "my shop"})
+    assert Project.objects.get().deleted_at is not None
+
+
 def test_settings_are_saved_and_checked(page: Client, chat: Chat) -> None:
     page.post(project_page("settings/"), {"name": "Shop", "redaction": "redact"})
     project = Project.objects.get()
     assert (project.name, project.settings["redaction"]) == ("Shop", "redact")
     assert page.post(project_page("settings/"), {"name": "Shop", "redaction": "sometimes"}).status_code == 422
+
+
+def test_settings_that_changed_elsewhere_are_not_replaced_unseen(page: Client, chat: Chat) -> None:
+    shown = {"initial-name": "", "initial-redaction": "flag", "initial-instructions": ""}
+    first = {**shown, "name": "", "redaction": "flag", "instructions": "Be brief.\r\nIn French."}
+    assert page.post(project_page("settings/"), first).status_code == 302
+    assert Project.objects.get().settings["instructions"] == "Be brief.\nIn French."
+    # What a page that was opened before leaves as it was.
+    assert page.post(project_page("settings/"), {**first, "name": "Shop", "instructions": ""}).status_code == 302
+    project = Project.objects.get()
+    assert (project.name, project.settings["instructions"]) == ("Shop", "Be brief.\nIn French.")
+    # What it changes too.
+    late = {**first, "name": "Shop", "instructions": "In Greek."}
+    refused = page.post(project_page("settings/"), late)
+    assert refused.status_code == 422
+    told = refused.content.decode()
+    assert "Somebody else changed this while you were writing" in told
+    assert "In Greek." in told
+    assert Project.objects.get().settings["instructions"] == "Be brief.\nIn French."
+    # Once more, with what the refusal showed.
+    page.post(project_page("settings/"), {**late, "initial-instructions": "Be brief.\r\nIn French."})
+    assert Project.objects.get().settings["instructions"] == "In Greek."
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""One project's pages: its sessions and its settings."""
+"""One project's sessions, and its way through the trash."""
 
 import uuid
 from dataclasses import replace
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -20,18 +19,15 @@ from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.search.message_search import newest_hits
 from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.services import NewSession, create_session
-from sessions_app.core.extension import extensions
 from sessions_app.core.storage.sql import rfc3339
+from sessions_app.core.text import names
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Caller
-from sessions_app.models.project import INSTRUCTIONS_LENGTH
 from sessions_app.models.session import SessionState
-from sessions_app.pages.dashboard.name_field import name_field
 from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.pages.trace.list_totals import list_totals
 from sessions_app.projects.queries import get_project, get_trashed
-from sessions_app.projects.services import update_project
 
 A_PAGE = 30
 # Before the cursor of a page that continues among the pinned sessions.
@@ -108,56 +104,13 @@ def _found(caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor:
     return found.rows, None if found.next is None else make_cursor(found.next.value, found.next.id)
 
 
-class SettingsForm(forms.Form):
-    name = name_field()
-    redaction = forms.ChoiceField(
-        label="Secrets in messages",
-        choices=[("flag", "Flag them"), ("redact", "Replace them before they are stored"), ("off", "Do nothing")],
-    )
-    instructions = forms.CharField(
-        max_length=INSTRUCTIONS_LENGTH,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
-        help_text="What a model is told before it answers in this project's sessions. Default: a short task for each step.",
-    )
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def project_settings(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    caller = signed_in_caller(request)
-    project = get_project(caller=caller, project_id=project_id)
-    stored = {
-        "name": project.name,
-        "redaction": project.settings.get("redaction", "flag"),
-        "instructions": project.settings.get("instructions", ""),
-    }
-    form = SettingsForm(request.POST or None, initial=stored)
-    if request.method == "POST" and form.is_valid():
-        chosen = {name: form.cleaned_data[name] for name in ("redaction", "instructions")}
-        fields = {"name": form.cleaned_data["name"], "settings": chosen}
-        update_project(caller=caller, project_id=project_id, fields=fields)
-        messages.success(request, "Saved.")
-        return redirect("project_settings", project_id)
-    parts = [extension.settings_part(request, project_id) for extension in extensions() if extension.settings_part]
-    return project_page(
-        request,
-        project,
-        "pages/dashboard/project_settings.html",
-        tab="settings",
-        form=form,
-        parts=parts,
-        status=422 if form.errors else 200,
-    )
-
-
 @login_required
 @require_POST
 def remove_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Moves the project to the trash; the user must type its name."""
     caller = signed_in_caller(request)
     project = get_project(caller=caller, project_id=project_id)
-    if request.POST.get("typed", "").strip() != str(project).strip():
+    if not names(request.POST.get("typed", ""), str(project)):
         messages.error(request, f"Nothing is deleted: type “{project}” to delete it.")
         return redirect("project_settings", project_id)
     delete_project(caller=caller, project_id=project_id)
@@ -172,7 +125,7 @@ def erase_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Erases a project in the trash permanently; the user must type its path."""
     caller = signed_in_caller(request)
     path = get_trashed(caller=caller, project_id=project_id).path
-    if request.POST.get("typed", "").strip() == path.strip():
+    if names(request.POST.get("typed", ""), path):
         purge_project(caller=caller, project_id=project_id)
         messages.success(request, f"{path} is erased.")
     else:
