@@ -67,7 +67,12 @@ class Renaming {
     if (problem) return toast(problem, { error: true });
     this.stored.value = words;
     this.stored.defaultValue = words;
-    this.title.textContent = words || UNTITLED;
+    const [former, present] = [this.title.textContent ?? "", words || UNTITLED];
+    this.title.textContent = present;
+    // Screen readers hear it in the names of the row's buttons.
+    for (const name of all(this.row, ".visually-hidden")) {
+      name.textContent = (name.textContent ?? "").replace(former, () => present);
+    }
     this.end(refocus);
     toast("Renamed.");
   }

@@ -91,6 +91,7 @@ def test_lists_menus_and_shortcuts(hands: Hands, api: Callable[..., Any], alice:
     hands.at("/")
     hands.press("?")
     assert hands.browser.run("return document.getElementById('shortcuts').open;")
+    assert hands.browser.run("return [...document.querySelectorAll('#shortcuts kbd')].some((key) => key.innerText === 'Esc');")
     hands.press(Keys.ESCAPE)
     assert not hands.browser.run("return document.getElementById('shortcuts').open;")
     hands.tab_to("New project")

@@ -98,6 +98,8 @@ def test_a_session_is_renamed_where_its_title_is(lists: List) -> None:
     lists.said("Renamed.")
     assert ChatSession.objects.get().title == "after <b>"
     assert lists.browser.run("return document.querySelector('.title').innerText;") == "after <b>"
+    told = lists.browser.run("return [...document.querySelectorAll('li .visually-hidden')].map((name) => name.textContent);")
+    assert [name for name in told if "before" in name] == []
     ActionChains(lists.browser.driver).double_click(lists.browser.driver.find_element("css selector", "li .facts")).perform()
     lists.browser.until("return document.activeElement.ariaLabel === 'Title' && document.activeElement.value === 'after <b>';")
     lists.press(*"third")
