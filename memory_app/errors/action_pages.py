@@ -3,8 +3,9 @@
 import secrets
 import uuid
 from datetime import UTC, datetime
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
@@ -13,11 +14,14 @@ from django.views.decorators.http import require_POST
 
 from memory_app.core.lease import By
 from memory_app.core.page_context import overridden
+from memory_app.errors.pages import show_error
+from memory_app.errors.queries import get_error
 from memory_app.errors.state_changes import (
     MOST_AT_ONCE,
     Act,
     Change,
     Changed,
+    FixChanged,
     Mute,
     WrongMute,
     change_error,
@@ -32,6 +36,10 @@ from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 
 FIX_LENGTH = 10_000
+FIX_CHANGED = (
+    "Somebody else wrote another fix while you were writing: “{}”. Yours is still in the field: save it again on the error's page"
+    " to replace theirs."
+)
 # In the login: how errors were muted before the newest bulk change of that.
 KEPT = "errors_undo"
 DONE = {
@@ -47,16 +55,28 @@ REVERSE = {Act.RESOLVE: Act.REOPEN, Act.MUTE: Act.UNMUTE}
 @login_required
 @require_POST
 def act(request: HttpRequest, project_id: uuid.UUID, fingerprint: str, name: str) -> HttpResponse:
-    done = Act(name)
-    error, _ = change_error(
-        caller=signed_in_caller(request),
-        project_id=project_id,
-        fingerprint=fingerprint,
-        change=_change(done, request.POST),
-        run_id=By.PERSON,
-    )
+    done, change = Act(name), _change(Act(name), request.POST)
+    try:
+        error, _ = change_error(
+            caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint, change=change, run_id=By.PERSON
+        )
+    except FixChanged:
+        return _show_newer(request, project_id, fingerprint, change)
     undo = reverse(f"{REVERSE[done]}_error", args=[project_id, error.fingerprint]) if done in REVERSE else ""
     return toast_response(request, DONE[done] + overridden(project_id), page=_back(request, project_id), undo=undo)
+
+
+def _show_newer(request: HttpRequest, project_id: uuid.UUID, fingerprint: str, change: Change) -> HttpResponse:
+    """The error with the fix of somebody else; what was written is still in the field."""
+    error = get_error(caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint)
+    said = FIX_CHANGED.format(error.known_fix or "none")
+    if not request.htmx:  # type: ignore[attr-defined]
+        messages.error(request, said)
+    # A script carries it over itself.
+    typed = None if request.htmx else change.known_fix  # type: ignore[attr-defined]
+    reply = show_error(request, error, typed=typed, status=FixChanged.status)
+    reply["Stillhere-Message"] = quote(said)
+    return reply
 
 
 @login_required
@@ -124,8 +144,10 @@ def _read(text: str) -> datetime | None:
 
 def _change(act: Act, form: QueryDict) -> Change:
     fix = clean_text(form.get("known_fix", "").strip())[:FIX_LENGTH]
+    if act == Act.RESOLVE:
+        return Change(act, fix.replace("\r\n", "\n"), seen=form.get("seen"))
     if act != Act.MUTE:
-        return Change(act, fix if act == Act.RESOLVE else "")
+        return Change(act)
     times, until = form.get("times", "").strip(), form.get("until", "").strip()
     if times and not (times.isascii() and times.isdecimal() and len(times) < 10 and int(times)):
         raise WrongMute(details={"field": "times"})

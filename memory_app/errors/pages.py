@@ -104,15 +104,22 @@ def errors_page(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_safe
 def error_page(request: HttpRequest, project_id: uuid.UUID, fingerprint: str) -> HttpResponse:
-    error = queries.get_error(caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint)
-    similar = similar_fixes(project_id, [error])
+    return show_error(
+        request, queries.get_error(caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint)
+    )
+
+
+def show_error(request: HttpRequest, error: ErrorReport, *, typed: str | None = None, status: int = 200) -> HttpResponse:
+    """`typed`: a fix that was not saved."""
+    similar = similar_fixes(error.project_id, [error])
     known = {
         "shown": _shown(error, similar.get(error.pk)),
         "stack": _groups(error.stack),
         "next_week": (now() + MUTE).date(),
+        "typed": typed,
         **_where(request, error),
     }
-    return page(request, project_id, "errors/detail", known, tab="errors")
+    return page(request, error.project_id, "errors/detail", known, tab="errors", status=status)
 
 
 def _groups(stored: str) -> list[FrameGroup]:

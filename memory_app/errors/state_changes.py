@@ -12,7 +12,7 @@ from memory_app.core.lease import Writer, lock_for_writing
 from memory_app.errors.queries import ErrorNotFound
 from memory_app.errors.services import touch
 from memory_app.models import ErrorReport, MemoryStore
-from sessions_app.core.errors import Invalid
+from sessions_app.core.errors import Invalid, PreconditionFailed
 from sessions_app.core.public_names import Caller, EventType, now
 from sessions_app.core.redaction import Redacted, redact_text
 from sessions_app.core.storage.transactions import write
@@ -28,6 +28,11 @@ class WrongMute(Invalid):
     message = f"A mute has an `until` in the future, at most {LONGEST_MUTE.days} days away, or `times`, or both."
 
 
+class FixChanged(PreconditionFailed):
+    code = "fix_changed"
+    message = "Somebody else wrote another fix meanwhile. Read the error again."
+
+
 class Act(StrEnum):
     RESOLVE = "resolve"
     REOPEN = "reopen"
@@ -37,12 +42,16 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`known_fix`: of a resolve; empty: the known one stays. `until`, `times`: of a mute, which also so many occurrences end."""
+    """`known_fix`: of a resolve; empty: the known one stays. `until`, `times`: of a mute, which also so many occurrences end.
+
+    `seen`: of one error, the fix that its writer saw: an empty one replaces it too, one that was written meanwhile stays.
+    """
 
     act: Act
     known_fix: str = ""
     until: datetime | None = None
     times: int | None = None
+    seen: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class Changed:
 
 
 def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[str], change: Change, run_id: Writer) -> Changed:
-    """The same change of several errors, in a constant number of statements. Raises WrongMute, Invalid."""
+    """The same change of several errors, in a constant number of statements. Raises WrongMute, FixChanged, Invalid."""
     wanted = list(dict.fromkeys(fingerprints))
     if len(wanted) > MOST_AT_ONCE:
         raise Invalid(f"At most {MOST_AT_ONCE} errors at a time.", details={"field": "fingerprints", "limit": MOST_AT_ONCE})
@@ -84,8 +93,8 @@ def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[s
         if found:
             former = _mutes(rows) if change.act in {Act.MUTE, Act.UNMUTE} else []
             _CHANGES[change.act](rows, change, at)
-            if fix and change.act == Act.RESOLVE:
-                rows.update(known_fix=fix)
+            if change.act == Act.RESOLVE:
+                _keep_fix(rows, fix, change.seen)
             _tell(caller, store)
         known, unknown = ([name for name in wanted if (name in found) is there] for there in (True, False))
         until = _muted_until(change, at) if change.act == Act.MUTE else None
@@ -97,7 +106,7 @@ def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[s
 def change_error(
     *, caller: Caller, project_id: uuid.UUID, fingerprint: str, change: Change, run_id: Writer
 ) -> tuple[ErrorReport, Redacted]:
-    """Raises ErrorNotFound, WrongMute."""
+    """Raises ErrorNotFound, WrongMute, FixChanged."""
     done = change_errors(caller=caller, project_id=project_id, fingerprints=[fingerprint], change=change, run_id=run_id)
     found = ErrorReport.objects.filter(project_id=project_id, fingerprint=fingerprint).first() if done.fingerprints else None
     if found is None:
@@ -143,6 +152,22 @@ def _mutes(rows: QuerySet[ErrorReport]) -> list[Mute]:
 
 def _resolve(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
     rows.filter(resolved_at=None).update(resolved_at=at, **_NOT_MUTED)
+
+
+def _keep_fix(rows: QuerySet[ErrorReport], fix: str, seen: str | None) -> None:
+    if seen is not None:
+        stored = {_plain(text) for text in rows.values_list("known_fix", flat=True)}
+        if fix == _plain(seen):
+            return
+        if not stored <= {_plain(seen), fix}:
+            raise FixChanged
+    if fix or seen is not None:
+        rows.update(known_fix=fix)
+
+
+def _plain(text: str) -> str:
+    """As a form sends it back."""
+    return text.replace("\r\n", "\n").strip()
 
 
 def _reopen(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:

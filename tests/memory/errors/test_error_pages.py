@@ -37,9 +37,9 @@ class ErrorPages:
     def messages(self, query: str = "") -> list[str]:
         return MESSAGES.findall(self.get(f"errors/{query}"))
 
-    def post(self, rest: str, **fields: str) -> str:
+    def post(self, rest: str, *, status: int = 200, **fields: str) -> str:
         reply = self.client.post(self.base + rest, fields, follow=True)
-        assert reply.status_code == 200
+        assert reply.status_code == status
         return str(reply.content.decode())
 
     def undo(self, page: str) -> None:
@@ -104,6 +104,24 @@ def test_an_error_is_resolved_with_its_fix_comes_back_and_says_so(pages: ErrorPa
     answer = pages.memory.api.get(pages.memory.address(f"errors/{fingerprint}")).json()
     assert (answer["state"], answer["resolved_at"]) == ("unresolved", None)
     assert answer["reopened_at"] > answer["first_seen"]
+
+
+def test_a_fix_is_emptied_and_that_of_somebody_else_is_not_replaced_unseen(pages: ErrorPages) -> None:
+    [fingerprint] = pages.happen("it broke")
+    address = f"errors/{fingerprint}/resolve/"
+    pages.post(address, known_fix="Turn it\r\noff.", seen="")
+    assert '<input type="hidden" name="seen" value="Turn it\noff.">' in pages.get(f"errors/{fingerprint}/")
+    refused = pages.post(address, known_fix="Wait.", seen="", status=412)
+    assert "Somebody else wrote another fix" in refused
+    assert ">Wait.</textarea>" in refused
+    assert '<input type="hidden" name="seen" value="Turn it\noff.">' in refused
+    # Who changes nothing replaces nothing.
+    pages.post(address, known_fix="", seen="")
+    assert ErrorReport.objects.get().known_fix == "Turn it\noff."
+    pages.post(address, known_fix="Wait.", seen="Turn it\r\noff.")
+    assert ErrorReport.objects.get().known_fix == "Wait."
+    pages.post(address, known_fix="", seen="Wait.")
+    assert ErrorReport.objects.get().known_fix == ""
 
 
 def test_resolving_in_the_list_asks_for_the_fix(pages: ErrorPages) -> None:
