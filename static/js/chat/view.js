@@ -75,7 +75,10 @@ export class View {
     });
     for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
     this.message.addEventListener("keydown", (event) => this._stopBy(event, acts.stop));
-    this._part("undo").addEventListener("click", () => this.undo?.());
+    this._part("undo").addEventListener("click", () => {
+      this.undo?.();
+      this.focus();
+    });
   }
 
   /**

@@ -8,6 +8,8 @@ import "./dialog.js";
 import "./keyboard/shortcuts.js";
 import "./relative-times.js";
 
+/** htmx tells of a request again, on a parent, if its form was replaced meanwhile. @type {WeakSet<XMLHttpRequest>} */
+const heard = new WeakSet();
 const THEMES = ["system", "light", "dark"];
 
 /** @param {HTMLElement} button */
@@ -85,7 +87,8 @@ offerCopies(document);
 document.body.addEventListener("htmx:load", (event) => offerCopies(event.detail.elt));
 document.body.addEventListener("htmx:afterRequest", (event) => {
   const { xhr } = event.detail;
-  if (xhr.status < 400) return;
+  if (xhr.status < 400 || heard.has(xhr)) return;
+  heard.add(xhr);
   const told = xhr.getResponseHeader("Stillhere-Message");
   toast(told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.", { error: true });
 });

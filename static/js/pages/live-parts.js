@@ -37,6 +37,8 @@ export class LiveParts {
     this.busy = 0;
     this.again = false;
     this.timer = 0;
+    /** htmx tells of a request again, on a parent, if its form was replaced meanwhile. @type {WeakSet<XMLHttpRequest>} */
+    this.ended = new WeakSet();
     this._look = whenSeen(() => this._refresh());
     document.body.addEventListener("changed", () => this.refresh());
     // A form that was sent stays until its response arrives.
@@ -44,6 +46,8 @@ export class LiveParts {
       this.busy += 1;
     });
     root.addEventListener("htmx:afterRequest", ({ detail: { elt, xhr } }) => {
+      if (this.ended.has(xhr)) return;
+      this.ended.add(xhr);
       // Only this counts as saved: not a missing response, not the sign-in page.
       if (elt instanceof HTMLFormElement && xhr.status === 204) done(elt);
       if (xhr.status === 412) this._putOne(xhr.responseText, elt.closest("[data-part]")?.id);

@@ -241,3 +241,4 @@ def test_the_three_steps_and_their_ways_back(chat: ChatPage) -> None:
         chat.press("Undo")
         chat.until(lambda texts: len(texts) == 3)
         assert chat.step() == "plan"
+        assert chat.browser.run("return document.activeElement.id;") == "chat-message"

@@ -51,6 +51,8 @@ def test_an_edit_keeps_the_former_question_with_its_answer(chat: ChatPage) -> No
     chat.browser.run(PRESS, "Previous version", 0)
     assert chat.until(lambda texts: texts[0] == former[0]) == former
     versions(chat, ["‹1/2›"])
+    # The pressed button belongs to a message that is gone.
+    chat.browser.until("return document.activeElement.ariaLabel === 'Previous version';")
     chat.open()
     assert chat.until(lambda texts: len(texts) == 2) == former
     chat.browser.run(PRESS, "Next version", 0)

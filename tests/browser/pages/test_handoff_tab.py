@@ -98,6 +98,7 @@ def test_what_an_agent_writes_appears_and_what_one_writes_oneself_stays(tab: Tab
     keys.choose("Save decision")
     tab.until_toast("Somebody else changed this", "alert")
     tab.browser.until(f"{SAYS[:-1]}.includes('theirs');")
+    assert tab.browser.run("return document.querySelectorAll('#toasts-alert .toast').length;") == 1
     assert tab.live()["decisions"][0]["text"] == "theirs"
     keys.go_to("Decision", backwards=True)
     assert tab.browser.run("return document.activeElement.value;") == "old and mine"

@@ -208,6 +208,13 @@ export class Transcript {
     this.near.observe(this.head);
   }
 
+  /** The message that had the focus is gone: it is on the same button of the one in its place. @param {string} id @param {string} pressed its name */
+  focusVersion(id, pressed) {
+    const buttons = this.entries.get(id)?.buttons;
+    if (!buttons || document.activeElement !== document.body) return;
+    [buttons.previous, buttons.next].find(({ ariaLabel }) => ariaLabel === pressed)?.focus();
+  }
+
   /** @param {PageMessage} message @returns {Shown} */
   _made(message) {
     const { id, role } = message;

@@ -107,8 +107,10 @@ export class Versions {
   async version(id) {
     const { chat, view, show, busy } = this.needs;
     if (busy()) return view.waits();
+    const pressed = document.activeElement?.ariaLabel ?? "";
     try {
-      return show(await chat.moveHead(id));
+      show(await chat.moveHead(id));
+      return view.transcript.focusVersion(id, pressed);
     } catch (error) {
       return view.alert(messageOf(error));
     }
