@@ -258,9 +258,9 @@ view.on({
     versions.stop();
     forgetSession();
     sessions.close();
-    const state = await chat.newSession();
+    view.focus();
+    show((await chat.newSession()).messages, "question");
     view.toast("A new session. The previous one is among the earlier sessions.");
-    show(state.messages, "question");
     panel.show(null);
   },
 });

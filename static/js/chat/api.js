@@ -7,12 +7,14 @@ export class Api {
   }
 
   /**
-   * Rejects if there is no response, or a refusal.
+   * Rejects if there is no response (TypeError), or a refusal.
    * @template T @param {string} method @param {string} path @param {object} [content] @returns {Promise<T>}
    */
   async call(method, path, content) {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.auth.csrf };
-    const answer = await fetch(`/api/v1${path}`, { method, headers, body: content && JSON.stringify(content) });
+    const answer = await fetch(`/api/v1${path}`, { method, headers, body: content && JSON.stringify(content) }).catch(() => {
+      throw new TypeError("The server does not answer.");
+    });
     const body = await answer.json().catch(() => null);
     if (!answer.ok) throw new Error(body?.error?.message ?? `The server answered ${answer.status}.`);
     return body;

@@ -3,9 +3,10 @@
 /** @typedef {{label: string, act?: () => void, href?: string}} Choice A button, or with `href` a link into another tab. */
 
 export class Notices {
-  /** @param {HTMLElement} box a live region */
-  constructor(box) {
+  /** @param {HTMLElement} box a live region @param {HTMLElement} heir gets the focus of a line that disappears */
+  constructor(box, heir) {
     this.box = box;
+    this.heir = heir;
   }
 
   /** @param {string} cause @param {string} words @param {Choice[]} choices */
@@ -21,7 +22,10 @@ export class Notices {
 
   /** @param {string} cause */
   clear(cause) {
-    this._line(cause)?.remove();
+    const line = this._line(cause);
+    const focused = line?.contains(document.activeElement);
+    line?.remove();
+    if (focused) this.heir.focus();
   }
 
   /** The first action of the notice gets the focus. @param {string} cause */

@@ -43,7 +43,7 @@ export class View {
     /** @type {(() => unknown) | null} */
     this.undo = null;
     this.message = byId("chat-message", HTMLTextAreaElement);
-    this.notices = new Notices(this._part("notices"));
+    this.notices = new Notices(this._part("notices"), this.message);
     const form = byId("chat-say", HTMLFormElement);
     this.attachments = new Attachments(form, {
       list: this._part("files"),

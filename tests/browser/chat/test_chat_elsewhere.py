@@ -143,6 +143,7 @@ def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage,
     agent.api.delete(f"/sessions/{agent.id}")
     page.press("Restore")
     wait_for(lambda: not told(page, "in the trash"))
+    assert page.browser.run("return document.activeElement.id;") == "chat-message"
     assert agent.texts() == [*shown, "count to 2", "1 2"]
 
 

@@ -88,6 +88,12 @@ def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     assert page.browser.run(FOCUSED) == "chat-message"
     assert ChatSession.objects.filter(title="Decimals").exists()
     page.press("Rename")
+    page.browser.offline()
+    hands.press("Later", Keys.ENTER)
+    page.browser.until("return document.getElementById('chat-alert').textContent === 'Not renamed: The server does not answer.';")
+    page.browser.online()
+    hands.press(Keys.ESCAPE)
+    page.press("Rename")
     hands.press("Never", Keys.ESCAPE)
     assert page.browser.run(TITLE) == "Decimals"
     # Elsewhere.
@@ -151,6 +157,7 @@ def test_a_session_has_instructions_of_its_own(page: ChatPage, monkeypatch: pyte
     assert told == ["Answer in French."]
     page.reload_hard()
     page.press("New session")
+    page.browser.until(f"{FOCUSED[:-1]} === 'chat-message';")
     page.say("count to 3")
     page.until_answered("1 2 3")
     page.until_still()
