@@ -26,7 +26,9 @@ class BulkBar {
     document.addEventListener("change", (event) => this._changed(event));
     this.every.addEventListener("click", () => this._tickAll());
     // The address may have changed since the page was loaded.
-    form.addEventListener("submit", () => {
+    form.addEventListener("keydown", (event) => this._entered(event));
+    form.addEventListener("submit", (event) => {
+      if (this._lacks(event)) return event.preventDefault();
       one(form, "[name=back]", HTMLInputElement).value = location.pathname + location.search;
     });
     this.show();
@@ -46,6 +48,24 @@ class BulkBar {
     if (target.checked && this.ticked.size < MOST) this.ticked.add(target.value);
     else this.ticked.delete(target.value);
     this.show();
+  }
+
+  /** Enter in a field presses the field's own button. @param {KeyboardEvent} event */
+  _entered(event) {
+    const { target, key, isComposing } = event;
+    if (key !== "Enter" || isComposing || !(target instanceof HTMLInputElement)) return;
+    event.preventDefault();
+    const own = target.closest(".stack, .joined")?.querySelector("button[type=submit]");
+    if (own instanceof HTMLButtonElement) this.form.requestSubmit(own);
+  }
+
+  /** Says beside the field what a button needs. @param {SubmitEvent} event */
+  _lacks({ submitter }) {
+    const field = this.form.elements.namedItem(submitter?.dataset.needs ?? "");
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement) || field.value.trim()) return false;
+    field.setCustomValidity(field.dataset.missing ?? "");
+    field.addEventListener("input", () => field.setCustomValidity(""), { once: true });
+    return !field.reportValidity();
   }
 
   _tickAll() {

@@ -87,6 +87,21 @@ def test_ticks_stay_while_the_list_is_updated(lists: List) -> None:
     lists.browser.until("return !document.getElementById('bulk').checkVisibility();")
 
 
+def test_enter_in_a_field_of_the_bar_does_what_is_beside_it(lists: List) -> None:
+    one, _ = lists.make("one", "two")
+    lists.open()
+    lists.tick(one)
+    lists.browser.run("document.getElementById('bulk-tag').closest('details').open = true;")
+    lists.browser.click("Add tags")
+    missing = "return document.getElementById(args[0]).validationMessage;"
+    assert lists.browser.run(missing, "bulk-tag") == "Write the tags first, with commas between them."
+    lists.browser.run("document.getElementById('bulk-tag').focus();")
+    lists.press(*"urgent", Keys.ENTER)
+    lists.said("1 session tagged")
+    session = ChatSession.objects.get(title="one")
+    assert (session.pinned, "urgent" in str(session.tags)) == (None, True)
+
+
 def test_a_session_is_renamed_where_its_title_is(lists: List) -> None:
     lists.make("before")
     lists.open()
