@@ -53,6 +53,19 @@ def test_the_slider_opens_a_moment_by_keyboard_and_by_pointer(signed_in: Browser
     assert signed_in.complaints() == []
 
 
+def test_a_past_message_looks_as_it_does_now(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.say("m5", "Try this:\n```python\nprint(1)\n```\n" + "more words\n\n" * 800, role="assistant")
+    look = "const one = document.querySelector('.words pre'); return [one.dataset.language, getComputedStyle(one).padding];"
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    now = signed_in.run(look)
+    signed_in.open(f"{server.url}/sessions/{chat.id}/history/")
+    assert signed_in.run(look) == now
+    assert signed_in.button("Copy code").is_displayed()
+    signed_in.until("return document.querySelector('[data-all]').checkVisibility();")
+    assert_accessible(signed_in)
+
+
 def test_hostile_content_runs_nowhere(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     tool = {
         "type": f"tool-{HOSTILE}",
