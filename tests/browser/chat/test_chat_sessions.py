@@ -185,4 +185,4 @@ def test_instructions_that_changed_elsewhere_are_used_and_shown_before_they_are_
 
 def instructions_of(session: ChatSession) -> str:
     session.refresh_from_db()
-    return str(json.loads(session.metadata)["instructions"])
+    return str(json.loads(session.metadata or "{}")["instructions"])
