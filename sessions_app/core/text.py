@@ -15,6 +15,6 @@ def sha256(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def names(typed: str, name: str) -> bool:
+def same_name(typed: str, name: str) -> bool:
     """Whether somebody typed this name as a page shows it: there a line end or several blanks are one blank."""
     return typed.split() == name.split()

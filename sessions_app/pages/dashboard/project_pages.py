@@ -20,7 +20,7 @@ from sessions_app.chats.search.message_search import newest_hits
 from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.services import NewSession, create_session
 from sessions_app.core.storage.sql import rfc3339
-from sessions_app.core.text import names
+from sessions_app.core.text import same_name
 from sessions_app.core.web.page_context import project_page, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Caller
@@ -110,7 +110,7 @@ def remove_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Moves the project to the trash; the user must type its name."""
     caller = signed_in_caller(request)
     project = get_project(caller=caller, project_id=project_id)
-    if not names(request.POST.get("typed", ""), str(project)):
+    if not same_name(request.POST.get("typed", ""), str(project)):
         messages.error(request, f"Nothing is deleted: type “{project}” to delete it.")
         return redirect("project_settings", project_id)
     delete_project(caller=caller, project_id=project_id)
@@ -125,7 +125,7 @@ def erase_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Erases a project in the trash permanently; the user must type its path."""
     caller = signed_in_caller(request)
     path = get_trashed(caller=caller, project_id=project_id).path
-    if names(request.POST.get("typed", ""), path):
+    if same_name(request.POST.get("typed", ""), path):
         purge_project(caller=caller, project_id=project_id)
         messages.success(request, f"{path} is erased.")
     else:

@@ -25,7 +25,7 @@ from sessions_app.chats.sessions.session_fields import tags_text
 from sessions_app.core.errors import Conflict, Invalid, NotFound
 from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.serialization.strict_json import clean_text
-from sessions_app.core.text import names
+from sessions_app.core.text import same_name
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller
@@ -97,7 +97,7 @@ def _undelete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 def _purge(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     title = deletion.title_of(caller=caller, session_id=session_id) or UNTITLED
-    if not names(form.get("typed", ""), title):
+    if not same_name(form.get("typed", ""), title):
         return Done(f"Nothing is erased: type “{title}” to erase it.", failed=True)
     deletion.purge_session(caller=caller, session_id=session_id)
     return Done("Erased permanently.")
