@@ -107,15 +107,24 @@ def _make_way(
     """New ids for messages whose id is taken by now. `came_from`: their epoch as clients know it; 0: the stored epoch."""
     renamed, fields = [], ("position", "pk", "message_id", "epoch")
     clashing = [row for some in batched(taken, AT_ONCE) for row in messages.filter(message_id__in=some).values_list(*fields)]
-    for _, pk, message_id, epoch in sorted(clashing):
+    for position, pk, message_id, epoch in sorted(clashing):
         fresh = free_id(session, message_id, epoch, came_from or epoch)
         nobodys = {"writer_id": None, "writer_seq": 0, "rev": session.rev, "updated_at": at}
         Message.objects.filter(pk=pk).update(message_id=fresh, **nobodys)
         for link in ("under", "parent_id"):
             links = Message.objects.filter(session_id=session.id, epoch=epoch, under__isnull=False, **{link: message_id})
             links.update(**{link: fresh})
+        _rename_parent_of_next(session, epoch, position, message_id, fresh)
         renamed.append({"from": message_id, "to": fresh})
     return renamed
+
+
+def _rename_parent_of_next(session: LockedSession, epoch: int, position: int, former: str, fresh: str) -> None:
+    """Before a session's first branch each message follows the one before it, and no index has the parents that they name."""
+    later = Message.objects.filter(session_id=session.id, epoch=epoch, position__gt=position, removed=Removal.NONE, aside=None)
+    following = later.order_by("position").values_list("pk", "parent_id", "under").first()
+    if following is not None and following[1:] == (former, None):
+        Message.objects.filter(pk=following[0]).update(parent_id=fresh)
 
 
 def free_id(session: LockedSession, message_id: str, epoch: int, came_from: int) -> str:

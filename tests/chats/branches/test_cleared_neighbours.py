@@ -48,6 +48,17 @@ def test_who_follows_a_renamed_message_follows_it_by_its_new_name(chat: Chat, tw
     assert tree(twin) == tree(chat)
 
 
+@pytest.mark.parametrize("since", [1, 3])
+def test_who_names_a_renamed_message_as_parent_names_it_so_without_branches_too(chat: Chat, since: int) -> None:
+    chat.ops(upsert("m1", "one"), upsert("m2", "two", parent_id="m1"), upsert("m3", "three", parent_id="m2"))
+    chat.clear()
+    chat.ops(*(upsert(f"m{number}", "since") for number in (1, 4, 5, 6)[: since + 1]), epoch=2)
+    chat.ops(upsert("n", "since", parent_id=f"m{since + 3}"), epoch=2)
+    chat.undo(of=1, epoch=2)
+    named = {item["id"]: item.get("parent_id") for item in every_message(chat)}
+    assert named == {"m1~1": None, "m2": "m1~1", "m3": "m2", **dict.fromkeys([*named][3:-1]), "n": f"m{since + 3}"}
+
+
 @pytest.mark.parametrize("edited", [True, False])
 @pytest.mark.parametrize("since", [1, 4])
 def test_beginnings_since_follow_what_comes_back(chat: Chat, edited: bool, since: int) -> None:
