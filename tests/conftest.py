@@ -181,6 +181,13 @@ def quick_flush() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_files(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The content of files is stored by account, and accounts of other processes' databases have the same numbers: a test that
+    deletes one would delete the content of another process's test."""
+    settings.STORAGES["files"]["OPTIONS"]["location"] = tmp_path_factory.mktemp("files")
+
+
 @pytest.fixture
 def server(transactional_db: None) -> Iterator[LiveServer]:
     """The server on a port of its own, in this process and on this test's database."""
