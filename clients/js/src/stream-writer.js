@@ -27,7 +27,7 @@ export class StreamWriter {
       });
     });
     this.last = sent.catch(() => {});
-    // One of its own: whoever does not look at it hears of an unhandled rejection.
+    // One of its own: if a caller does not look at it, an unhandled rejection tells of the failure.
     return sent.then(() => {});
   }
 
