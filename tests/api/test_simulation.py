@@ -167,6 +167,7 @@ class History:
         answer = request.send()
         if answer.status_code in {412, 422}:
             # Nothing is done, and nothing is remembered: it may succeed later.
+            assert answer.json()["error"]["code"] in {"rev_changed", "rejected"}
             assert (request.first, self.window()) == (None, before)
             return
         assert answer.status_code in {200, 409}, answer.content

@@ -24,9 +24,6 @@ from pydantic_ai.models.test import TestModel
 from stillhere import StillhereError
 from stillhere.pydantic_ai import StillhereConversationStore
 
-NAMES, SCOPES = ["a / 中", "b", "c"], [None, "user:1", "user:2"]
-SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
-SCENARIOS, STEPS = 12, 10
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
