@@ -21,6 +21,11 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
+    except UnicodeEncodeError:
+        # What is no UTF-8 becomes surrogates in an argument, which no database and no terminal takes.
+        if (wrong := next((argument for argument in sys.argv if not _is_utf8(argument)), None)) is None:
+            raise
+        sys.exit(f"An argument is not UTF-8: {wrong!a}.")
     except ImproperlyConfigured as error:
         sys.exit(f"Stillhere cannot start: {error}")
     except DatabaseError as error:
@@ -32,6 +37,10 @@ def main() -> None:
         if known is None:
             raise
         sys.exit(f"{known.message} Looked at: the store of STILLHERE_DATA_DIR and STILLHERE_DATABASE_URL as they are set here.")
+
+
+def _is_utf8(argument: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in argument)
 
 
 if __name__ == "__main__":

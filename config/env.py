@@ -12,6 +12,11 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 PREFIX = "STILLHERE_"
+# Of a number that has no limit of its own: bytes, rows, requests. A petabyte, and what every database can compare.
+MOST = 10**15
+A_DAY = 86_400
+# Of a secret key in characters: random ones of 16 bytes, as hexadecimal digits.
+KEY_LENGTH, KEY_VARIETY = 32, 5
 
 
 def text(name: str, default: str = "") -> str:
@@ -58,8 +63,8 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def integer(name: str, default: int, *, least: int = 0) -> int:
-    """A whole number of at least `least`."""
+def integer(name: str, default: int, *, least: int = 0, most: int = MOST) -> int:
+    """A whole number from `least` to `most`."""
     value = text(name, str(default))
     try:
         number = int(value)
@@ -67,6 +72,8 @@ def integer(name: str, default: int, *, least: int = 0) -> int:
         raise ImproperlyConfigured(f"{PREFIX}{name} must be a whole number, not {value!r}.") from None
     if number < least:
         raise ImproperlyConfigured(f"{PREFIX}{name} must be at least {least}, not {number}.")
+    if number > most:
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be at most {most}, not {number}.")
     return number
 
 
@@ -103,7 +110,11 @@ def names(name: str, default: str = "") -> list[str]:
 
 def folder(name: str, default: Path) -> Path:
     """A folder that only its owner may enter; created if it is missing."""
-    path = Path(text(name, str(default))).expanduser().resolve()
+    return made(name, Path(text(name, str(default))).expanduser().resolve())
+
+
+def made(name: str, path: Path) -> Path:
+    """The same for a folder that the variable implies."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -114,7 +125,7 @@ def folder(name: str, default: Path) -> Path:
 def secret(name: str, file: Path) -> str:
     """The variable, or the secret kept in `file` (0600), which is generated once, by one process only."""
     if given := text(name):
-        return given
+        return _hard_to_guess(given, f"{PREFIX}{name}")
     try:
         if not file.exists():
             _write_once(file, secrets.token_urlsafe(48))
@@ -123,7 +134,15 @@ def secret(name: str, file: Path) -> str:
         raise ImproperlyConfigured(f"{file} cannot be read or written: {getattr(error, 'strerror', 'no ASCII')}.") from None
     if not kept:
         raise ImproperlyConfigured(f"{file} is empty. Delete it, and the next start writes another key, or set {PREFIX}{name}.")
-    return kept
+    return _hard_to_guess(kept, str(file))
+
+
+def _hard_to_guess(key: str, where: str) -> str:
+    if len(key) < KEY_LENGTH or len(set(key)) < KEY_VARIETY:
+        raise ImproperlyConfigured(
+            f"{where} can be guessed: a secret key has at least {KEY_LENGTH} random characters, as `openssl rand -hex 32` prints."
+        )
+    return key
 
 
 def _write_once(file: Path, content: str) -> None:

@@ -61,6 +61,21 @@ def message_of(record: logging.LogRecord) -> str:
     return said.partition(": ")[0] if record.name in NAME_ADDRESSES else said
 
 
+class WithTraceback(logging.Filter):
+    """For `django.request`: that an answer was a 503 is in the request's own line; a traceback is nowhere else."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return bool(record.exc_info)
+
+
+class WithoutBadText(logging.Filter):
+    """For `uvicorn.error`: a text frame that is no UTF-8 closes its socket with 1007. That is its client's fault, not the
+    operator's, and a traceback of it, once a frame, would hide what is."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError))
+
+
 def error_of(record: logging.LogRecord) -> list[str]:
     """The traceback and the error's type. Its message only if it cannot contain users' text."""
     if not record.exc_info or record.exc_info[0] is None:

@@ -8,6 +8,7 @@ from corsheaders.defaults import default_headers
 from django.utils.csp import CSP
 
 from config import env, sqlite
+from config.server import static_folders
 
 # --- Paths
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -15,7 +16,7 @@ DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
 
 # --- Who may reach us, and where
 HOST = env.host("HOST", "127.0.0.1")
-PORT = env.integer("PORT", 8000, least=1)
+PORT = env.integer("PORT", 8000, least=1, most=65_535)
 _address = env.bracketed(HOST)
 PUBLIC_URL = env.origin("PUBLIC_URL") or f"http://{_address}:{PORT}"
 _public = urlsplit(PUBLIC_URL)
@@ -26,7 +27,7 @@ ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS") or sorted(
     {env.bracketed(_public.hostname or HOST), _address, "localhost", "127.0.0.1", "[::1]"}
 )
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
-TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
+TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0, most=100)
 if TRUSTED_PROXIES and SECURE:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -91,11 +92,11 @@ TEMPLATES = [
     },
 ]
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Hashed and compressed names need `collectstatic`, which `manage.py serve` runs; without it files come from their source.
 STATIC_MANIFEST = env.flag("STATIC_MANIFEST", default=False)
+_version = static_folders.name_of(STATICFILES_DIRS) if STATIC_MANIFEST else ""
+STATIC_ROOT = env.made("DATA_DIR", DATA_DIR / "static" / _version)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     # Files of chats.
@@ -192,7 +193,7 @@ LOGIN_ATTEMPTS = 10
 LOGIN_WINDOW_SECONDS = 300
 
 # --- Limits (sizes in bytes unless the name says otherwise)
-MAX_BODY_BYTES = env.integer("MAX_BODY_BYTES", 5_000_000, least=1_000)
+MAX_BODY_BYTES = env.integer("MAX_BODY_BYTES", 5_000_000, least=1_000, most=1_000_000_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 # Of a file that is imported in the background.
 MAX_IMPORT_BYTES = env.integer("MAX_IMPORT_BYTES", 2_000_000_000, least=1_000)
@@ -218,22 +219,22 @@ ACCOUNT_SOCKETS = env.integer("ACCOUNT_SOCKETS", 2_000)
 RATE_REQUESTS = env.integer("RATE_REQUESTS", 30_000)
 RATE_WRITE_BYTES = env.integer("RATE_WRITE_BYTES", 200_000_000)
 RATE_TICKETS = env.integer("RATE_TICKETS", 600)
-WORKERS = env.integer("WORKERS", 1, least=1)
-THREADS = env.integer("THREADS", 16, least=1)
-QUEUE = env.integer("QUEUE", 512, least=1)
+WORKERS = env.integer("WORKERS", 1, least=1, most=100)
+THREADS = env.integer("THREADS", 16, least=1, most=1_000)
+QUEUE = env.integer("QUEUE", 512, least=1, most=1_000_000)
 # How often a quiet socket hears that it lives.
-HEARTBEAT_SECONDS = env.integer("HEARTBEAT_SECONDS", 25, least=1)
+HEARTBEAT_SECONDS = env.integer("HEARTBEAT_SECONDS", 25, least=1, most=env.A_DAY)
 # How long a run keeps the lease of its project's memory without a heartbeat.
-LEASE_SECONDS = env.integer("LEASE_SECONDS", 30, least=1)
+LEASE_SECONDS = env.integer("LEASE_SECONDS", 30, least=1, most=env.A_DAY)
 # How long counts of filtered errors may wait in memory.
-FLUSH_SECONDS = env.integer("FLUSH_SECONDS", 30, least=1)
+FLUSH_SECONDS = env.integer("FLUSH_SECONDS", 30, least=1, most=env.A_DAY)
 
 # --- Who answers: an OpenAI-compatible endpoint (`…/v1`), else the built-in stand-in
 CHAT_URL = env.web_address("CHAT_URL")
 CHAT_MODEL = env.text("CHAT_MODEL", "default")
 CHAT_KEY = env.text("CHAT_KEY")
-CHAT_STREAMS = env.integer("CHAT_STREAMS", 8, least=1)
-CHAT_WORD_MS = env.integer("CHAT_WORD_MS", 40)
+CHAT_STREAMS = env.integer("CHAT_STREAMS", 8, least=1, most=1_000)
+CHAT_WORD_MS = env.integer("CHAT_WORD_MS", 40, most=60_000)
 
 # --- Streams and generations
 # Open at once, of one account.
@@ -241,9 +242,9 @@ ACCOUNT_STREAMS = env.integer("ACCOUNT_STREAMS", 500, least=1)
 # Of the chunks of one stream.
 STREAM_BYTES = env.integer("STREAM_BYTES", 5_000_000, least=1)
 # Without a chunk for so long a stream is interrupted.
-STREAM_SECONDS = env.integer("STREAM_SECONDS", 60, least=1)
+STREAM_SECONDS = env.integer("STREAM_SECONDS", 60, least=1, most=env.A_DAY)
 # Answers that one process makes at once.
-GENERATIONS = env.integer("GENERATIONS", 32, least=1)
+GENERATIONS = env.integer("GENERATIONS", 32, least=1, most=10_000)
 
 # --- Logs
 LOG_FORMAT = env.choice("LOG_FORMAT", {"json", "plain"}, "plain" if sys.stderr.isatty() else "json")
@@ -253,13 +254,18 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"json": {"()": "config.logs.JsonLines"}, "plain": {"()": "config.logs.PlainLines"}},
+    "filters": {
+        "with_traceback": {"()": "config.logs.WithTraceback"},
+        "without_bad_text": {"()": "config.logs.WithoutBadText"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Expected refusals (4xx) are the caller's business, not the operator's.
     # Nor is a foreign Host header, which the log would quote as it was sent.
     "loggers": {
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "ERROR", "filters": ["with_traceback"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "httpx": {"level": "WARNING"},
+        "uvicorn.error": {"filters": ["without_bad_text"]},
     },
 }

@@ -7,6 +7,8 @@ class GenerationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        import generation_app.generations.admin
+        import generation_app.streams.admin  # noqa: F401 - importing registers their pages
         from generation_app.generations import retention as generations
         from generation_app.streams import retention as streams
         from generation_app.streams.queries import stream_bytes

@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -35,6 +36,10 @@ from tests.support.stores import Store
 # Every request of theirs as a line would bury what failed.
 for name in ("httpx", "stillhere.requests"):
     logging.getLogger(name).setLevel(logging.WARNING)
+# A run in the background ignores these, and so would each process that a test starts.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 DATABASES = {"db", "transactional_db", "first_store"}
 SLOW = ("browser", "scale", "prove")
 # A busy machine may take any time for an example: what must be quick is marked `timed`.

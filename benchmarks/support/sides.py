@@ -160,7 +160,8 @@ import os, django
 os.environ |= {"STILLHERE_STATIC_MANIFEST": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}
 django.setup()
 from config.server import startup
-startup.prepare(migrate=False)
+with startup.prepared(migrate=False):
+    pass
 """
 
 

@@ -14,7 +14,8 @@ from sessions_app.portability.exports.export_file import FORMAT, VERSION
 
 _SCHEMAS = "#/components/schemas/"
 # Of the statuses.
-FIRST_REFUSAL = 400
+FIRST_REFUSAL, FULL = 400, 507
+READS = {"get", "head"}
 SUMMARIES = {
     "resume": "Resume a project: its session, messages and states",
     "can_resume": "Check for something to resume",
@@ -232,7 +233,9 @@ def describe(document: Any) -> Any:
     error = Error.model_json_schema(ref_template=f"{_SCHEMAS}{{model}}")
     document["components"]["schemas"] |= {**error.pop("$defs"), Error.__name__: error}
     for methods in document["paths"].values():
-        for shape in methods.values():
+        for method, shape in methods.items():
+            if method in READS:
+                shape["responses"].pop(FULL, None)
             shape["summary"] = summary_of(shape["operationId"])
             for content in shape.get("requestBody", {}).get("content", {}).values():
                 if shape["operationId"] in EXAMPLES:

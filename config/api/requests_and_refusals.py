@@ -1,6 +1,5 @@
 """What every API of ours has: strict bodies, JSON, and the format of refusals."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +14,9 @@ from ninja.renderers import BaseRenderer
 
 from sessions_app.core.errors import AppError, BadRequest, NotFound, TooLarge, Unauthorized, WrongFields
 from sessions_app.core.serialization import strict_json
-from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
+from sessions_app.core.storage.database_errors import as_app_error, leave_read_only, tell_refusal
 from sessions_app.core.web.schemas import reason_of
 
-logger = logging.getLogger(__name__)
 # The name of the body parameter in operations.
 BODY_PARAMETER = "payload"
 
@@ -98,7 +96,7 @@ def _store_refuses(request: HttpRequest, error: DatabaseError) -> HttpResponse:
     if known is None:
         raise error
     leave_read_only(known)
-    logger.warning("the store refused a request: %s (%s)", known.code, type(error).__name__)
+    tell_refusal("request", known, error)
     return refuse(known)
 
 

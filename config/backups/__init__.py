@@ -1,6 +1,7 @@
 """Backup of the whole store while it serves, and restore: `save_and_restore.py`. The other modules have what differs between
 databases."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -13,9 +14,13 @@ class Engine(Protocol):
     """The interface of the database modules. Databases are named: by file on SQLite, by database name on PostgreSQL."""
 
     ENDING: str
+    BEGINS: bytes
 
     def dump(self, file: Path) -> None:
         """Writes a snapshot of the store into a file."""
+
+    def reserved(self, database: str) -> AbstractContextManager[None]:
+        """Raises BackupError if another restore is at work, or the server of an embedded store."""
 
     def check_alone(self, database: str) -> None:
         """Raises BackupError if another connection is open."""

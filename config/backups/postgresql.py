@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,19 +15,20 @@ from psycopg import sql
 
 from config.backups import BackupError
 
-ENDING = ".dump"
+ENDING, BEGINS = ".dump", b"PGDMP"
+_LOCK = 0x5713
 # PostgreSQL truncates longer names.
 NAME_BYTES = 63
+# A connection that its client has just closed is open to PostgreSQL for a moment.
+PATIENCE_SECONDS = 2
 
 
 def dump(file: Path) -> None:
     name = str(settings.DATABASES["default"]["NAME"])
-    _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={file}", database=name)
+    _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={file}", database=name, of=file)
 
 
 def unpack(file: Path, name: str) -> None:
-    if not file.is_file():
-        raise BackupError(f"There is no {file}.")
     drop(name)
     with _maintenance() as connection:
         like = str(settings.DATABASES["default"]["NAME"])
@@ -66,13 +68,25 @@ def beside(database: str, stamp: str) -> tuple[str, str]:
     return ready, former
 
 
-def check_alone(database: str) -> None:
+@contextmanager
+def reserved(database: str) -> Iterator[None]:
+    """Of two restores one would put the other's half database in the store's place. Servers are connected: `check_alone`."""
     with _maintenance() as connection:
-        # Client connections only: autovacuum stops when it is in the way.
-        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
-        row = connection.execute(others, [database]).fetchone()
-    if row and row[0]:
-        raise BackupError(f"{row[0]} connections are open to this database. Stop the server, then restore.")
+        row = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [_LOCK, database]).fetchone()
+        if row is None or not row[0]:
+            raise BackupError("Another restore of this database is at work. Wait for its end, then repeat.")
+        yield
+
+
+def check_alone(database: str) -> None:
+    # Client connections only: autovacuum stops when it is in the way.
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
+    until = time.monotonic() + PATIENCE_SECONDS
+    with _maintenance() as connection:
+        while (row := connection.execute(others, [database]).fetchone()) and row[0]:
+            if time.monotonic() > until:
+                raise BackupError(f"{row[0]} connections are open to this database. Stop the server, then restore.")
+            time.sleep(0.1)
 
 
 def swap(database: str, ready: str, former: str) -> None:
@@ -84,8 +98,9 @@ def swap(database: str, ready: str, former: str) -> None:
 
 
 def drop(name: str) -> None:
+    """The pg_restore of a killed restore may be connected to it still."""
     with _maintenance() as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @contextmanager
@@ -115,4 +130,5 @@ def _run(program: str, *arguments: str, database: str, of: Path | None = None) -
     done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         named = "" if of is None else f"{of}: "
-        raise BackupError(f"{named}{program} failed: {done.stderr.strip()[-500:]}")
+        said = done.stderr.strip()[-500:] or f"it ended with {done.returncode}."
+        raise BackupError(f"{named}{program} failed: {said}")

@@ -16,14 +16,19 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from config.backups import BackupError, Engine, postgresql, sqlite, stored_files
 from config.backups.post_restore import begin_incarnation
+from config.server.file_locks import locked
 from memory_app.core.lease import end_all_leases
 from sessions_app.core.storage.durable_files import sync_to_disk
 from sessions_app.models import Store
 
+GZIP = b"\x1f\x8b"
+# Names of backups that are named by the time, and of all that are not complete.
+PREFIX, PART = "stillhere-", ".part"
+
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`former`: the name under which the previous store is kept; empty: it is not. `missing`: files without their content."""
+    """`former`: the name under which the previous store is kept; empty: it is not. `missing`: files that are not whole."""
 
     incarnation: int
     former: str
@@ -35,8 +40,21 @@ def save(to: Path | None = None) -> Path:
     engine = _engine()
     if not _has_our_tables():
         raise BackupError(f"There is no store in {_where()} yet. Is STILLHERE_DATA_DIR or STILLHERE_DATABASE_URL the server's?")
-    target = to or _folder() / f"stillhere-{_stamp()}{engine.ENDING}"
-    part = target.with_name(f"{target.name}.part")
+    try:
+        with locked(Path(settings.DATA_DIR) / "backup.lock"):
+            return _save(engine, to or _folder() / f"{PREFIX}{_stamp()}{engine.ENDING}")
+    except BlockingIOError:
+        raise BackupError(f"Another backup of {settings.DATA_DIR} is being made. Wait for its end, then repeat.") from None
+
+
+def _save(engine: Engine, target: Path) -> Path:
+    part = _part_of(target)
+    if not target.parent.is_dir():
+        raise BackupError(f"Cannot write {target}: there is no folder {target.parent}.")
+    # What a killed backup left: nobody writes it, because only one backup is made at a time.
+    for left in (part, *_folder().glob(f"{PREFIX}*{PART}")):
+        if left.exists():
+            _discard(left)
     try:
         # Created before it is filled, so that nobody else can ever read it.
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
@@ -48,17 +66,37 @@ def save(to: Path | None = None) -> Path:
         sync_to_disk(target.parent)
     except OSError as error:
         raise BackupError(f"Cannot write {target}: {error.strerror}.") from None
+    except BackupError as error:
+        # A full disk, as SQLite or pg_dump say it: by the name of a file that nobody asked for, and that is taken away now.
+        raise BackupError(str(error).replace(str(part), str(target))) from None
     finally:
-        part.unlink(missing_ok=True)
-        if not target.exists():
-            stored_files.discard(target)
+        _discard(part)
     return target
+
+
+def _part_of(target: Path) -> Path:
+    """Where a backup is until it is complete."""
+    return target.with_name(target.name + PART)
+
+
+def _discard(part: Path) -> None:
+    """An incomplete backup. Its part goes last, so that the next backup goes on where this is interrupted."""
+    target = part.with_name(part.name.removesuffix(PART))
+    if not target.exists():
+        stored_files.discard(target)
+    sqlite.drop(str(part))  # On PostgreSQL too: the file, and what SQLite may have put beside it.
 
 
 def restore(file: Path, *, discard: bool = False) -> Restored:
     """Replaces the store by the backup; no server may be running. `discard`: do not keep the previous store."""
     engine = _engine()
     database = str(settings.DATABASES["default"]["NAME"])
+    with engine.reserved(database):
+        return _restore(engine, database, file, discard=discard)
+
+
+def _restore(engine: Engine, database: str, file: Path, *, discard: bool) -> Restored:
+    _check_format(file, engine)
     ready, former = engine.beside(database, _stamp())
     above = _incarnation_that_stands()
     connection.close()
@@ -68,8 +106,7 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
         engine.unpack(file, ready)
         with _connected_to(ready):
             number = _renew(file, above)
-            stored_files.restore(file)
-            missing = stored_files.missing()
+            missing = stored_files.restore(file)
         engine.swap(database, ready, former)
     except OSError as error:
         raise BackupError(f"{file} cannot be put in the store's place: {error.strerror}.") from None
@@ -78,6 +115,26 @@ def restore(file: Path, *, discard: bool = False) -> Restored:
     if discard:
         engine.drop(former)
     return Restored(number, "" if discard else former, missing)
+
+
+def _check_format(file: Path, engine: Engine) -> None:
+    """Before the databases' own words for it, which a file of another kind makes misleading."""
+    if not file.is_file():
+        raise BackupError(f"{file} is a folder. Name the file." if file.is_dir() else f"There is no {file}.")
+    try:
+        with file.open("rb") as opened:
+            begins = opened.read(16)
+    except OSError as error:
+        raise BackupError(f"Cannot read {file}: {error.strerror}.") from None
+    if begins.startswith(engine.BEGINS):
+        return
+    if begins.startswith((sqlite.BEGINS, postgresql.BEGINS)):
+        of, this = ("SQLite", "PostgreSQL") if engine is postgresql else ("PostgreSQL", "SQLite")
+        raise BackupError(
+            f"{file} is a backup of {of}, and this store is on {this}. Set STILLHERE_DATABASE_URL as it was for the backup. "
+            "From one database to the other go `manage.py export` and `import`."
+        )
+    raise BackupError(f"{file} is compressed. Unpack it first." if begins[:2] == GZIP else f"{file} is no backup of Stillhere.")
 
 
 def _renew(file: Path, above: int) -> int:

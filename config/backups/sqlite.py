@@ -2,16 +2,17 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
 from config.backups import BackupError
+from config.server.file_locks import locked, store_lock
 from sessions_app.core.storage.durable_files import sync_to_disk
 
-ENDING = ".sqlite3"
+ENDING, BEGINS = ".sqlite3", b"SQLite format 3\0"
 # How long to wait for others to close the file.
 PATIENCE_SECONDS = 2
 # What SQLite keeps beside a database's file.
@@ -36,6 +37,16 @@ def beside(database: str, stamp: str) -> tuple[str, str]:
     return f"{database}.restoring", f"{database}.before-{stamp}"
 
 
+@contextmanager
+def reserved(database: str) -> Iterator[None]:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(store_lock(database)))
+        except BlockingIOError:
+            raise BackupError("The server, or another restore, is using this database. Stop it, then restore.") from None
+        yield
+
+
 def check_alone(database: str) -> None:
     """Any other connection keeps the write-ahead log; without one it can be merged into the file.
 
@@ -49,7 +60,7 @@ def check_alone(database: str) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):
                 return
-            raise BackupError("The server is using this database. Stop it, then restore.") from None
+            raise BackupError("Another process is using this database. Stop it, then restore.") from None
         except sqlite3.DatabaseError:
             return
 

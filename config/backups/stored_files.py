@@ -23,18 +23,26 @@ def save(backup: Path) -> None:
         _add(source, folder_of(backup))
 
 
-def restore(backup: Path) -> None:
-    """Put the backup's files back. Those that are stored stay: what no row names is collected later."""
+def restore(backup: Path) -> int:
+    """Put back what the store names and its folder lacks, or has with another size. Returns how many are not in the backup
+    either. What no row names is collected later."""
     source, target = folder_of(backup), _folder()
-    if target is not None and source.is_dir():
-        _add(source, target)
-
-
-def missing() -> int:
-    """How many files the store names whose content is not in the folder."""
-    if (folder := _folder()) is None:
+    if target is None:
         return 0
-    return sum(not (folder / key).is_file() for key in StoredFile.objects.values_list("key", flat=True).iterator())
+    named = StoredFile.objects.values_list("key", "size_bytes").iterator()
+    return sum(not _put_back(source / key, target / key, size, top=target) for key, size in named)
+
+
+def _put_back(path: Path, place: Path, size: int, *, top: Path) -> bool:
+    if not _is_whole(place, size):
+        if not _is_whole(path, size):
+            return False
+        _link(path, place, top=top)
+    return True
+
+
+def _is_whole(file: Path, size: int) -> bool:
+    return file.is_file() and file.stat().st_size == size
 
 
 def discard(backup: Path) -> None:
@@ -56,15 +64,16 @@ def _add(source: Path, target: Path) -> None:
 def _link(path: Path, place: Path, *, top: Path) -> None:
     for folder in (top, *reversed([one for one in place.parents if top in one.parents])):
         folder.mkdir(mode=0o700, exist_ok=True)
+    part = place.with_name(f"{place.name}.part")
+    part.unlink(missing_ok=True)
     try:
-        place.hardlink_to(path)
+        part.hardlink_to(path)
     except FileNotFoundError:
-        pass  # It was collected at this moment.
+        return  # It was collected at this moment.
     except OSError:  # Another disk, or one without links.
-        part = place.with_name(f"{place.name}.part")
         shutil.copy2(path, part)
         sync_to_disk(part)
-        part.replace(place)
+    part.replace(place)
 
 
 def _files(folder: Path) -> Iterator[Path]:

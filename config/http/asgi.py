@@ -16,10 +16,12 @@ from django.conf import settings
 from config.http.bridge import Bridge, Handler
 from config.http.files.uploads import Uploads
 from config.http.mcp import McpRequests
+from config.http.refusals import malformed
 from config.http.request_body import Receive, RequestBodies
 from config.http.request_log import Message, Send
 from config.server import allocator, garbage_collection
 from config.server.background import BackgroundTasks
+from config.server.http_protocol import MALFORMED
 from config.server.long_polls import LongPolls
 from config.server.stream_readers import StreamReaders
 from generation_app.generations.runner import Runner
@@ -74,6 +76,7 @@ class Server:
     async def lifespan(self, scope: Message, receive: Receive, send: Send) -> None:
         """Before the first request and after the last one."""
         while (await receive())["type"] == "lifespan.startup":
+            scope.get("state", {})[MALFORMED] = malformed()
             await self._start()
             await send({"type": "lifespan.startup.complete"})
         await self._stop()

@@ -9,6 +9,7 @@ import asyncio
 import io
 import logging
 from collections.abc import Iterable
+from concurrent.futures import CancelledError, Future
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -82,6 +83,8 @@ class Bridge:
         self._mcp = mcp
         self._bodies = bodies
         self._queue, self._requests = queue, 0
+        self._sending: set[Future[None]] = set()
+        self._closed = False
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         upload = Upload(scope)
@@ -120,7 +123,10 @@ class Bridge:
         warm_up(self._pools())
 
     def close(self) -> None:
-        """Completes the requests that were received."""
+        """Completes the requests that were received. Clients that have not read their answers by now have had their time."""
+        self._closed = True
+        for sent in list(self._sending):
+            sent.cancel()
         for pool in self._pools():
             pool.close()
 
@@ -187,15 +193,7 @@ class Bridge:
     ) -> None:
         """Sends chunk by chunk from the view's thread, at the client's pace, until the client disconnects or stops reading."""
         gone = asyncio.run_coroutine_threadsafe(_disconnected(receive), loop)
-
-        def put(message: Message) -> None:
-            sent = asyncio.run_coroutine_threadsafe(_sent(send, message), loop)
-            try:
-                sent.result(STALLED_SECONDS)
-            except TimeoutError:
-                sent.cancel()
-                raise ConnectionError("the client takes nothing any more") from None
-
+        put = partial(self._put, send, loop)
         try:
             put({"type": "http.response.start", "status": response.status_code, "headers": headers})
             if not without_body and isinstance(response, StreamingHttpResponse):
@@ -207,6 +205,17 @@ class Bridge:
             put({"type": "http.response.body", "body": b""})
         finally:
             gone.cancel()
+
+    def _put(self, send: Send, loop: asyncio.AbstractEventLoop, message: Message) -> None:
+        sent = asyncio.run_coroutine_threadsafe(_sent(send, message), loop)
+        self._sending.add(sent)
+        try:
+            sent.result(0 if self._closed else STALLED_SECONDS)
+        except (TimeoutError, CancelledError):
+            sent.cancel()
+            raise ConnectionError("the client takes nothing any more") from None
+        finally:
+            self._sending.discard(sent)
 
 
 def _forget_body(request: WSGIRequest) -> None:

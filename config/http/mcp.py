@@ -23,6 +23,7 @@ from mcp_app.core.calls import Call
 from mcp_app.core.recording import client_of, record_client
 from mcp_app.models.activity import AGENT_LENGTH
 from mcp_app.protocol.endpoint import Endpoint
+from mcp_app.protocol.messages import INVALID_REQUEST, PARSE_ERROR, wrong_message
 from mcp_app.protocol.quick_calls import quick_answer, quick_tool
 from memory_app.core.run_header import run_named
 from sessions_app.accounts.authentication import caller_of_header
@@ -34,9 +35,6 @@ from sessions_app.frontends.sockets.authentication import Handshake, is_own_orig
 from sessions_app.models import Caller
 
 PATH = "/mcp"
-PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-BATCH = "Batches are not supported. Send one message per request."
-WRONG_ID = "`id` is a text or a whole number. A message that wants no answer has none."
 PROGRESS = b'"progressToken"'
 # Status, what the log says, content.
 Quick = tuple[int, str, bytes]
@@ -101,7 +99,7 @@ class McpRequests:
             message, _ = strict_json.loads(body)
         except strict_json.UnreadableJson as error:
             return call, None, (400, "unreadable", _refusal(PARSE_ERROR, error.message))
-        if wrong := _wrong_message(message):
+        if wrong := wrong_message(message):
             return call, None, (400, "unreadable", _refusal(INVALID_REQUEST, wrong))
         call = replace(call, client=client_of(message))
         if not (isinstance(message, dict) and message.get("method") == "tools/call"):
@@ -197,20 +195,6 @@ def _json_headers(scope: Message, content: bytes) -> list[tuple[bytes, bytes]]:
 @cache
 def _implementation() -> dict[str, str]:
     return implementation(version())
-
-
-def _wrong_message(message: Any) -> str:
-    """What the library would answer with its own inner workings, or, since it takes a request with such an id for a notification,
-    not at all."""
-    if isinstance(message, list):
-        return BATCH
-    if isinstance(message, dict) and "method" in message and not _is_id(message.get("id", 0)):
-        return WRONG_ID
-    return ""
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _refusal(code: int, message: str) -> bytes:

@@ -9,7 +9,7 @@ from django.utils.csp import CSP, build_policy
 
 from config.http.middleware import PERMISSIONS_POLICY
 from config.http.request_log import Message, Send
-from sessions_app.core.errors import AppError, MethodNotAllowed, Unauthorized
+from sessions_app.core.errors import AppError, BadRequest, MethodNotAllowed, Unauthorized
 
 
 async def refuse(error: AppError, send: Send, scope: Message) -> None:
@@ -24,6 +24,13 @@ async def refuse(error: AppError, send: Send, scope: Message) -> None:
     headers.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+def malformed() -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Headers and content of the refusal of what is no HTTP: it has neither an address nor an origin."""
+    content = orjson.dumps(BadRequest("This is no valid HTTP request.").as_json())
+    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"content-length", b"%d" % len(content))]
+    return [*headers, (b"connection", b"close"), *default_headers({"path": "", "headers": []})], content
 
 
 def default_headers(scope: Message) -> list[tuple[bytes, bytes]]:

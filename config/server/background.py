@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,6 +55,8 @@ _OF_AGENTS = {"indexing", "indexing rows", "flushing", "writing held values", "r
 AGENT_TASKS = tuple(task for task in TASKS if task.name in _OF_AGENTS)
 # Between two steps of a chore, so that saves come first.
 PAUSE_SECONDS = 0.005
+# A database that is away for a night is told of once in this time by each chore, not in each of its rounds.
+TOLD_SECONDS = 60.0
 
 
 class BackgroundTasks:
@@ -61,6 +64,7 @@ class BackgroundTasks:
 
     def __init__(self, chores: tuple[BackgroundTask, ...] = TASKS) -> None:
         self._ending = threading.Event()
+        self._told: dict[str, tuple[str, float]] = {}
         self._threads = [threading.Thread(target=self._run, args=(chore,), name=chore.name, daemon=True) for chore in chores]
 
     def start(self) -> None:
@@ -85,9 +89,17 @@ class BackgroundTasks:
         try:
             while chore.work() and not self._ending.wait(PAUSE_SECONDS):
                 pass
+            if self._told.pop(chore.name, None):
+                logger.warning("%s works again", chore.name)
         except Exception as error:
             # A full disk or a database that is away: the next round finds out whether it still is.
-            logger.warning("%s failed: %s", chore.name, place_of(error))
+            self._tell(chore, place_of(error))
             as_app_error(error)  # If no connection is left, the log says so.
             for connection in connections.all(initialized_only=True):
                 connection.close_if_unusable_or_obsolete()
+
+    def _tell(self, chore: BackgroundTask, failure: str) -> None:
+        before, until = self._told.get(chore.name, ("", 0.0))
+        if failure != before or time.monotonic() >= until:
+            self._told[chore.name] = failure, time.monotonic() + TOLD_SECONDS
+            logger.warning("%s failed: %s", chore.name, failure)

@@ -14,6 +14,8 @@ HEAD_SECONDS = 20
 REST_SECONDS, REST_RATE_BYTES, REST_BYTES, MOST_RESTS = 10, 16_000, 64_000_000, 100
 # An ASGI extension of ours: `{type, status, headers, body}` is a whole answer.
 WHOLE_ANSWER = "stillhere.answer"
+# In the state of the lifespan: headers and content of the answer to what is no HTTP.
+MALFORMED = "stillhere.malformed"
 _SOUND_HEADERS = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
 
 
@@ -42,6 +44,16 @@ class IdleTimeoutProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head and self._due is None:
             self._expect_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is refused in the form of all refusals, as the application has made it; uvicorn's is plain text."""
+        if (refusal := self.app_state.get(MALFORMED)) is None:
+            super().send_400_response(msg)
+            return
+        headers, content = refusal
+        lines = [b"%b: %b\r\n" % header for header in (*self.server_state.default_headers, *headers)]
+        self.transport.writelines([STATUS_LINE[400], *lines, b"\r\n", content])
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         self._in_head = True

@@ -37,9 +37,11 @@ RETRY_SECONDS = 5
 
 
 class TooManyWaiting(TooMany):
-    def __init__(self) -> None:
+    """`otherwise`: what else a client can do."""
+
+    def __init__(self, otherwise: str = "") -> None:
         limit = settings.ACCOUNT_SOCKETS
-        message = f"This account has {limit:,} waiting requests and sockets open. Close some, or ask without `wait`."
+        message = f"This account has {limit:,} waiting requests and sockets open. Close some{otherwise}."
         super().__init__(message, code="too_many_waiting", details={"limit": limit}, retry_after=RETRY_SECONDS)
 
 
@@ -132,7 +134,7 @@ class LongPolls:
         nothing yet only after something was heard or the time is up."""
         live = await hub.running()
         if settings.ACCOUNT_SOCKETS and live.sockets_of(admission.caller.user_id) >= settings.ACCOUNT_SOCKETS:
-            raise TooManyWaiting
+            raise TooManyWaiting(", or ask without `wait`")
         listener = Listener(admission=admission, send=poll.hear, read_log=live.read_log, owner=None)
         live.add(listener)
         self._waiting.add(poll)

@@ -1,13 +1,9 @@
 """Starting the server: the same for one person (`run`) and in production (`serve`)."""
 
-import fcntl
-import hashlib
+import math
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.metadata import version
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
-from config.server import workers
+from config.server import static_folders, workers
+from config.server.file_locks import locked, store_lock
 from config.server.http_protocol import IdleTimeoutProtocol
 
 APPLICATION = "config.http.asgi:application"
@@ -26,25 +23,29 @@ GRACE_SECONDS = 10
 # connection on which a client is about to send, or a save meets a reset.
 KEEP_ALIVE_SECONDS = 75
 WEBSOCKET_FRAME_BYTES = 1_048_576
-# Packages whose static files are served.
-WITH_STATIC_FILES = ("django", "django-ninja", "django-htmx", "whitenoise")
-# Of what they bring, megabytes that no page asks for.
-STATIC_FILES_LEFT_OUT = ("*.map", "redoc*", "htm?x-4*")
+# A server that was told to end answers what it received; then the next one may have its store.
+PATIENCE_SECONDS = GRACE_SECONDS + 5
 
 
-def prepare(*, migrate: bool = True) -> None:
-    """The database as this version needs it, and the static files under their hashed names."""
+@contextmanager
+def prepared(*, migrate: bool = True) -> Iterator[None]:
+    """Within the block the database and the static files are as this version needs them, and an embedded store is this
+    process's alone."""
     if settings.WORKERS > 1 and (connection.vendor == "sqlite" or not settings.REDIS_URL):
         raise ImproperlyConfigured(
             "STILLHERE_WORKERS above 1 needs PostgreSQL (STILLHERE_DATABASE_URL) and Redis (STILLHERE_REDIS_URL): "
             "several processes cannot share one embedded database's writer, nor tell each other of events without Redis."
         )
     _check_port()
-    with _one_at_a_time():
-        if migrate:
-            _migrate()
-        if settings.STATIC_MANIFEST:
-            _collect_static()
+    with ExitStack() as held:
+        if connection.vendor == "sqlite":
+            held.enter_context(_sole_server())
+        with _one_at_a_time() as lock:
+            if migrate:
+                _migrate()
+            if settings.STATIC_MANIFEST:
+                held.enter_context(static_folders.provided(lock))
+        yield
 
 
 def serve() -> None:
@@ -73,11 +74,25 @@ def serve() -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Servers that start together on one data folder would delete each other's static files while they are written."""
-    with (Path(settings.DATA_DIR) / "starting.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def _sole_server() -> Iterator[None]:
+    """A second one would take what the first one works on for abandoned, such as answers that are being made, and the sockets of
+    one would hear of changes in the other late."""
+    database = str(settings.DATABASES["default"]["NAME"])
+    used = f"Another server, or a restore, is using {database}."
+    with ExitStack() as held:
+        try:
+            lock = locked(store_lock(database), patience_seconds=PATIENCE_SECONDS, notice=f"{used} Waiting for its end.")
+            held.enter_context(lock)
+        except BlockingIOError:
+            raise ImproperlyConfigured(f"{used} Stop it first; several servers on one store need PostgreSQL.") from None
         yield
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[int]:
+    """Servers that start together on one data folder would delete each other's static files while they are written."""
+    with locked(Path(settings.DATA_DIR) / "starting.lock", patience_seconds=math.inf) as lock:
+        yield lock
 
 
 def _migrate() -> None:
@@ -99,26 +114,3 @@ def _check_port() -> None:
             raise ImproperlyConfigured(
                 f"{settings.HOST}:{settings.PORT} cannot be listened on ({reason}). Set STILLHERE_PORT or STILLHERE_HOST."
             ) from None
-
-
-def _collect_static() -> None:
-    """Only when something changed since the last time: compressing takes seconds."""
-    stamp = Path(settings.STATIC_ROOT) / ".collected"
-    present = _static_fingerprint()
-    if stamp.exists() and stamp.read_text() == present:
-        return
-    ignored = [argument for pattern in STATIC_FILES_LEFT_OUT for argument in ("--ignore", pattern)]
-    command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored]
-    # In a process of its own: compressing takes 200 MB, which this one would keep as long as it serves.
-    done = subprocess.run(command, cwd=settings.BASE_DIR, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - every word of it is ours
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise ImproperlyConfigured(f"The static files cannot be written to {settings.STATIC_ROOT}: {reason}")
-    stamp.write_text(present)
-
-
-def _static_fingerprint() -> str:
-    files = sorted(path for folder in settings.STATICFILES_DIRS for path in Path(folder).rglob("*") if path.is_file())
-    seen = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
-    seen += [f"{package} {version(package)}" for package in WITH_STATIC_FILES]
-    return hashlib.sha256("\n".join(seen).encode()).hexdigest()

@@ -11,6 +11,7 @@ from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest
@@ -28,6 +29,7 @@ from sessions_app.accounts.authentication import admission_of
 from sessions_app.events import hub
 from sessions_app.events.listener import Listener
 from sessions_app.events.listener_queries import Admission, newest_number
+from sessions_app.models.event import EventType
 
 PATH = re.compile(r"/api/v1/(?:streams/[^/]+|sessions/[^/]+/stream)")
 
@@ -45,9 +47,16 @@ class _Reader:
         self.followed, self.admission = followed, admission_of(request, *project_of(followed))
 
     async def hear(self, message: Message) -> None:
-        """In place of a socket's `send`. Events are not for this reader; a closed socket is."""
-        if message["type"] == "websocket.close":
+        """In place of a socket's `send`. A reader asks again when its session went, and is then checked where that is now."""
+        if message["type"] == "websocket.close" or self._went(message["text"]):
             self.revoked.set()
+
+    def _went(self, frame: str) -> bool:
+        """To the trash, or to another project, whose events this reader does not hear."""
+        if self.followed is None or str(self.followed.stream.session_id) not in frame:
+            return False
+        event = orjson.loads(frame)
+        return event["type"] == EventType.SESSION_DELETED or "moved" in event.get("data", {})
 
 
 class StreamReaders:

@@ -1,8 +1,9 @@
 """An answer while it is made: what was received, what its stream has, and what is saved."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from generation_app.generations.answer_saving import save
+from generation_app.generations.answer_saving import next_seq, save
 from generation_app.generations.model.pieces import Piece
 from generation_app.generations.queries import caller_of_generation
 from generation_app.models import Generation
@@ -21,6 +22,15 @@ class AnswerOvertaken(Exception):
     """Somebody else removed or changed the message: it is theirs now."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Save:
+    """The text up to `end`, under this number."""
+
+    seq: int
+    start: int
+    end: int
+
+
 class Answer:
     """`add` is called on the event loop, the others in a database thread, one at a time. They may be repeated after an error."""
 
@@ -30,6 +40,8 @@ class Answer:
         self._calls: list[dict[str, Any]] = []
         # What the session has: the text up to here, which is so long there. A secret that was removed makes it shorter.
         self._saved = self._stored_length = len(text)
+        # Sent, and perhaps stored: a database that goes away during a commit does not say.
+        self._unanswered: _Save | None = None
         self._offset = chunk_count
         self._waiting: list[str] = []
 
@@ -75,17 +87,23 @@ class Answer:
 
     def save(self) -> None:
         """Append what was received to the message. Raises AnswerOvertaken, SessionCleared, and what a save raises."""
-        text, name = self._text, self._generation.message_id
-        if len(text) == self._saved:
+        self.save_unanswered()
+        if len(self._text) > self._saved:
+            self._unanswered = _Save(next_seq(self._generation), self._saved, len(self._text))
+            self.save_unanswered()
+
+    def save_unanswered(self) -> None:
+        """Send the save again whose answer did not come: the same request, so that it counts once. Raises as `save` does."""
+        sent = self._unanswered
+        if sent is None:
             return
-        told = save(
-            self._caller,
-            self._generation,
-            [{"op": "append", "id": name, "at": self._stored_length, "text": text[self._saved :]}],
-        )
+        text = self._text[sent.start : sent.end]
+        append = {"op": "append", "id": self._generation.message_id, "at": self._stored_length, "text": text}
+        told = save(self._caller, self._generation, [append], seq=sent.seq)
+        self._unanswered = None
         if not told["applied"]:
             raise AnswerOvertaken(REMOVED if told["ignored"] else CHANGED)
-        self._saved, self._stored_length = len(text), told["applied"][0]["length"]
+        self._saved, self._stored_length = sent.end, told["applied"][0]["length"]
 
     def last_ops(self, *, complete: bool) -> list[dict[str, Any]]:
         """The last save: what is not saved yet, the status, and the parts if there is more than text."""

@@ -1,11 +1,11 @@
 """Saves of an answer: ordinary saves, of a writer that each generation has for itself."""
 
-import time
 from typing import Any
 
 import orjson
 
 from generation_app.models import Generation
+from sessions_app.chats.saving.receipts import seq_of_now
 from sessions_app.chats.saving.services import Changes, save_changes
 from sessions_app.core.errors import Conflict
 from sessions_app.core.public_names import Caller
@@ -22,10 +22,13 @@ def writer_of(generation: Generation) -> str:
     return f"generation:{generation.id}"
 
 
-def save(caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, base_rev: int = 0, epoch: int = 0) -> Any:
-    """The answer of the save. `epoch` 0: that of the question. Raises SessionCleared, SessionNotFound, SessionDeleted."""
+def save(
+    caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, base_rev: int = 0, epoch: int = 0, seq: int = 0
+) -> Any:
+    """The answer of the save. `epoch` 0: that of the question. `seq`: of a request that is repeated, or 0. Raises
+    SessionCleared, SessionNotFound, SessionDeleted."""
     changes = Changes(
-        epoch=epoch or generation.epoch, writer_id=writer_of(generation), seq=_next_seq(generation), body_sha256=_BODY,
+        epoch=epoch or generation.epoch, writer_id=writer_of(generation), seq=seq or next_seq(generation), body_sha256=_BODY,
         base_rev=base_rev, ops=ops,
     )  # fmt: skip
     answer = save_changes(caller=caller, session_id=generation.session_id, changes=changes)
@@ -34,11 +37,6 @@ def save(caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, b
     return orjson.loads(answer.body)
 
 
-_last_seq = 0
-
-
-def _next_seq(generation: Generation) -> int:
-    """Rises from save to save, also from one process to the next that ends what it left: so it is the time, in microseconds."""
-    global _last_seq
-    _last_seq = max(_last_seq + 1, time.time_ns() // 1_000)
-    return _last_seq
+def next_seq(generation: Generation) -> int:
+    """Rises from save to save, also from one process to the next that ends what it left."""
+    return seq_of_now(session_id=generation.session_id, writer_id=writer_of(generation))

@@ -1,22 +1,21 @@
 """Which process makes which answer: claims with a lease, so that each is made once, and none is forgotten.
 
-A worker renews its leases every second. One whose lease ran out is dead, or cut off from the database: what it left is marked
-`interrupted` with its text, never begun again by itself.
+A worker renews its leases every second. One that is not seen to renew them is dead, or cut off from the database: what it left is
+marked `interrupted` with its text, never begun again by itself.
 """
 
+import time
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from datetime import timedelta
-
-from django.db.models import Q
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from generation_app.generations.answer_saving import SessionCleared, save
 from generation_app.generations.queries import answer_text, caller_of_generation, has_message
-from generation_app.generations.services import GenerationTaken, close, end_generation
+from generation_app.generations.services import GenerationTaken, end_generation, end_overtaken
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.queries import StreamNotFound, chunks_from
-from generation_app.streams.services import end_stream
 from sessions_app.chats.locking import lock_session
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
 from sessions_app.core.errors import AppError
@@ -25,9 +24,34 @@ from sessions_app.core.serialization.strict_json import loads
 from sessions_app.core.storage.transactions import write
 
 LEASE = timedelta(seconds=10)
+# What counts at most between two looks: while the database was away, nobody could renew anything.
+COUNTED_SECONDS = 2.0
 MOST_LOOKED_AT = 500
 LEFT = "The server that made it ended."
 QUEUED, RUNNING = GenerationState.QUEUED.value, GenerationState.RUNNING.value
+
+
+class Lease(NamedTuple):
+    generation_id: uuid.UUID
+    worker: str
+    until: datetime | None
+
+
+class LeaseWatch:
+    """Says which leases were not renewed while one looked. It compares what is stored and counts by a clock of its own: the time
+    of day can be set, and other machines have another one."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._looked_at = clock, clock()
+        self._unchanged: dict[Lease, float] = {}
+
+    def lapsed(self, leases: Iterable[Lease]) -> list[Lease]:
+        """`leases`: all that there are now."""
+        looked_at, self._looked_at = self._looked_at, self._clock()
+        passed = min(self._looked_at - looked_at, COUNTED_SECONDS)
+        before = self._unchanged
+        self._unchanged = {lease: before[lease] + passed if lease in before else 0.0 for lease in leases}
+        return [lease for lease, seconds in self._unchanged.items() if seconds >= LEASE.total_seconds()]
 
 
 def claim(*, worker: str, running: Mapping[int, int], share: int) -> Generation | None:
@@ -64,18 +88,20 @@ def renew(*, worker: str, held: Collection[uuid.UUID]) -> tuple[set[uuid.UUID], 
     return set(found), {generation_id for generation_id, stop in found.items() if stop}
 
 
-def end_abandoned(*, worker: str, only_worker: bool) -> int:
+def end_abandoned(*, worker: str, watch: LeaseWatch, only_worker: bool) -> int:
     """Mark what dead workers left as interrupted, with all of its text. Returns their number. Call it behind `renew`: what this
     worker could not end is left too.
 
     `only_worker`: there is no other process, so whatever is another worker's is a dead one's.
     """
-    dead = Q(leased_until__lt=now()) | Q(leased_until=None)
-    left = Generation.objects.filter(dead | ~Q(worker=worker) if only_worker else dead, state=RUNNING)
+    running = Generation.objects.filter(state=RUNNING, ended_at=None)
+    leases = [Lease(*row) for row in running.values_list("id", "worker", "leased_until")]
+    lapsed = set(watch.lapsed(leases))
+    left = [lease for lease in leases if lease in lapsed or (only_worker and lease.worker != worker)]
     ended = 0
-    for generation_id, of in list(left.values_list("id", "worker")[:MOST_LOOKED_AT]):
+    for generation_id, of, until in left[:MOST_LOOKED_AT]:
         # The first that writes ends it.
-        mine = left.filter(id=generation_id, worker=of)
+        mine = running.filter(id=generation_id, worker=of, leased_until=until)
         if write(lambda rows=mine: rows.update(worker=worker, leased_until=now() + LEASE)):  # type: ignore[misc]
             interrupt(generation_id)
             ended += 1
@@ -101,16 +127,7 @@ def finish(generation: Generation, state: GenerationState, error: str = "", ops:
         end_generation(caller=caller, generation=generation, state=state, error=error, last_ops=ops)
     except (SessionCleared, SessionDeleted, SessionNotFound, StreamNotFound) as gone:
         _save_late_text(caller, generation)
-        _end_stream(caller, generation)
-        close(generation, GenerationState.INTERRUPTED, gone.message)
-
-
-def _end_stream(caller: Caller, generation: Generation) -> None:
-    try:
-        if generation.stream_id is not None:
-            end_stream(caller=caller, stream_id=generation.stream_id, state="interrupted")
-    except AppError:
-        pass  # It went with its session.
+        end_overtaken(caller=caller, generation=generation, error=gone.message)
 
 
 def _save_late_text(caller: Caller, generation: Generation) -> None:

@@ -7,6 +7,7 @@ at least every 2 s. The database is only touched in a few threads.
 import asyncio
 import logging
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -40,6 +41,8 @@ STREAM_EVERY_SECONDS = 0.1
 SAVE_EVERY_SECONDS = 1.5
 # A database that is away for longer ends the answer.
 PATIENCE_SECONDS = 30.0
+# Of that the log is told at most once in this time.
+TOLD_SECONDS = 60.0
 TOO_LONG = "The answer was longer than a message can be."
 STORE_AWAY = "The answer could not be stored."
 logger = logging.getLogger(__name__)
@@ -57,7 +60,7 @@ class Runner:
     """`start` and `stop` may be called from any thread."""
 
     def __init__(self) -> None:
-        self._worker = uuid.uuid4().hex
+        self._worker, self._watch = uuid.uuid4().hex, claims.LeaseWatch()
         self._loop: asyncio.AbstractEventLoop
         self._endpoint: Endpoint | None = None
         self._database = DatabaseThreads(THREADS, "generations")
@@ -67,6 +70,7 @@ class Runner:
         self._ending: set[uuid.UUID] = set()
         self._owners: Counter[int] = Counter()
         self._woken, self._stopping = asyncio.Event(), False
+        self._told_until = 0.0
 
     def start(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -92,6 +96,12 @@ class Runner:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._work())
 
+    def _tell(self, error: Exception) -> None:
+        """Once in a time: a database that is away fails every round."""
+        if time.monotonic() >= self._told_until:
+            self._told_until = time.monotonic() + TOLD_SECONDS
+            logger.warning("generations wait: %s", type(error).__name__)
+
     async def _work(self) -> None:
         while not self._stopping:
             self._woken.clear()
@@ -99,7 +109,7 @@ class Runner:
                 await self._look()
                 await self._begin_some()
             except Exception as error:
-                logger.warning("generations wait: %s", type(error).__name__)
+                self._tell(error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._woken.wait()
@@ -115,7 +125,8 @@ class Runner:
         own, stopped = await self._in_database(partial(claims.renew, worker=self._worker, held=held))
         for generation_id in held - own | stopped:
             self._cancel(generation_id)
-        await self._in_database(partial(claims.end_abandoned, worker=self._worker, only_worker=not on_postgresql()))
+        ending = partial(claims.end_abandoned, worker=self._worker, watch=self._watch, only_worker=not on_postgresql())
+        await self._in_database(ending)
 
     def _cancel(self, generation_id: uuid.UUID) -> None:
         """Once: one that is already ending must not be cancelled before it has stored its end."""
@@ -157,7 +168,7 @@ class Runner:
         state: GenerationState | None = GenerationState.COMPLETE
         error = ""
         try:
-            question, begun = await self._in_database(partial(_prepare, generation))
+            question, begun = await self._patiently(partial(_prepare, generation))
             answer = begun
             await self._receive(question, begun, endpoint)
         except asyncio.CancelledError:
@@ -171,7 +182,7 @@ class Runner:
             state, error = GenerationState.INTERRUPTED, str(overtaken)
         if state is not None:
             self._ending.add(generation.id)
-            await self._finish(generation, answer, state, error)
+            await self._patiently(partial(_finish, generation, answer, state, error))
 
     async def _receive(self, question: Question, answer: Answer, endpoint: "Endpoint") -> None:
         writing = asyncio.ensure_future(self._write_on(answer))
@@ -209,16 +220,16 @@ class Runner:
             return GenerationState.STOPPED, ""
         return (GenerationState.INTERRUPTED, claims.LEFT) if own else (None, "")
 
-    async def _finish(self, generation: Generation, answer: Answer | None, state: GenerationState, error: str) -> None:
-        """Until it is stored, as long as it is this worker's."""
+    async def _patiently[T](self, work: Callable[[], T]) -> T:
+        """Until the database does it. If it is away for too long, or the server ends, the next worker that looks finds the
+        generation, and ends it with what its stream has."""
         until = self._loop.time() + PATIENCE_SECONDS
         while True:
             try:
-                await self._in_database(partial(_finish, generation, answer, state, error))
-                return
+                return await self._in_database(work)
             except (DatabaseError, Unavailable):
                 if self._stopping or self._loop.time() > until:
-                    raise  # The next worker that looks finds it, and ends it with what its stream has.
+                    raise
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _in_database[T](self, work: Callable[[], T]) -> T:
@@ -252,6 +263,8 @@ def _finish(generation: Generation, answer: Answer | None, state: GenerationStat
     if answer is not None:
         with suppress(Conflict, NotFound):  # Its stream has ended, or is gone: the message matters.
             answer.stream()
+        with suppress(AnswerOvertaken, SessionCleared, NotFound):  # So is what comes of it: the last save tells.
+            answer.save_unanswered()
         ops = answer.last_ops(complete=state == GenerationState.COMPLETE)
     with suppress(services.GenerationTaken):  # Another worker took this one for dead, and ended it.
         write(partial(claims.finish, generation, state, error, ops=ops))

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,13 @@ import orjson
 from django.db import transaction
 
 from generation_app.generations import queries
-from generation_app.generations.answer_saving import save, writer_of
+from generation_app.generations.answer_saving import SessionCleared, save, writer_of
 from generation_app.generations.queries import active_of, as_json, find_generation
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.services import append_chunks, begin_stream, end_stream
 from sessions_app.chats.locking import lock_session
-from sessions_app.chats.reading.sessions import get_session
-from sessions_app.core.errors import Conflict, Invalid
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
+from sessions_app.core.errors import AppError, Conflict, Invalid
 from sessions_app.core.public_names import Caller, Status, now
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.storage.transactions import StaleRead, write
@@ -108,6 +109,8 @@ def stop_generation(*, caller: Caller, session_id: uuid.UUID, generation_id: uui
                 end_generation(caller=caller, generation=generation, state=GenerationState.STOPPED)
             except GenerationTaken:  # By a runner, a moment ago.
                 raise StaleRead from None
+            except SessionCleared as cleared:
+                end_overtaken(caller=caller, generation=generation, error=cleared.message)
         elif generation.ended_at is None:
             generation.stop_requested = True
             generation.save(update_fields=["stop_requested"])
@@ -163,6 +166,16 @@ def end_generation(
         end_stream(caller=caller, stream_id=generation.stream_id, state="complete" if complete else "interrupted")
     close(generation, state, error)
     _publish(caller, generation, get_session(caller=caller, session_id=generation.session_id).project_id, ENDED)
+
+
+def end_overtaken(*, caller: Caller, generation: Generation, error: str) -> None:
+    """One whose session was cleared or deleted: there is no message to save. Raises GenerationTaken."""
+    with suppress(AppError):  # It went with its session.
+        if generation.stream_id is not None:
+            end_stream(caller=caller, stream_id=generation.stream_id, state="interrupted")
+    close(generation, GenerationState.INTERRUPTED, error)
+    with suppress(SessionNotFound, SessionDeleted):  # Of that its listeners heard.
+        _publish(caller, generation, get_session(caller=caller, session_id=generation.session_id).project_id, ENDED)
 
 
 def close(generation: Generation, state: GenerationState, error: str = "") -> None:

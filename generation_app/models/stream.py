@@ -47,7 +47,7 @@ class Stream(models.Model):
 
 
 class StreamPiece(models.Model):
-    """The chunks of one request: JSON texts, one a line. `first`: the number of the first one."""
+    """Chunks of one request, as many as a row has: JSON texts, one a line. `first`: the number of the first one."""
 
     stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="pieces", db_index=False)
     first = models.PositiveBigIntegerField()

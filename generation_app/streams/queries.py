@@ -12,8 +12,8 @@ from sessions_app.core.errors import NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.public_names import Caller
 
-# In one read of a reader that is behind.
-BYTES_AT_ONCE = 256_000
+# In one read of a reader that is behind. With the last row it may be as much again.
+BYTES_AT_ONCE = 64_000
 PIECES_AT_ONCE = 500
 IDS_AT_ONCE = 1_000
 OPEN = StreamState.OPEN.value

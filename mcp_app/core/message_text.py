@@ -54,6 +54,13 @@ def around_within(
     return [*sides[0][::-1], middle, *sides[1]], len(sides[0]) < len(older), len(sides[1]) < len(newer)
 
 
+def beginning_of[T: (str, list[Any])](value: T, room: int) -> T:
+    """As much of the beginning of a text or list as fits into `room` bytes as JSON, about; empty if nothing does."""
+    while value and (size := size_of(value)) > room:
+        value = value[: len(value) * max(room, 0) // (size + 1)]
+    return value
+
+
 def _cut(message: dict[str, Any], room: int) -> dict[str, Any] | None:
     """The message, or the beginning of its text marked `cut`; None if not even that fits."""
     size = size_of(message)

@@ -33,7 +33,7 @@ class NoSession(NotFound):
 
 
 class UnknownSession(SessionNotFound):
-    message = "You have no such session. Leave `session_id` out for the project's current one, or find one with `session_search`."
+    message = "You have no such session in this project. `session_search` finds sessions; `session_resume` has the current one."
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from mcp_app.core.recording import record_call
 from sessions_app.accounts.authentication import MissingScope
 from sessions_app.core.errors import AppError, WrongFields
 from sessions_app.core.limits import request_limits
-from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
+from sessions_app.core.storage.database_errors import as_app_error, leave_read_only, tell_refusal
 from sessions_app.core.web.schemas import In, reason_of
 
 READ, WRITE = "read", "write"
@@ -121,5 +121,5 @@ def _of_store(tool: Tool, error: DatabaseError) -> AppError:
         logger.error("a tool failed: %s (%s)", tool.name, type(error).__name__, exc_info=error)
         return AppError("The server failed at this call. Its log says why. Go on without it.")
     leave_read_only(known)
-    logger.warning("the store refused a tool: %s (%s)", known.code, type(error).__name__)
+    tell_refusal("tool", known, error)
     return known

@@ -15,6 +15,7 @@ from mcp_app.core.asked import Asked
 from mcp_app.core.calls import Call
 from mcp_app.protocol.server import make_server
 from mcp_app.stdio.lines import Lines
+from mcp_app.stdio.sound_lines import SoundLines
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.storage.database_threads import DatabaseThreads
@@ -54,5 +55,7 @@ async def _serve(server: Server[Any]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lines.end)
-    async with stdio_server(stdin=lines) as (reading, writing):  # type: ignore[arg-type]
+    sound = SoundLines(lines)
+    async with stdio_server(stdin=sound) as (reading, writing):  # type: ignore[arg-type]
+        sound.send.set_result(writing.send)
         await server.run(reading, writing, server.create_initialization_options())

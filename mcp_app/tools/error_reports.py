@@ -9,7 +9,7 @@ from mcp_app.core.outcomes import Outcome, answered, stored
 from mcp_app.core.places import known_project, project_to_write
 from mcp_app.core.tool import WRITE, Arguments, ProjectName, Tool, marked_schema, schema
 from memory_app.errors.known_fixes import similar_fixes
-from memory_app.errors.queries import error_detail, get_error
+from memory_app.errors.queries import ErrorNotFound, error_detail, get_error
 from memory_app.errors.services import NewError, record_errors
 from memory_app.errors.state_changes import Act, Change, change_error
 
@@ -22,9 +22,18 @@ class RecordArguments(Arguments):
 
 
 class ResolveArguments(Arguments):
-    fingerprint: Annotated[str, Field(min_length=1, max_length=128)]
+    fingerprint: Annotated[
+        str, Field(min_length=1, max_length=128, description="Of the error, as `error_record` or `session_brief` returned it.")
+    ]
     known_fix: Annotated[str, Field(max_length=10_000, description="What fixed it, for the next time.")] = ""
     project: ProjectName = None
+
+
+class UnknownError(ErrorNotFound):
+    message = (
+        "This project has no error with this fingerprint; one that was not seen for 30 days is gone. `error_record` and "
+        "`session_brief` return fingerprints."
+    )
 
 
 def error_record(call: Call, given: RecordArguments) -> Outcome:
@@ -53,13 +62,16 @@ def error_record(call: Call, given: RecordArguments) -> Outcome:
 
 def error_resolve(call: Call, given: ResolveArguments) -> Outcome:
     project_id = known_project(call, given.project)
-    error, redacted = change_error(
-        caller=call.caller,
-        project_id=project_id,
-        fingerprint=given.fingerprint,
-        change=Change(Act.RESOLVE, given.known_fix),
-        run_id=call.run_id,
-    )
+    try:
+        error, redacted = change_error(
+            caller=call.caller,
+            project_id=project_id,
+            fingerprint=given.fingerprint,
+            change=Change(Act.RESOLVE, given.known_fix),
+            run_id=call.run_id,
+        )
+    except ErrorNotFound:
+        raise UnknownError from None
     state = error_detail(error)["state"]
     return answered("Resolved, until it is seen again.", fingerprint=error.fingerprint, state=state, redacted=redacted)
 

@@ -5,22 +5,36 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mcp_app.core.calls import Call
-from mcp_app.core.outcomes import Outcome, answered, stored
+from mcp_app.core.outcomes import Outcome, answered, plain
+from mcp_app.core.parts import PartArguments, Parts, within_budget
 from mcp_app.core.places import known_project, project_to_write
 from mcp_app.core.tool import WRITE, Arguments, ProjectName, Tool, marked_schema, schema
-from sessions_app.agents.handoff.queries import get_handoff, get_snapshot, handoff_json, snapshot_json
+from sessions_app.agents.handoff.queries import SnapshotNotFound, get_handoff, get_snapshot, handoff_json, snapshot_json
 from sessions_app.agents.handoff.schemas import Short, Words
 from sessions_app.agents.handoff.services import add_item, freeze_handoff, update_handoff
 from sessions_app.core.errors import Invalid
 
 _LISTS = {"decision": "decisions", "file": "files", "risk": "risks"}
 _FIELDS = {"decision": ("rationale", "rejected"), "file": ("note",), "risk": (), "summary": ()}
+_PARTS = ("decisions", "files", "risks", "summary")
+_DRIFT = ("added", "removed", "changed")
 _OTHERS = ("rationale", "rejected", "note")
 
 
-class GetArguments(Arguments):
+class GetArguments(PartArguments):
     project: ProjectName = None
-    number: Annotated[int | None, Field(ge=1, description="Of a frozen handoff; left out: the live one.")] = None
+    part: Annotated[
+        Literal["decisions", "files", "risks", "summary", "added", "removed", "changed"] | None,
+        Field(
+            description=(
+                "Only this, page by page; left out: all, as much as the budget allows. `added`, `removed` and `changed` are the "
+                "`drift` of a frozen handoff."
+            )
+        ),
+    ] = None
+    number: Annotated[
+        int | None, Field(ge=1, description="Of a frozen handoff, as `handoff_freeze` returned it; left out: the live one.")
+    ] = None
 
 
 class AddArguments(Arguments):
@@ -36,13 +50,31 @@ class FreezeArguments(Arguments):
     project: ProjectName = None
 
 
+class UnknownSnapshot(SnapshotNotFound):
+    message = "This project has no frozen handoff with this number. Leave `number` out for the live one."
+
+
 def handoff_get(call: Call, given: GetArguments) -> Outcome:
     project_id = known_project(call, given.project)
     live = get_handoff(caller=call.caller, project_id=project_id)
     if given.number is None:
-        return stored(f"The live handoff, rev {live.rev}.", handoff_json(live))
-    snapshot = get_snapshot(caller=call.caller, project_id=project_id, number=given.number)
-    return stored(f"Frozen handoff {snapshot.number}; `drift` says what changed since.", snapshot_json(snapshot, live))
+        if given.part in _DRIFT:
+            raise Invalid(f"`{given.part}` is of a frozen handoff: name its `number` too.", details={"field": "part"})
+        content = plain(handoff_json(live))
+        parts = {name: content.pop(name) for name in _PARTS}
+        return within_budget(f"The live handoff, rev {live.rev}.", content, parts, given)
+    try:
+        snapshot = get_snapshot(caller=call.caller, project_id=project_id, number=given.number)
+    except SnapshotNotFound:
+        raise UnknownSnapshot from None
+    content = plain(snapshot_json(snapshot, live))
+    parts = content.pop("payload") | content.pop("drift")
+    return within_budget(f"Frozen handoff {snapshot.number}; `drift` says what changed since.", content, parts, given, _frozen)
+
+
+def _frozen(parts: Parts) -> dict[str, Any]:
+    drift = {name: parts[name] for name in _DRIFT}
+    return {"payload": {name: part for name, part in parts.items() if name not in drift}, "drift": drift}
 
 
 def handoff_add(call: Call, given: AddArguments) -> Outcome:
@@ -74,7 +106,9 @@ HANDOFF_TOOLS = (
             "may have been decided already."
         ),
         arguments=GetArguments,
-        output=marked_schema("`decisions`, `files`, `risks`, `summary`, `rev`; of a frozen one `payload` and `drift`."),
+        output=marked_schema(
+            "`decisions`, `files`, `risks`, `summary`, `rev`; of a frozen one `payload` and `drift`; `omitted`."
+        ),
         run=handoff_get,
     ),
     Tool(

@@ -1,9 +1,10 @@
 """Tools of a project's memory: its context, and values by namespace and key."""
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import DatabaseError
+from pydantic import Field
 
 from mcp_app.core import held_values
 from mcp_app.core.calls import Call
@@ -42,9 +43,11 @@ class ContextArguments(Arguments):
 
 class StoreArguments(Arguments):
     action: Literal["save", "load", "list", "delete", "stats"]
-    namespace: str | None = None
-    key: str | None = None
-    data: Any = None
+    namespace: Annotated[
+        str | None, Field(description="1 to 128 characters, such as `notes`. Only `list` and `stats` go without.")
+    ] = None
+    key: Annotated[str | None, Field(description="1 to 512 characters. For `save`, `load` and `delete`.")] = None
+    data: Annotated[Any, Field(description="Any JSON value. For `save`, which replaces what the key had.")] = None
     project: ProjectName = None
     cursor: Cursor = None
 

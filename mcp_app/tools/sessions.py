@@ -1,7 +1,6 @@
 """Tools of conversations: resume, read, save, search."""
 
 import json
-import time
 import uuid
 from typing import Annotated, Any
 
@@ -26,6 +25,7 @@ from mcp_app.core.tool import (
 )
 from sessions_app.chats.reading.messages import find_message, live_window, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow
+from sessions_app.chats.saving.receipts import seq_of_now
 from sessions_app.chats.saving.services import Changes, save_changes
 from sessions_app.chats.search.services import places, search
 from sessions_app.core.errors import NotFound
@@ -135,10 +135,11 @@ def session_save(call: Call, given: SaveArguments) -> Outcome:
     """Saves as one writer a key: it may change its own messages; another writer's stay, and the sent text becomes a copy."""
     session = session_to_write(call, given.session_id, given.project)
     ops = [{"id": f"mcp-{uuid.uuid4()}", **message, "op": "upsert"} for message in given.messages]
+    writer_id = f"mcp:{call.caller.key_id or call.caller.user_id}"
     changes = Changes(
         epoch=None,
-        writer_id=f"mcp:{call.caller.key_id or call.caller.user_id}",
-        seq=time.time_ns() // 1000,
+        writer_id=writer_id,
+        seq=seq_of_now(session_id=session.id, writer_id=writer_id),
         body_sha256=fingerprint(ops),
         ops=ops,
     )

@@ -18,11 +18,18 @@ from memory_app.core.namespaces import as_shown
 from memory_app.core.word_indexes import entries_with, errors_with
 from memory_app.models import ErrorReport, MemoryEntry
 from sessions_app.chats.search import sources
-from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery, read_place, source_hit
+from sessions_app.chats.search.sources import (
+    SourceHit,
+    SourcePage,
+    SourceQuery,
+    place_in_time,
+    read_place,
+    read_place_in_time,
+    source_hit,
+)
 from sessions_app.chats.search.text_matching import in_pieces
-from sessions_app.core.errors import ForeignCursor
-from sessions_app.core.public_names import now, rfc3339
-from sessions_app.core.storage.text_comparison import fold
+from sessions_app.core.public_names import now
+from sessions_app.core.storage.text_comparison import fold, folded_spellings, has_any
 
 # Number, bytes, project, time and expiry of an entry.
 type Head = tuple[int, int, uuid.UUID, datetime, datetime | None]
@@ -91,9 +98,10 @@ def _entries(ids: list[int]) -> QuerySet[MemoryEntry]:
 
 def _entry_hit(entry: MemoryEntry, query: SourceQuery) -> SourceHit | None:
     """In a value the text is also found as JSON writes it: with quotes and line breaks escaped."""
+    written = {spelling: words for words in _written(query.text) for spelling in folded_spellings(words)}
     value = fold(entry.value)
-    found = next((words for words in _written(query.text) if fold(words) in value), None)
-    if found is None and fold(query.text) not in fold(entry.key):
+    found = next((words for spelling, words in written.items() if spelling in value), None)
+    if found is None and not has_any(folded_spellings(query.text), entry.key):
         return None
     return source_hit(
         kind="memory",
@@ -129,31 +137,21 @@ def search_errors(query: SourceQuery) -> SourcePage:
             return SourcePage(hits[: query.limit], hits[query.limit - 1].place)
         if len(read) < ERRORS:
             return SourcePage(hits)
-        after = _place_of(read[-1])
+        after = place_in_time(read[-1].last_seen, read[-1].id)
         if time.monotonic() > until:
             return SourcePage(hits, after)
 
 
 def _after(rows: QuerySet[ErrorReport], place: str) -> QuerySet[ErrorReport]:
-    if not place:
+    if (found := read_place_in_time(place)) is None:
         return rows
-    try:
-        at, row_id = place.split("_")
-        seen, error_id = datetime.fromisoformat(at), uuid.UUID(row_id)
-    except ValueError:
-        raise ForeignCursor from None
-    if seen.tzinfo is None:
-        raise ForeignCursor
+    seen, error_id = found
     return rows.filter(last_seen__lte=seen).exclude(last_seen=seen, id__lte=error_id)
-
-
-def _place_of(error: ErrorReport) -> str:
-    return f"{rfc3339(error.last_seen)}_{error.id}"
 
 
 def _error_hit(error: ErrorReport, query: SourceQuery) -> SourceHit | None:
     text = f"{error.kind}: {error.message}" if error.kind else error.message
-    if fold(query.text) not in fold(text):
+    if not has_any(folded_spellings(query.text), text):
         return None
     return source_hit(
         kind="error",
@@ -163,5 +161,5 @@ def _error_hit(error: ErrorReport, query: SourceQuery) -> SourceHit | None:
         link=reverse("error", args=[error.project_id, error.fingerprint]),
         text=text,
         words=query.text,
-        place=_place_of(error),
+        place=place_in_time(error.last_seen, error.id),
     )

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -174,6 +174,20 @@ def _errors(number: int) -> str:
 
 
 def _back(request: HttpRequest, project_id: uuid.UUID) -> str:
-    """The list as it was filtered, if the form names it."""
+    """The list as it was filtered, if the form names it; or the page that the form was on."""
     back, page = request.POST.get("back", ""), reverse("errors", args=[project_id])
-    return back if back.startswith(page) and url_has_allowed_host_and_scheme(back, allowed_hosts=None) else page
+    if back.startswith(page) and url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return back
+    _, _, came = request.headers.get("Referer", "").partition("://")
+    path, _, query = ("/" + came.partition("/")[2]).partition("?")
+    if not path.startswith(page) or not _is_page(path):
+        return page
+    return f"{path}?{query}" if query else path
+
+
+def _is_page(path: str) -> bool:
+    """Not the address of a button, which a refused form leaves in the browser."""
+    try:
+        return resolve(path).url_name in {"errors", "error"}
+    except Resolver404:
+        return False

@@ -47,9 +47,9 @@ class AccountAdmin(AnyUserAdmin):
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = ("name", "prefix", "user", "scopes", "project", "created_at", "last_used_at", "expires_at", "revoked_at")
-    list_filter = ("user", "scopes", ("revoked_at", admin.EmptyFieldListFilter), "last_used_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter), "last_used_at")
     list_select_related = ("user", "project")
-    search_fields = ("name", "prefix", "user__username")
+    search_fields = ("name", "prefix", "user__username", "scopes")
     exclude = ("key_sha256",)
     actions = ("revoke",)
 

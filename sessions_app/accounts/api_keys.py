@@ -24,6 +24,10 @@ class KeyNotFound(NotFound):
     kind, message = "key", "You have no key with this id. List your keys."
 
 
+class RevokedForGood(NotFound):
+    message = "This key was revoked more than ten minutes ago: it stays revoked. Create another."
+
+
 @dataclass(frozen=True, slots=True)
 class NewKey:
     """A new key with its secret, which cannot be read again. `made_project`: its project was created for it."""
@@ -78,11 +82,20 @@ def revoke_key(*, caller: Caller, key_id: uuid.UUID) -> None:
         raise KeyNotFound
 
 
-def restore_key(*, caller: Caller, key_id: uuid.UUID) -> None:
-    """Undoes a revocation, for a short time."""
-    lately = ApiKey.objects.visible_to(caller).filter(id=key_id, revoked_at__gt=now() - REVOKED_FOR_GOOD_AFTER)
-    if not write(lambda: lately.update(revoked_at=None)):
+def restore_key(*, caller: Caller, key_id: uuid.UUID) -> ApiKey:
+    """Undoes a revocation, for a short time. Returns the key, which may have expired meanwhile. Raises RevokedForGood."""
+
+    def work() -> ApiKey | None:
+        own = ApiKey.objects.visible_to(caller).filter(id=key_id)
+        own.filter(revoked_at__gt=now() - REVOKED_FOR_GOOD_AFTER).update(revoked_at=None)
+        return own.first()
+
+    key = write(work)
+    if key is None:
         raise KeyNotFound
+    if key.revoked_at is not None:
+        raise RevokedForGood
+    return key
 
 
 def note_use(*, key_id: uuid.UUID) -> None:

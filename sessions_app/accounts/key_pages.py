@@ -1,5 +1,6 @@
 """Pages for API keys: create (shown once), revoke, undo."""
 
+import secrets
 import uuid
 from typing import Any, cast
 
@@ -7,19 +8,22 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.accounts.api_keys import NewKey, create_key, restore_key, revoke_key
-from sessions_app.accounts.queries import list_keys_with_clients
+from sessions_app.accounts.queries import find_key, list_keys_with_clients
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
+from sessions_app.models import Caller
 from sessions_app.models.credentials import MOST_DAYS, READ, WRITE
 from sessions_app.projects.queries import list_projects
 
 PROJECTS_OFFERED = 200
+# In the login's row, until the key is shown.
+PAD, HANDED_OVER_SECONDS = "new_key", 120
 EXAMPLE_PROJECT = "/path/to/project"
 
 
@@ -43,11 +47,10 @@ class KeyForm(forms.Form):
 @never_cache
 @require_http_methods(["GET", "POST"])
 def keys_page(request: HttpRequest) -> HttpResponse:
-    """A new key is shown only in the response to the form: no URL shows it."""
+    """A new key is shown by the first GET after the form, in the browser that sent it, and then never again."""
     caller = signed_in_caller(request)
     paths = [project.path for project in list_projects(caller=caller, limit=PROJECTS_OFFERED)]
     form = KeyForm(paths, request.POST or None)
-    made: NewKey | None = None
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         made = create_key(
@@ -57,15 +60,59 @@ def keys_page(request: HttpRequest) -> HttpResponse:
             project_path=chosen["project"] or None,
             days=chosen["days"],
         )
-        form = KeyForm(paths)
+        # Without a redirect, a reload would send the form again and make a second key.
+        return _hand_over(request, made.secret)
+    made_now = _handed_over(request, caller)
     context = {
         "form": form,
-        "made": made,
+        "made": made_now,
         "keys": list_keys_with_clients(caller=caller),
         "base_url": settings.PUBLIC_URL,
-        "mcp_url": _mcp_url(made),
+        "mcp_url": _mcp_url(made_now),
     }
-    return render(request, "accounts/keys.html", context, status=422 if form.errors else 200)
+    reply = render(request, "accounts/keys.html", context, status=422 if form.errors else 200)
+    if _cookie_name() in request.COOKIES:
+        reply.delete_cookie(_cookie_name(), samesite="Strict")
+    return reply
+
+
+def _hand_over(request: HttpRequest, secret: str) -> HttpResponse:
+    """To the page that shows it, so that nothing stores it: half of it is in the login, half in a cookie, and each alone is
+    random."""
+    text = secret.encode()
+    pad = secrets.token_bytes(len(text))
+    request.session[PAD] = pad.hex()
+    reply = redirect("keys")
+    reply.set_cookie(
+        _cookie_name(),
+        _combined(text, pad).hex(),
+        max_age=HANDED_OVER_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Strict",
+    )
+    return reply
+
+
+def _handed_over(request: HttpRequest, caller: Caller) -> NewKey | None:
+    """The key that was just made, once: the half in the login is deleted."""
+    half, pad = request.COOKIES.get(_cookie_name()), request.session.pop(PAD, None)
+    if not half or not pad:
+        return None
+    try:
+        secret = _combined(bytes.fromhex(half), bytes.fromhex(pad)).decode()
+    except ValueError:
+        return None
+    row = find_key(caller=caller, secret=secret)
+    return None if row is None else NewKey(row, secret)
+
+
+def _combined(one: bytes, other: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+
+
+def _cookie_name() -> str:
+    return "__Host-newkey" if settings.SESSION_COOKIE_SECURE else "newkey"
 
 
 def _mcp_url(made: NewKey | None) -> str:
@@ -85,5 +132,9 @@ def revoke(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_POST
 def restore(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
-    restore_key(caller=signed_in_caller(request), key_id=key_id)
+    key = restore_key(caller=signed_in_caller(request), key_id=key_id)
+    if key.is_expired:
+        return toast_response(
+            request, "The key is listed again, but it has expired. Create another.", page=reverse("keys"), failed=True
+        )
     return toast_response(request, "The key works again.", page=reverse("keys"))

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from sessions_app.core.extension import KeyClient, extensions
+from sessions_app.core.text import sha256
 from sessions_app.models import ApiKey, Caller, Login
 
 # Session keys that a sign-in stores.
@@ -41,6 +42,12 @@ def _row(login: Login, content: dict[str, Any], this: str) -> LoginRow:
 def list_keys(*, caller: Caller) -> list[ApiKey]:
     """The caller's keys that are not revoked, newest first."""
     return list(ApiKey.objects.visible_to(caller).filter(revoked_at=None).select_related("project"))
+
+
+def find_key(*, caller: Caller, secret: str) -> ApiKey | None:
+    """The caller's key with this secret, if it is not revoked."""
+    own = ApiKey.objects.visible_to(caller).filter(revoked_at=None)
+    return own.filter(key_sha256=sha256(secret)).select_related("project").first()
 
 
 def list_keys_with_clients(*, caller: Caller) -> list[ApiKey]:

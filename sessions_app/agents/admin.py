@@ -34,7 +34,7 @@ class PendingActionAdmin(ReadOnlyAdmin):
 @admin.register(AiState)
 class AiStateAdmin(ReadOnlyAdmin):
     list_display = ("ai_id", "session", "rev", "updated_at")
-    list_filter = ("ai_id", "updated_at")
+    list_filter = ("updated_at",)
     list_select_related = ("session",)
     search_fields = ("ai_id", "session__id", "session__title")
     deferred = ("content",)

@@ -1,6 +1,10 @@
 """Sessions and messages in the admin."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
 from sessions_app.core.web.read_only_admin import BODIES, ReadOnlyAdmin
@@ -15,6 +19,7 @@ from sessions_app.models import (
     SessionTag,
     StoredFile,
 )
+from sessions_app.models.message import ROLES
 
 
 @admin.register(ChatSession)
@@ -36,11 +41,11 @@ class ChatSessionAdmin(ReadOnlyAdmin):
         ("archive_requested_at", admin.EmptyFieldListFilter),
         ("deleted_at", admin.EmptyFieldListFilter),
         ("pinned", admin.EmptyFieldListFilter),
-        "opening_step",
+        ("opening_step", admin.EmptyFieldListFilter),
         "updated_at",
     )
     list_select_related = ("project",)
-    search_fields = ("title", "external_id", "id", "project__path")
+    search_fields = ("title", "external_id", "id", "project__path", "opening_step")
     date_hierarchy = "updated_at"
     deferred = ("metadata",)
 
@@ -56,10 +61,22 @@ class SessionTagAdmin(ReadOnlyAdmin):
     search_fields = ("tag", "session__title", "project__path")
 
 
+class RoleFilter(admin.SimpleListFilter):
+    """Django would read the roles of all messages to list them."""
+
+    title, parameter_name = "role", "role"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(role, role) for role in sorted(ROLES)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        return queryset.filter(role=self.value()) if self.value() else queryset
+
+
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin):
     list_display = ("message_id", "session", "role", "status", "epoch", "position", "ver", "size_bytes", "removed", "updated_at")
-    list_filter = ("role", "status", "removed", "updated_at")
+    list_filter = (RoleFilter, "status", "removed", "updated_at")
     list_select_related = ("session",)
     search_fields = ("message_id", "session__id", "session__title")
     deferred = BODIES
@@ -111,7 +128,7 @@ class ClearingAdmin(ReadOnlyAdmin):
 @admin.register(SaveReceipt)
 class SaveReceiptAdmin(ReadOnlyAdmin):
     list_display = ("session", "writer_id", "seq", "status", "created_at")
-    list_filter = ("status", "created_at")
+    list_filter = ("created_at",)
     list_select_related = ("session",)
     search_fields = ("writer_id", "session__id")
     deferred = ("answer",)

@@ -141,8 +141,11 @@ class Listener:
                     await self._bear_with(fruitless)
             elif self._after:
                 _, frame, sent = self._after.pop(0)
-                await self._put(frame)
-                _resolve(sent)
+                try:
+                    await self._put(frame)
+                finally:
+                    # Also if the client is gone: who waits for this would wait for ever, and keep the socket's place.
+                    _resolve(sent)
             elif self._beat_due:
                 self._beat_due = False
                 await self._put(socket_frames.heartbeat(event_seq=self.last_seq, project=self.admission.path))

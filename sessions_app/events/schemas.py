@@ -22,4 +22,4 @@ class EventList(Schema):
     items: list[EventOut]
     next: int | None = Field(description="The `since` to continue with; null at the end.")
     event_seq: int = Field(description="The newest event number covered by this answer.")
-    resync: bool = Field(description="Events between `since` and the first item are no longer in the log: reload.")
+    resync: bool = Field(description="Events between `since` and the first item are not in the log: reload.")

@@ -9,6 +9,5 @@ from sessions_app.models import AppState
 @admin.register(AppState)
 class AppStateAdmin(ReadOnlyAdmin):
     list_display = ("user", "client", "selected_project", "active_phase", "updated_at")
-    list_filter = ("client", "active_phase")
     list_select_related = ("user",)
-    search_fields = ("user__username", "client", "selected_project")
+    search_fields = ("user__username", "client", "selected_project", "active_phase")

@@ -65,6 +65,10 @@ class ApiKey(models.Model):
         return f"{self.name or 'key'} ({self.prefix}…)"
 
     @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
     def scope_list(self) -> list[str]:
         return [scope for scope in self.scopes.split(",") if scope]
 

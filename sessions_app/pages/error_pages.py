@@ -10,7 +10,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from sessions_app.chats.reading.sessions import SessionDeleted
 from sessions_app.core.errors import AppError, BadRequest, Forbidden, NotFound
-from sessions_app.core.storage.database_errors import as_app_error, leave_read_only
+from sessions_app.core.storage.database_errors import as_app_error, leave_read_only, tell_refusal
 from sessions_app.projects.queries import ProjectDeleted
 
 logger = logging.getLogger(__name__)
@@ -21,10 +21,13 @@ class PageErrors(MiddlewareMixin):
     """Turns a service's error into a page for users."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        error = exception if isinstance(exception, AppError) else as_app_error(exception)
+        if isinstance(exception, AppError):
+            return error_page(request, exception)
+        error = as_app_error(exception)
         if error is None:
             return None
         leave_read_only(error)
+        tell_refusal("page", error, exception)
         return error_page(request, error)
 
 

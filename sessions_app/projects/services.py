@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
 from sessions_app.core.errors import Forbidden, Invalid
+from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, Project
@@ -26,11 +27,14 @@ def create_project(*, caller: Caller, path: str, name: str = "") -> tuple[Projec
 
 
 def ensure_project(*, caller: Caller, path: str, name: str = "") -> tuple[Project, bool]:
-    """As `create_project`, inside the caller's transaction."""
+    """As `create_project`, inside the caller's transaction. A project is found by its id too: none has that as its path."""
     check_path(path)
     if len(name) > NAME_LENGTH:
         raise Invalid(f"A name has at most {NAME_LENGTH} characters.", details={"field": "name"})
-    found = Project.objects.filter(owner_id=caller.user_id, path=path, deleted_at=None).first()
+    own = Project.objects.filter(owner_id=caller.user_id, deleted_at=None)
+    found = own.filter(path=path).first()
+    if found is None and (project_id := uuid_or_none(path)) is not None:
+        found = own.filter(id=project_id).first()
     if found is None:
         if caller.project_id is not None:
             raise OtherProject

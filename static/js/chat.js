@@ -2,13 +2,13 @@
  * The chat page. It uses the browser module and the public API like any other frontend: read it as an example.
  * The list of messages is the page's own; every change of it is passed to `save()`, which is all that saving needs.
  */
-
 import { AgentPanel, actsOf, followState } from "./chat/agent-panel.js";
 import { DoneNotice } from "./chat/answering/done-notice.js";
 import { Instructions } from "./chat/answering/instructions.js";
 import { ModelChoice } from "./chat/answering/model-choice.js";
 import { Api } from "./chat/api.js";
 import { ComposerDraft } from "./chat/input/composer-draft.js";
+import { UnsavedNotes } from "./chat/messages/unsaved-notes.js";
 import { Versions } from "./chat/messages/versions.js";
 import { keepThisPage } from "./chat/offline/registration.js";
 import { PageState } from "./chat/page-state.js";
@@ -56,6 +56,7 @@ const trash = new TrashNotice({ chat, api, view });
 const models = new ModelChoice();
 const instructions = new Instructions(needs);
 const done = new DoneNotice();
+new UnsavedNotes({ chat, transcript: view.transcript, show: (messages) => show(messages, chat.openingStep) });
 
 /** Is an answer made, or asked for, that nobody stopped? */
 function isAnswering() {
@@ -266,7 +267,6 @@ view.on({
 });
 
 panel.on(actsOf({ panel, chat, view, connection, saveState }));
-
 followState({ panel, chat });
 
 chat.on("saved", ({ savedAt }) => {

@@ -3,7 +3,7 @@
  * on the page is looked into; *Import this file* then sends it again, to be imported.
  */
 
-import { all, around, byId, one } from "./pages/elements.js";
+import { all, around, byId, focusOn, one } from "./pages/elements.js";
 
 const LOOK_MS = 1_000;
 const GONE = "The upload failed: the server does not answer, or the file changed meanwhile. Send it again.";
@@ -143,4 +143,12 @@ setInterval(() => {
   if (!document.hidden && "active" in imports().dataset) look();
 }, LOOK_MS);
 document.body.addEventListener("changed", look);
-document.body.addEventListener("htmx:load", offer);
+/* A button that was pressed is gone once its import has ended: the focus stays at that import. */
+let focused = "";
+document.body.addEventListener("htmx:beforeSwap", () => {
+  focused = document.activeElement?.closest("#imports article")?.id ?? "";
+});
+document.body.addEventListener("htmx:load", () => {
+  offer();
+  if (focused && document.activeElement === document.body) focusOn(document.getElementById(focused));
+});

@@ -205,7 +205,7 @@ export interface Refused {
 export interface Options {
   /** The address of Stillhere; default: the page's own origin. */
   baseUrl?: string;
-  /** The project's path: any name of up to 512 characters. */
+  /** The project's path, any name of up to 512 characters; or the id of one that exists. */
   project: string;
   /** Your own id of the chat, as its session's `external_id`. Left out: the project's current session. */
   chat?: string;
@@ -255,10 +255,10 @@ export interface Connection extends AnswerCalls {
   settled(milliseconds?: number): Promise<boolean>;
   /** Resolves once everything is stored on this browser's disk, or cannot be. */
   stored(): Promise<void>;
-  /** Stores text that is typed and not sent on this browser's disk, one per session. "" removes it. */
-  saveDraft(text: string): void;
+  /** Stores text that is typed and not sent on this browser's disk, one of each kind per session. "" removes it. `kind` left out: the message. */
+  saveDraft(text: string, kind?: string): void;
   /** "" if there is none. */
-  draft(): Promise<string>;
+  draft(kind?: string): Promise<string>;
   /** Uploads a file into the session (at most 25 MB). It is not queued: a failed upload rejects with an `ApiError`. */
   upload(file: Blob, options?: UploadOptions): Promise<StoredFile>;
   clear(): Promise<{ of: number; cleared: number } | null>;

@@ -1,6 +1,7 @@
 """`manage.py keys`: lists and revokes keys on the server's machine, without a browser."""
 
 import io
+import re
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ApiKey
+from sessions_app.models.times import now
 
 
 def run(*arguments: Any) -> str:
@@ -32,6 +35,15 @@ def test_keys_in_force_are_listed_without_their_secrets(alice: User, bob: User) 
     assert oldest.startswith(str(first.row.id))
     assert all(said in oldest for said in ("read,write", "/home/alice/shop", "never used", "laptop"))
     assert not any(made.secret in newest + oldest for made in (first, second))
+
+
+def test_the_page_tells_which_keys_are_expired(client: Client, alice: User) -> None:
+    for name, days in (("old", 1), ("new", 9)):
+        api_keys.create_key(caller=caller_of_user(alice), name=name, days=days)
+    ApiKey.objects.filter(name="old").update(expires_at=now() - timedelta(hours=3))
+    client.force_login(alice)
+    shown = client.get("/keys/").content.decode()
+    assert re.findall(r'<span class="chip (?:warn|bad)">(\w+) ', shown) == ["ends", "expired"]
 
 
 def test_a_revoked_key_ends_at_once(alice: User, api: Callable[..., Any]) -> None:

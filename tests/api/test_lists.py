@@ -144,6 +144,8 @@ def test_counts_have_thin_separators() -> None:
         (100 * 86_400, "3 months ago"),
         (3 * 365 * 86_400 + 5, "3 years ago"),
         (-90 * 86_400 - 5, "in 3 months"),
+        (-90 * 86_400 + 5, "in 3 months"),
+        (-9 * 86_400 + 5, "in 9 days"),
     ],
 )
 def test_times_are_told_in_one_unit(seconds: int, words: str) -> None:

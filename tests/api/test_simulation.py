@@ -29,6 +29,8 @@ class Request:
     client: "Client"
     send: Callable[[], Any]
     ops: list[Op]
+    seq: int
+    epoch: int
     first: bytes | None = None
 
 
@@ -70,6 +72,8 @@ class History:
             client, die = self.dice.choice(self.clients), self.dice.random()
             if die < 0.2:
                 self.read(client)
+            elif die < 0.23 and self.late:
+                self.see(client, self.dice.choice(self.late))
             elif die < 0.75:
                 self.send(self.request(client, self.ops(client)))
             elif die < 0.93 and self.late:
@@ -87,6 +91,17 @@ class History:
             if request.client is client and request.first is None:
                 self.deliver(request)
         client.read()
+
+    def see(self, client: Client, request: Request) -> None:
+        """A page shows what another one of its browser has not sent yet."""
+        if request.client is client or request.epoch != client.epoch:
+            return
+        write = {"writer_id": request.client.writer.id, "seq": request.seq}
+        # Each by its last op; not what is known from the server.
+        last = {op["id"]: op for op in request.ops if "id" in op}
+        for message_id in sorted(last.keys() - client.known.keys()):
+            if last[message_id]["op"] == "upsert":
+                client.known[message_id] = {"text": last[message_id]["text"], "write": write}
 
     def ops(self, client: Client) -> list[Op]:
         changes = (
@@ -116,6 +131,8 @@ class History:
             return op
         message_id, message = self.dice.choice(list(client.known.items()))
         seen = {"if_ver": message["ver"]} if "ver" in message and self.dice.random() < 0.6 else {}
+        if "write" in message:
+            seen = {"if_ver": 0, "if_write": message["write"]}
         if die < 0.48 and message.get("status") == "streaming":
             added, at = self.word(), len(message["text"])
             message["text"] += added
@@ -153,7 +170,7 @@ class History:
         writer, seq, epoch, base = client.writer, client.seq, client.epoch, client.rev
         if_rev = {"if_rev": base} if self.dice.random() < 0.05 else {}
         more = {**if_rev, "atomic": self.dice.random() < 0.2}
-        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base, **more), ops)
+        request = Request(client, lambda: writer.send(*ops, seq=seq, epoch=epoch, base_rev=base, **more), ops, seq, epoch)
         self.late.append(request)
         return request
 

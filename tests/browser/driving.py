@@ -24,6 +24,8 @@ BINARIES = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = (
     *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"),
+    # Pages of the browser itself, which each window would load beside ours.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
 )
 
 

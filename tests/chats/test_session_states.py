@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -91,3 +92,38 @@ def test_what_becomes_current_keeps_the_time_of_its_last_change(chats: dict[str,
     assert {name for name, rev in revs().items() if rev > known[name]} == {"former", "latest"}
     client.patch(f"/sessions/{former.id}", {"current": True, "title": "renamed"})
     assert ChatSession.objects.get(id=former.id).updated_at > before[uuid.UUID(former.id)]
+
+
+def test_a_rename_over_a_title_that_changed_meanwhile_is_refused(chats: dict[str, Chat]) -> None:
+    client, path = chats["latest"].api, f"/sessions/{chats['latest'].id}"
+    refused = client.patch(path, {"title": "mine", "if_title": "of before"})
+    assert refused.status_code == 412
+    error = refused.json()["error"]
+    assert (error["code"], error["details"]) == ("title_changed", {"title": "latest"})
+    assert client.get(path).json()["session"]["title"] == "latest"
+    assert client.patch(path, {"title": "mine", "if_title": "latest"}).status_code == 200
+    # A repeated request, and one that gives the same title.
+    assert client.patch(path, {"title": "mine", "if_title": "latest"}).status_code == 200
+    assert client.patch(path, {"pinned": True, "if_title": "latest"}).status_code == 412
+
+
+def test_without_scripts_an_unsaved_title_is_still_in_its_field(client: Client, alice: User, chats: dict[str, Chat]) -> None:
+    client.force_login(alice)
+    address, back = f"/sessions/{chats['latest'].id}/rename/", "/sessions/?q=late"
+    refused = client.post(address, {"title": 'my "own"', "seen": "of before", "back": back})
+    html = refused.content.decode()
+    assert (refused.status_code, "It was renamed meanwhile: it has the title “latest”." in html) == (412, True)
+    assert 'name="title" value="my &quot;own&quot;"' in html
+    form = dict(re.findall(r'name="(seen|back)" value="([^"]+)"', html))
+    assert form == {"seen": "latest", "back": back}
+    saved = client.post(address, {"title": 'my "own"', **form})
+    assert (saved.status_code, saved.headers["Location"]) == (302, back)
+
+
+def test_an_undo_comes_back_to_the_list(client: Client, alice: User, chats: dict[str, Chat]) -> None:
+    client.force_login(alice)
+    back = "/sessions/?q=late&state=current"
+    for name in ("pin", "archive"):
+        done = client.post(f"/sessions/{chats['latest'].id}/{name}/", {"back": back}, follow=True).content.decode()
+        *_, undo = re.findall(r'class="toast"><span>[^<]+</span><form method="post" action="([^"]+)"', done)
+        assert client.post(unescape(undo)).headers["Location"] == back

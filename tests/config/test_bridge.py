@@ -132,6 +132,38 @@ def test_a_client_that_stops_reading_gives_its_thread_back(
             assert answer.status_code == 200
 
 
+class Telling(bridge.Handler):
+    """Every answer is a stream."""
+
+    def respond(self, environ: Any) -> Any:
+        return StreamingHttpResponse(iter([b"x"] * 10))
+
+
+def test_a_server_that_ends_does_not_wait_for_a_client_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took a minute more than the time that it gives to all, so it was killed, and what it does at its end was not done."""
+    monkeypatch.setattr(bridge, "STALLED_SECONDS", 8)
+    scope = {"type": "http", "method": "GET", "path": "/api/v1/export", "headers": [], "query_string": b"", "http_version": "1.1"}
+
+    async def end() -> float:
+        house = bridge.Bridge(Telling(), threads=1, queue=1, bodies=RequestBodies(max_body_bytes=MEGABYTE))
+        begun, sender = asyncio.Event(), Sender(0)
+        sender.pieces[0]["more_body"] = False
+
+        async def send(message: Any) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        request = asyncio.create_task(house(dict(scope), sender.receive, send))
+        await begun.wait()
+        request.cancel()  # As uvicorn does.
+        began = time.monotonic()
+        await asyncio.to_thread(house.close)
+        await asyncio.gather(request, return_exceptions=True)
+        return time.monotonic() - began
+
+    assert asyncio.run(end()) < 4
+
+
 def test_more_requests_than_the_queue_holds_are_told_to_come_back_and_probes_are_not(
     settings: Any, monkeypatch: pytest.MonkeyPatch, transactional_db: None
 ) -> None:

@@ -1,6 +1,8 @@
 """Settings from the environment: an invalid value stops the start with one clear line."""
 
 import os
+import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,10 +13,13 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from config.server.file_locks import locked
 
 # Each of another kind: brackets, port, password, and what begins with nothing after it.
 BROKEN = ["http://[::1", "https://h:99999", "https://h:x", "https://u:p@h", "https://h?", "https://h#"]
 ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = ROOT / "config" / "settings.py"
+NUMBERS = re.findall(r'env\.integer\("(\w+)"', SETTINGS.read_text())
 
 
 @pytest.mark.parametrize(
@@ -124,3 +129,56 @@ def test_a_generated_key_is_never_seen_empty(tmp_path: Path, monkeypatch: pytest
     file.write_text("")
     with pytest.raises(ImproperlyConfigured, match="is empty"):
         env.secret("SECRET_KEY", file)
+
+
+@pytest.mark.parametrize("value", ["x", "a" * 64, "correct horse battery staple"])
+def test_a_key_that_can_be_guessed_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str) -> None:
+    """A key that can be guessed lets anybody sign in as anybody."""
+    file = tmp_path / "secret_key"
+    monkeypatch.setenv("STILLHERE_SECRET_KEY", value)
+    with pytest.raises(ImproperlyConfigured, match="STILLHERE_SECRET_KEY") as caught:
+        env.secret("SECRET_KEY", file)
+    assert "\n" not in str(caught.value)
+    monkeypatch.delenv("STILLHERE_SECRET_KEY")
+    file.write_text(f"{value}\n")
+    with pytest.raises(ImproperlyConfigured, match="secret_key"):
+        env.secret("SECRET_KEY", file)
+
+
+def test_a_key_of_32_characters_is_long_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    key = "9f86d081884c7d659a2feaa0c55ad015"
+    monkeypatch.setenv("STILLHERE_SECRET_KEY", key)
+    assert env.secret("SECRET_KEY", tmp_path / "secret_key") == key
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_beyond_all_sense_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    """Else the server ends much later with another complaint, or serves without its background tasks: 100,000 threads are more
+    than a machine has, and a pause of 300 years cannot be waited for."""
+    monkeypatch.setenv("STILLHERE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv(f"STILLHERE_{name}", "9" * 18)
+    with pytest.raises(ImproperlyConfigured, match=rf"^STILLHERE_{name} must be at most [0-9]+, not 9+\.$"):
+        runpy.run_path(str(SETTINGS))
+
+
+def test_more_threads_than_a_machine_has_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("STILLHERE_DATA_DIR", str(tmp_path))
+    for name in ("THREADS", "CHAT_STREAMS", "WORKERS"):
+        monkeypatch.setenv(f"STILLHERE_{name}", "100000")
+        with pytest.raises(ImproperlyConfigured, match=f"STILLHERE_{name} must be at most"):
+            runpy.run_path(str(SETTINGS))
+        monkeypatch.delenv(f"STILLHERE_{name}")
+
+
+def test_a_data_folder_that_cannot_be_written_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As one on a disk that was mounted read-only. The obstacle here stops root too."""
+    (tmp_path / "static").write_text("no folder")
+    address, said = told_by_a_start(DATA_DIR=str(tmp_path))
+    assert (address, said.count("\n")) == ("", 1)
+    assert f"STILLHERE_DATA_DIR: cannot make {tmp_path}/static: File exists." in said
+    (tmp_path / "starting.lock").mkdir()
+    with (
+        pytest.raises(ImproperlyConfigured, match=r"starting\.lock cannot be written: Is a directory\."),
+        locked(tmp_path / "starting.lock"),
+    ):
+        pass

@@ -103,3 +103,21 @@ def test_a_chore_that_fails_says_where_and_not_what_it_was_about(db: None, caplo
     BackgroundTasks()._do(BackgroundTask("breaking", 1.0, broken))
     [said] = caplog.messages
     assert re.fullmatch(r"breaking failed: JSONDecodeError at test_logs\.py:\d+ broken", said)
+
+
+def test_a_chore_that_fails_each_time_says_so_once_and_when_it_works_again(db: None, caplog: pytest.LogCaptureFixture) -> None:
+    """A database that was away for a night left tens of thousands of lines."""
+    broken = True
+
+    def work() -> int:
+        if broken:
+            raise OSError
+        return 0
+
+    chores, chore = BackgroundTasks(), BackgroundTask("importing", 1.0, work)
+    for _ in range(5):
+        chores._do(chore)
+    broken = False
+    for _ in range(2):
+        chores._do(chore)
+    assert [said.partition(":")[0] for said in caplog.messages] == ["importing failed", "importing works again"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as configured
+from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
 from django.test import Client
 
@@ -16,7 +17,9 @@ from generation_app.generations import runner
 from sessions_app.core.storage import database_errors
 from sessions_app.core.storage.database_errors import NoConnectionLeft, StoreUnreachable, as_app_error
 from sessions_app.events import hub
+from sessions_app.pages.dashboard import home_page
 from sessions_app.pages.health import probes
+from sessions_app.projects import api as projects_api
 from tests.support.databases import ON_POSTGRESQL
 
 SAID = (
@@ -30,7 +33,7 @@ DOCS = Path(configured.BASE_DIR) / "docs"
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_errors, "_notice", database_errors._Notice())
+    monkeypatch.setattr(database_errors, "_notices", database_errors._Notices())
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -62,6 +65,22 @@ def test_the_probe_names_it(client: Client, monkeypatch: pytest.MonkeyPatch) -> 
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["error"]["code"], answer["Retry-After"]) == (503, "too_many_connections", "2")
     assert "127.0.0.1" not in answer.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/api/v1/projects", "/"])
+def test_the_log_says_once_in_a_time_that_the_database_is_away(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("connection failed: Connection refused")
+
+    client.force_login(alice)
+    monkeypatch.setattr(projects_api, "list_projects", away)
+    monkeypatch.setattr(home_page, "list_overviews", away)
+    assert [client.get(address).status_code for _ in range(3)] == [503] * 3
+    told = [(record.name, record.getMessage().partition(": ")[2]) for record in caplog.records]
+    assert told == [(database_errors.__name__, "store_unreachable (OperationalError)")]
 
 
 @pytest.fixture

@@ -173,6 +173,10 @@ def test_each_account_has_its_number_and_who_disconnects_frees_a_place(store: St
         refused = api.http.get(address, params=query)
         assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_waiting")
         assert int(refused.headers["Retry-After"]) > 0
+        assert "without `wait`" in refused.json()["error"]["message"]
+        stream = api.call("POST", address.replace("messages", "streams"), {"message": "m1"})["stream"]
+        reading = api.http.get(f"/streams/{stream}").json()["error"]
+        assert (reading["code"], "`wait`" in reading["message"]) == ("too_many_waiting", False)
         own = ben.session("/p")[1]
         assert ben.http.get(f"/sessions/{own}/messages", params={"since_rev": 0, "wait": 1}).status_code == 200
         for one in waiting:

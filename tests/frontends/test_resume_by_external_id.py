@@ -58,3 +58,19 @@ def test_others_and_keys_of_another_project_find_none(client: Any, api: Callable
     named(client, "a")
     assert resumed(api(bob), "a").status_code == 404
     assert resumed(api(alice, project_path="/home/alice/elsewhere"), "a").status_code == 404
+
+
+def test_a_project_is_named_by_its_path_or_its_id(client: Any, api: Callable[..., Any], bob: User) -> None:
+    chat = named(client, "a")
+    chat.say("m1", "words")
+    [project] = [item["id"] for item in client.get("/projects").json()["items"]]
+    for more in ("", "&external_id=a", "&external_id=a&as=openai.chat"):
+        found = client.get(f"/resume?project={project}{more}").json()
+        assert (found["project"]["path"], found["session"]["id"]) == (PROJECT, chat.id)
+    assert api(bob).get(f"/resume?project={project}").status_code == 404
+    body = {"project": project, "external_id": "b"}
+    assert client.put(f"/sessions/{uuid.uuid4()}", body, **{"If-None-Match": "*"}).status_code == 201
+    assert client.post("/projects", {"path": project}).json()["id"] == project
+    assert [item["path"] for item in client.get("/projects").json()["items"]] == [PROJECT]
+    # Somebody else's id is a name like any other.
+    assert api(bob).post("/projects", {"path": project}).json()["id"] != project

@@ -26,12 +26,18 @@ class Agent:
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self.answer(request(method, params)["json"])
 
-    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The next line of its output."""
+    def answer(self, message: Any) -> dict[str, Any]:
+        self.write(json.dumps(message).encode() + b"\n")
+        return self.read()
+
+    def write(self, lines: bytes) -> None:
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.write(lines)
         self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        """The next line of its output."""
+        assert self.process.stdout is not None
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
         return found
 

@@ -118,3 +118,25 @@ def test_the_lease_of_a_killed_process_ends_and_a_told_one_ends_by_itself(
             assert second.process.stdout.read() == b""
     ended = f"Run.objects.filter(project__path={path!r}).order_by('number').values_list('ended_at', flat=True)"
     assert installed.shell(f"from memory_app.models import Run; print([at is not None for at in {ended}])") == "[False, True]"
+
+
+def test_what_the_library_cannot_read_is_answered_too(begin: Begin, tmp_path: Path) -> None:
+    """A client waits for the answer of each request that it sent, for ever if none comes."""
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    wrong = (
+        ([{**ping, "id": 2}], None, -32600),
+        ({**ping, "id": 1.5}, None, -32600),
+        ({**ping, "id": None}, None, -32600),
+        ({"id": 3, "method": "ping"}, 3, -32600),
+        ({**ping, "id": 4, "params": [1]}, 4, -32600),
+        ({"jsonrpc": "2.0", "id": "5"}, "5", -32600),
+        (7, None, -32600),
+    )
+    with begin(str(tmp_path)) as agent:
+        for message, given, code in wrong:
+            answer = agent.answer(message)
+            assert (answer["id"], answer["error"]["code"]) == (given, code), message
+        agent.write(b"\nno JSON\n")
+        assert agent.read()["error"]["code"] == -32700
+        assert agent.answer({**ping, "id": 8})["id"] == 8
+        assert agent.end()[0] == b""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_app.core.outcomes import size_of
 from tests.mcp.conftest import Connect
 from tests.mcp.mcp_client import call_every_tool
 
@@ -171,3 +172,35 @@ def test_todos_are_kept_and_carried_to_another_session(connect: Connect) -> None
     assert [state["ai_id"] for state in listed] == ["claude", "gemini"]
     again = client.call("ai_state_transfer", from_session="s_pjcc", to_session="s_newid", ai_id="claude")
     assert again["how"] == "same"
+
+
+def test_a_list_of_states_fits_into_its_budget(connect: Connect) -> None:
+    """Short states stay whole; of long ones the beginning is shown."""
+    client = connect()
+    todos = [{"content": f'{number} ⌘"' * 50, "status": "pending"} for number in range(30)]
+    for name in ("a", "b", "c"):
+        client.call(
+            "ai_state_save", ai_id=name, todos=todos, working_notes="notes⌘\n" * 3_000, context_summary="summed up " * 3_000
+        )
+    client.call("ai_state_save", ai_id="small", working_notes="short")
+    stored = client.call("ai_state_list", budget=1_000)["stored"]
+    assert 3_500 < size_of(stored) <= 4_000
+    listed = stored["items"]
+    assert [state["ai_id"] for state in listed] == ["a", "b", "c", "small"]
+    assert ("cut" in listed[3], listed[3]["working_notes"]) == (False, "short")
+    assert all(state["cut"] and state["working_notes"].startswith("notes") and state["context_summary"] for state in listed[:3])
+    assert len(client.call("ai_state_get", ai_id="a", budget=100_000)["stored"]["todos"]) == 30
+    assert not any("cut" in state for state in client.call("ai_state_list", budget=100_000)["stored"]["items"])
+
+
+def test_refusals_name_what_an_agent_can_call(connect: Connect) -> None:
+    client = connect()
+    client.call("session_save", messages=[{"role": "user", "text": "hi"}], session_id="there")
+    unknown = client.refusal("error_resolve", fingerprint="unknown")["error"]["message"]
+    assert "`error_record`" in unknown
+    carried = client.refusal("ai_state_transfer", from_session="nowhere", to_session="there", ai_id="claude")["error"]
+    assert "`session_id`" not in carried["message"]
+    assert "`session_search`" in carried["message"]
+    stateless = client.refusal("ai_state_get", ai_id="nobody", session_id="there")["error"]["message"]
+    assert "`ai_state_list`" in stateless
+    assert "`number`" in client.refusal("handoff_get", number=9)["error"]["message"]

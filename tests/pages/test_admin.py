@@ -18,7 +18,8 @@ from sessions_app.portability.content_kinds import USER, Kind, export_kinds, kin
 from tests.support.chat import Chat
 from tests.support.example_objects import SECRET_TEXT, world_of
 
-MODELS = [model for model in apps.get_models() if model.__module__.startswith(("sessions_app.", "memory_app.", "nouns."))]
+OURS = ("sessions_app.", "memory_app.", "generation_app.", "mcp_app.", "nouns.")
+MODELS = [model for model in apps.get_models() if model.__module__.startswith(OURS)]
 
 
 @pytest.fixture
@@ -65,6 +66,34 @@ def test_a_list_of_messages_reads_no_bodies_and_costs_the_same_however_long(oper
     for number in range(5, 30):
         chat.say(f"m{number}", "more")
     assert len(look()) == len(first)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_no_list_reads_large_columns_of_its_rows_or_of_those_beside_them(operator: Client, model: type[Model]) -> None:
+    with CaptureQueriesContext(connection) as seen:
+        operator.get(address(model, "changelist"))
+    read = " ".join(query["sql"] for query in seen)
+    large = [
+        (shown._meta.db_table, column) for shown in MODELS for column in getattr(admin.site._registry[shown], "deferred", ())
+    ]
+    assert ("sessions_app_message", "text") in large
+    assert [column for column in large if '"{}"."{}"'.format(*column) in read] == []
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_no_list_reads_all_values_of_a_column_or_all_users_for_its_filters(operator: Client, model: type[Model]) -> None:
+    with CaptureQueriesContext(connection) as seen:
+        operator.get(address(model, "changelist"))
+    assert [query["sql"] for query in seen if query["sql"].startswith('SELECT DISTINCT "')] == []
+    relations = {field.name for field in model._meta.get_fields() if field.is_relation}
+    assert relations.isdisjoint(one for one in admin.site._registry[model].list_filter if isinstance(one, str))
+
+
+def test_messages_are_filtered_by_role(operator: Client, chat: Chat) -> None:
+    def shown(role: str) -> int:
+        return int(operator.get(address(Message, "changelist"), {"role": role}).context["cl"].result_count)
+
+    assert (shown("user"), shown("assistant")) == (5, 0)
 
 
 def test_a_message_s_own_page_shows_its_text(operator: Client, chat: Chat) -> None:

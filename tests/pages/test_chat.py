@@ -25,3 +25,10 @@ def test_without_an_address_the_last_project_opens(alice_client: Client) -> None
     body = {"selected_project": "/home/alice/maps"}
     alice_client.put("/api/v1/app-state?client=chat", body, content_type="application/json")
     assert b'data-project="/home/alice/maps"' in alice_client.get("/chat/").content
+
+
+def test_a_project_s_path_that_is_too_long_opens_no_other_project(alice_client: Client) -> None:
+    page = alice_client.get("/chat/", {"project": "p" * 513})
+    assert page.status_code == 422
+    assert "A project&#x27;s path has 1 to 512 characters." in page.content.decode()
+    assert f'data-project="{"p" * 512}"' in alice_client.get("/chat/", {"project": "p" * 512}).content.decode()

@@ -103,6 +103,18 @@ def test_long_sessions_begin_where_the_shorter_side_ends(page: Client, chat: Cha
     assert "before=300" in newer
 
 
+def test_newer_pages_leave_out_no_message_where_bytes_cut_them(page: Client, chat: Chat, settings: Any) -> None:
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": "word " * 600} for number in range(1, 41)))
+    chat.ops({"op": "upsert", "id": "m41", "role": "user", "text": "last"})
+    settings.WINDOW_BYTES = 10_000
+    before, seen = "4", set[int]()
+    while before:
+        html = page.get(f"/sessions/{chat.id}/compare/?a=0&b=2&before={before}").content.decode()
+        seen |= {int(number) for number in re.findall(r'class="number">#(\d+)<', html)}
+        before = next((found for found in re.findall(r"before=(\d+)\D[^<]*>Newer", html) if len(seen) < 41), "")
+    assert seen == set(range(1, 42))
+
+
 def test_texts_that_take_long_to_compare_do_not_hold_up_the_page() -> None:
     """Each pair alone would take its share of the time; together they must not."""
     left = [item(f"m{number}", f"{number} " + "a b c d e f g " * 550) for number in range(100)]

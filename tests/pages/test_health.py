@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from redis import Redis
 
 from sessions_app.core.errors import InsufficientStorage
 from sessions_app.core.web.product_version import version
+from tests.support.redis_server import AVAILABLE, RedisServer
 
 
 def test_health_tells_version_and_what_a_save_rests_on(client: Client, db: None) -> None:
@@ -59,6 +62,22 @@ def test_not_ready_without_its_redis(client: Client, db: None, settings: Any) ->
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "channel_layer_unreachable")
     assert "127.0.0.1" not in answer.content.decode()
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="no redis-server to start")
+def test_not_ready_with_a_redis_that_answers_and_takes_nothing(client: Client, db: None, settings: Any, tmp_path: Path) -> None:
+    with RedisServer(tmp_path) as server, Redis.from_url(server.url) as redis:
+        settings.REDIS_URL = server.url
+        assert client.get("/readyz").status_code == 200
+        redis.config_set("maxmemory", 1)
+        full = client.get("/readyz")
+        redis.config_set("maxmemory", 0)
+        assert client.get("/readyz").status_code == 200
+        redis.replicaof("127.0.0.1", 1)
+        replica = client.get("/readyz")
+        for answer in (full, replica):
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "channel_layer_refuses_writes")
+            assert "127.0.0.1" not in answer.content.decode()
 
 
 def test_what_does_not_pass_by_itself_names_no_time(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:

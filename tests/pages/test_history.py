@@ -196,6 +196,16 @@ def test_older_messages_are_on_further_pages(chat: Chat, at: Callable[..., str])
     assert '?at=1&amp;before=61"' in html
 
 
+def test_a_page_of_large_messages_has_fewer_of_them(chat: Chat, at: Callable[..., str]) -> None:
+    parts = [{"type": "text", "text": "large " * 15_000}] * 9
+    for number in range(1, 5):
+        chat.ops({"op": "upsert", "id": f"m{number}", "role": "user", "text": "large", "parts": parts})
+    html = at(4)
+    assert ids(html) == ["m3", "m4"]
+    assert '?at=4&amp;before=3"' in html
+    assert ids(at(4, "&before=3")) == ["m1", "m2"]
+
+
 def test_another_branch_is_not_shown_before_it_began(chat: Chat, at: Callable[..., str]) -> None:
     chat.say("m1", "one")
     chat.say("m2", "two", role="assistant")

@@ -100,6 +100,40 @@ def test_around_a_message_there_are_older_and_newer_ones(page: Client, chat: Cha
     assert 'data-follow="1"' in last
 
 
+def test_a_page_of_large_messages_has_fewer_of_them(page: Client, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    parts = [{"type": "text", "text": "large " * 15_000}] * 9
+    for number in range(6):
+        chat.ops({"op": "upsert", "id": f"m{number}", "role": "user", "text": "large", "parts": parts})
+
+    def at(query: str) -> tuple[list[int], bool, bool]:
+        html = page.get(f"/sessions/{chat.id}/{query}").content.decode()
+        return shown(html), "data-older" in html, "data-newer" in html
+
+    assert at("") == ([4, 5], True, False)
+    assert at("?before=m4") == ([2, 3], True, True)
+    assert at("?after=m0") == ([1, 2], True, True)
+    assert at("?at=m0") == ([0], False, True)
+    assert at("?at=m3") == ([2, 3], True, True)
+
+
+GONE = "The message of this address is not here any more"
+
+
+def test_a_page_at_a_message_that_is_not_there_any_more_says_so(page: Client, chat: Chat) -> None:
+    chat.ops({"op": "delete", "id": "m50"}, {"op": "delete", "id": "m119"})
+    for gone in ("m50", "m119", "never"):
+        assert GONE in page.get(f"/sessions/{chat.id}/", {"at": gone}).content.decode(), gone
+    for there in ("m51", "m118"):
+        assert GONE not in page.get(f"/sessions/{chat.id}/", {"at": there}).content.decode(), there
+    assert GONE not in page.get(f"/sessions/{chat.id}/").content.decode()
+
+
+def test_a_find_without_a_text_has_a_title_without_one(page: Client, chat: Chat) -> None:
+    html = page.get(f"/sessions/{chat.id}/find/?q=").content.decode()
+    assert "<title>Find · Untitled session · Stillhere</title>" in html
+
+
 def test_the_contents_have_questions_tools_failures_and_compactions(
     page: Client, api: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,15 +11,22 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import ApiKey
+from sessions_app.models import ApiKey, Project
 from sessions_app.models.times import now
 from tests.support.chat import Chat
 
 
 def test_a_key_is_shown_once_and_works(page: Client, alice: User) -> None:
-    made = page.post("/keys/", {"name": "laptop", "scopes": ["read"], "days": "7"})
+    sent = page.post("/keys/", {"name": "laptop", "scopes": ["read"], "days": "7"})
+    # A reload of what follows sends no form again.
+    assert (sent.status_code, sent["Location"]) == (302, "/keys/")
+    half, pad = bytes.fromhex(page.cookies["newkey"].value), page.session["new_key"]
+    made = page.get("/keys/")
     [secret] = set(re.findall(r"sh_\w{49}", made.content.decode()))
     assert "no-store" in made["Cache-Control"]
+    assert bytes(a ^ b for a, b in zip(half, bytes.fromhex(pad), strict=True)) == secret.encode()
+    assert ("new_key" in page.session, page.cookies["newkey"].value) == (False, "")
+    page.cookies["newkey"] = half.hex()  # What a browser kept is of no use any more.
     assert secret not in page.get("/keys/").content.decode()
     client = Client(headers={"Authorization": f"Bearer {secret}"})
     assert client.get("/api/v1/projects").status_code == 200
@@ -37,13 +44,13 @@ def test_a_key_can_be_limited_to_an_own_project_only(page: Client, api: Callable
     Chat(api(alice), project="mine")
     Chat(api(bob), project="his")
     assert page.post("/keys/", {"scopes": ["read"], "project": "his"}).status_code == 422
-    assert page.post("/keys/", {"scopes": ["read"], "project": "mine"}).status_code == 200
+    assert page.post("/keys/", {"scopes": ["read"], "project": "mine"}).status_code == 302
     assert ApiKey.objects.exclude(project=None).get().project_id is not None
 
 
 def test_a_key_without_a_name_says_so(page: Client) -> None:
     assert "Optional: what it is for" in page.get("/keys/").content.decode()
-    assert "Key without a name" in page.post("/keys/", {"scopes": ["read"]}).content.decode()
+    assert "Key without a name" in page.post("/keys/", {"scopes": ["read"]}, follow=True).content.decode()
 
 
 def test_a_key_needs_a_scope(page: Client) -> None:
@@ -67,8 +74,32 @@ def test_a_key_revoked_by_mistake_is_brought_back_at_once_or_never(page: Client,
     page.post(f"/keys/{key.pk}/restore/")
     assert alice_api.get("/projects").status_code == 200
     ApiKey.objects.update(revoked_at=now() - timedelta(minutes=11))
-    assert page.post(f"/keys/{key.pk}/restore/").status_code == 404
+    late = page.post(f"/keys/{key.pk}/restore/")
+    assert (late.status_code, "more than ten minutes ago" in late.content.decode()) == (404, True)
     assert alice_api.get("/projects").status_code == 401
+
+
+def test_an_undo_says_that_the_key_has_expired_meanwhile(page: Client, api: Callable[..., Any], alice: User) -> None:
+    alice_api = api(alice)
+    key = ApiKey.objects.get(user=alice)
+    page.post(f"/keys/{key.pk}/revoke/")
+    ApiKey.objects.update(expires_at=now() - timedelta(seconds=1))
+    said = page.post(f"/keys/{key.pk}/restore/", follow=True).content.decode()
+    assert "has expired. Create another." in said
+    assert "works again" not in said
+    assert alice_api.get("/projects").status_code == 401
+
+
+def test_home_shortens_a_long_path_in_the_middle(page: Client, api: Callable[..., Any], alice: User) -> None:
+    path = "/home/alice/" + "deep/" * 95 + "shop"
+    Chat(api(alice), project=path)
+    shown = page.get("/").content.decode()
+    [row] = re.findall(r'<a class="title" [^>]*title="([^"]+)">shop <code>([^<]+)</code></a>', shown)
+    assert row[0] == path
+    assert (len(row[1]), row[1].startswith("/home/alice/deep/"), row[1].endswith("/deep/shop")) == (80, True, True)
+    Project.objects.update(deleted_at=now())
+    trash = page.get("/?state=deleted").content.decode()
+    assert f'<code title="{path}">{row[1]}</code>' in trash
 
 
 def test_home_lists_own_projects_with_what_goes_on_in_them(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:

@@ -139,6 +139,18 @@ def test_rename_archive_fork_delete_and_bring_back(page: Client, chat: Chat) -> 
     assert not ChatSession.objects.filter(pk=chat.id).exists()
 
 
+def test_a_title_that_changed_meanwhile_is_not_replaced(page: Client, chat: Chat) -> None:
+    own = f"/sessions/{chat.id}/"
+    [seen] = re.findall(r'name="seen" value="([^"]*)"', page.get(own).content.decode())
+    chat.api.patch(own[:-1], {"title": "theirs"})
+    told = page.post(f"{own}rename/", {"title": "mine", "seen": seen}, follow=True).content.decode()
+    assert "It was renamed meanwhile: it has the title “theirs”." in told
+    assert ChatSession.objects.get(pk=chat.id).title == "theirs"
+    [seen] = re.findall(r'name="seen" value="([^"]*)"', told)
+    page.post(f"{own}rename/", {"title": "mine", "seen": seen})
+    assert ChatSession.objects.get(pk=chat.id).title == "mine"
+
+
 def test_what_is_not_found_is_told_to_people(page: Client, chat: Chat, bob: User) -> None:
     page.force_login(bob)
     html = page.get(f"/sessions/{chat.id}/").content.decode()
@@ -173,6 +185,9 @@ def test_a_conflict_is_settled_on_the_page(page: Client, chat: Chat) -> None:
     assert "the other" in page.get(f"/sessions/{chat.id}/").content.decode()
     copy = chat.conflicts()[0]["copy_id"]
     page.post(f"/sessions/{chat.id}/settle/", {"copy": copy, "keep": "ours"})
+    assert chat.texts() == ["the other"]
+    again = page.post(f"/sessions/{chat.id}/settle/", {"copy": copy, "keep": "theirs"}, follow=True)
+    assert "This was settled already" in again.content.decode()
     assert chat.texts() == ["the other"]
     assert page.post(f"/sessions/{chat.id}/settle/", {"copy": "x", "keep": "ours"}).status_code == 404
 

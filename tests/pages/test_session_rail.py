@@ -156,6 +156,24 @@ def test_of_many_conflicts_the_oldest_are_shown_and_it_says_that_there_are_more(
     assert f"sent {CONFLICTS_SHOWN}." not in rail
 
 
+def test_a_text_whose_message_is_gone_is_added_or_discarded(page: Client, chat: Chat) -> None:
+    """There is no current text that could be kept."""
+    chat.say("m1", "standing")
+    for number in range(2):
+        chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": f"sent {number}."}, writer_id=f"w{number}")
+    rail = shown(page, chat)
+    assert rail.count("Keep the current text") == 2
+    assert f'href="/sessions/{chat.id}/?at=m1"' in rail
+    chat.ops({"op": "delete", "id": "m1"}, base_rev=99)
+    rail = shown(page, chat)
+    assert rail.count("which is not in the session") == rail.count("Add it at the end") == rail.count("Discard it") == 2
+    assert not re.search("Keep the current text|Use this|Keep both|at=m1", rail)
+    first, second = re.findall(r'name="copy" value="([^"]+)"', rail)
+    page.post(f"/sessions/{chat.id}/settle/", {"copy": first, "keep": "theirs"})
+    page.post(f"/sessions/{chat.id}/settle/", {"copy": second, "keep": "both"})
+    assert (chat.texts(), chat.conflicts()) == (["sent 1."], [])
+
+
 def test_a_damaged_state_spoils_no_page(page: Client, chat: Chat) -> None:
     ask(chat)
     AgentState.objects.update(content="{broken")

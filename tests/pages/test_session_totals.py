@@ -165,7 +165,8 @@ def test_a_longer_session_is_counted_on_by_its_new_messages(page: Client, chat: 
 
     monkeypatch.setattr(totals_module, "entry_of", watched)
     chat.ops(answer("new", 1, 1))
-    assert after_counting(page, chat.id) == "201 tokens in, 201 out"
+    # How long it took, which depends on the machine, may follow.
+    assert after_counting(page, chat.id).startswith("201 tokens in, 201 out")
     assert len(read) == totals_module.UNSETTLED + 1
 
 

@@ -1,11 +1,14 @@
 """Export and import: everything, exactly, once, or nothing."""
 
+import errno
 import hashlib
 import io
 import itertools
 import json
+import os
 import tracemalloc
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +223,37 @@ def test_the_commands_do_the_same(api: Callable[..., Any], alice: User, tmp_path
     with pytest.raises(CommandError, match="no user"):
         call_command("export", "--user", "nobody")
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_device_or_a_pipe_is_not_replaced_by_an_export(alice: User, tmp_path: Path) -> None:
+    """As root, `--to /dev/null` left a file there that nobody else could write."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(CommandError, match="no plain file"):
+        call_command("export", "--user", "alice", "--to", str(pipe))
+    assert pipe.is_fifo()
+    with pytest.raises(CommandError, match="nowhere"):
+        call_command("export", "--user", "alice", "--to", str(tmp_path / "nowhere" / "file"))
+
+
+def test_a_full_disk_is_not_taken_for_a_file_that_cannot_be_read(
+    alice: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = tmp_path / "alice.ndjson"
+    call_command("export", "--user", "alice", "--to", str(file))
+    monkeypatch.setattr(import_module("config.management.commands.import"), "import_file", full)
+    with pytest.raises(CommandError, match="disk is full"):
+        call_command("import", "--user", "alice", str(file))
+
+
+def test_an_import_of_nothing_says_so(alice: User, tmp_path: Path) -> None:
+    file, said = tmp_path / "empty.ndjson", io.StringIO()
+    call_command("export", "--user", "alice", "--to", str(file))
+    call_command("import", "--user", "alice", str(file), stdout=said)
+    assert said.getvalue() == "Nothing was added: this export has no content.\n"
 
 
 @pytest.mark.parametrize("into_existing", [False, True])

@@ -3,12 +3,16 @@
 import hashlib
 import io
 import json
+import os
+import signal
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ChatSession, ImportJob, Message, Project
@@ -128,3 +132,16 @@ def test_who_lost_a_job_to_another_process_adds_nothing_more(api: Callable[..., 
 def test_a_job_that_is_silent_for_a_moment_only_is_left_alone(alice: User) -> None:
     ImportJob.objects.create(user=alice, state=ImportState.RUNNING, heartbeat_at=now() - STALE_AFTER + timedelta(seconds=8))
     assert ImportRunner().work() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_a_signal_ends_says_how_it_goes_on(
+    alice: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    file, told = tmp_path / "all.ndjson", io.StringIO()
+    file.touch()
+    monkeypatch.setattr("config.management.commands.import.import_file", lambda **_: os.kill(os.getpid(), number))
+    with pytest.raises(SystemExit) as ended:
+        call_command("import", "--user", "alice", str(file), stderr=told)
+    assert ended.value.code == 128 + number
+    assert "Repeat the command" in told.getvalue()

@@ -190,7 +190,7 @@ def test_a_refused_key_fails_in_words(chat: Path, server: Any, capsys: pytest.Ca
     ]
     + [
         ('[{"role": "user", "content": "x"}]', url, "address|port")
-        for url in ("ftp://x", "127.0.0.1:8000", "http://", "http://x:99999")
+        for url in ("ftp://x", "http://[::1", "127.0.0.1:8000", "http://", "http://x:99999")
     ],
 )
 def test_what_cannot_be_played_is_refused_in_words(tmp_path: Path, content: str | None, url: str, message: str) -> None:

@@ -20,7 +20,8 @@ TEMPLATE = os.environ.get("STILLHERE_TEST_TEMPLATE", "")
 
 @contextmanager
 def own_database(*, like: str = "") -> Iterator[dict[str, str]]:
-    """Settings for a server: on SQLite none (its folder holds the file), else a database that is dropped afterwards.
+    """Settings for a server: on SQLite none (its folder holds the file), else a database that is dropped afterwards, with those
+    that a restore made beside it.
 
     `like`: the name of one that it is a copy of; else it is empty.
     """
@@ -38,7 +39,9 @@ def own_database(*, like: str = "") -> Iterator[dict[str, str]]:
                 "REDIS_URL": os.environ["STILLHERE_TEST_REDIS_URL"],
             }
         finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            beside = "SELECT datname::text FROM pg_database WHERE starts_with(datname::text, %s)"
+            for (left,) in [(name,), *connection.execute(beside, [f"{name}_"]).fetchall()]:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(left)))
 
 
 def flush() -> None:

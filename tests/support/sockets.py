@@ -86,12 +86,12 @@ class House:
 
     @contextmanager
     def listen(
-        self, project: str, *, key: str | None = None, ticket: str = "", since: int | None = None, **headers: Any
+        self, project: str, *, key: str | None = None, ticket: str = "", since: int | str | None = None, **headers: Any
     ) -> Iterator[Socket]:
         """A socket on a project's events: ana's, unless a ticket or another key is given (`key=""`: none)."""
         address = f"ws://{self.server.host}/ws/events/?project={quote(project)}"
         address += f"&ticket={ticket}" if ticket else ""
-        address += f"&since={since}" if since is not None else ""
+        address += f"&since={quote(str(since))}" if since is not None else ""
         key = self.key if key is None and not ticket else key
         sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **headers}
         with connect(address, additional_headers=sent, compression=None, close_timeout=2) as connection:

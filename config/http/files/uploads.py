@@ -16,7 +16,8 @@ from django.conf import settings
 
 from config.http.refusals import refuse
 from config.http.request_log import Message, Send
-from sessions_app.core.errors import AppError, BadRequest, TooLarge, Unavailable
+from sessions_app.chats.files.folder_storage import FULL
+from sessions_app.core.errors import AppError, BadRequest, InsufficientStorage, TooLarge, Unavailable
 
 Receive = Callable[[], Awaitable[Message]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
@@ -98,8 +99,12 @@ class Uploads:
         except AppError as error:
             with suppress(ConnectionError):
                 await refuse(error, send, scope)
-        except ConnectionError:
-            pass  # The sender disconnected before the file was complete.
+        except OSError as error:
+            if error.errno in FULL:  # The disk of this file, which is not yet the storage's.
+                await refuse(InsufficientStorage(), send, scope)
+            elif not isinstance(error, ConnectionError):
+                raise
+            # The sender disconnected before the file was complete.
         finally:
             address.running -= 1
 

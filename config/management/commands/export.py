@@ -36,7 +36,7 @@ class Command(BaseCommand):
         except AppError as error:
             raise CommandError(error.message) from None
         except OSError as error:
-            raise CommandError(f"Cannot write: {error.strerror}.") from None
+            raise CommandError(f"Cannot write {options['to'] or 'to standard output'}: {error.strerror}.") from None
 
 
 def _writer(caller: Caller, session: uuid.UUID | None, *, markdown: bool) -> Callable[[BinaryIO], None]:
@@ -51,6 +51,9 @@ def _writer(caller: Caller, session: uuid.UUID | None, *, markdown: bool) -> Cal
 
 def _write_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
     """Renamed into place only when complete; readable only by its owner."""
+    if path.exists() and not path.is_file():
+        # Root would put a file in the place of a device such as /dev/null, for all programs of the machine.
+        raise CommandError(f"{path} is no plain file. Name another, or leave out --to: the export goes to standard output.")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -4,9 +4,16 @@ from typing import Any
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config.server.signals import ended_by_signals
 from sessions_app.accounts.authentication import caller_named
+from sessions_app.chats.files.folder_storage import FULL
 from sessions_app.core.errors import AppError
 from sessions_app.portability.imports.services import import_file
+
+INTERRUPTED = (
+    "Interrupted. Nothing of the file is visible before all of it is stored. Repeat the command within an hour, and it goes on "
+    "where it was; or stop the import on the page /import/, which removes what was stored."
+)
 
 
 class Command(BaseCommand):
@@ -20,11 +27,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            with options["file"].open("rb") as file:
+            with ended_by_signals(), options["file"].open("rb") as file:
                 done = import_file(caller=caller_named(options["user"]), file=file, patient=True)
+        except SystemExit:  # Of a signal.
+            self.stderr.write(INTERRUPTED)
+            raise
         except AppError as error:
             raise CommandError(error.message) from None
         except OSError as error:
+            if error.errno in FULL:  # What is written, here or beside the store; reading takes no space.
+                raise CommandError("The disk is full. Free space, then repeat the command: it goes on.") from None
             raise CommandError(f"Cannot read {options['file']}: {error.strerror}.") from None
+        if not done.added and not done.present:
+            self.stdout.write("Nothing was added: this export has no content.")
         for name in sorted(done.added.keys() | done.present.keys()):
             self.stdout.write(f"{name}: {done.added.get(name, 0)} added, {done.present.get(name, 0)} there before")

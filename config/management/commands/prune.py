@@ -1,9 +1,10 @@
 from typing import Any
 
 from django.core.checks import Tags
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from sessions_app.chats.lifecycle.pruning import counted, prune
+from sessions_app.core.errors import AppError
 
 
 class Command(BaseCommand):
@@ -12,4 +13,8 @@ class Command(BaseCommand):
     requires_system_checks = (Tags.compatibility,)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(", ".join(counted(prune())) or "nothing was due")
+        try:
+            pruned = prune()
+        except AppError as error:  # A bucket that is away.
+            raise CommandError(f"{error.message} What was erased by then stays so; the next time goes on.") from None
+        self.stdout.write(", ".join(counted(pruned)) or "nothing was due")

@@ -18,7 +18,7 @@ from sessions_app.accounts import api_keys
 from sessions_app.models import Caller
 from sessions_app.portability.replay.conversation import Conversation
 from sessions_app.portability.replay.format_detection import KNOWN, UnknownTranscript, read_transcript
-from sessions_app.portability.replay.http_client import Api, ReplayError
+from sessions_app.portability.replay.http_client import NO_ADDRESS, Api, ReplayError
 from sessions_app.portability.replay.player import Manner, Played, Player, count_saves
 
 KEY_VARIABLE = "STILLHERE_KEY"
@@ -114,7 +114,7 @@ def _usable_key(given: str | None, url: str, user: str | None) -> Iterator[str]:
         yield known
         return
     # A key of this store does not work on another server and must not be sent there.
-    if url.rstrip("/") != settings.PUBLIC_URL and urlsplit(url).hostname not in LOOPBACK:
+    if url.rstrip("/") != settings.PUBLIC_URL and not _is_here(url):
         raise CommandError(f"Give a key of that server with --key or {KEY_VARIABLE}.")
     caller = _whose(user)
     made = api_keys.create_key(caller=caller, name="replay", days=1)
@@ -122,6 +122,13 @@ def _usable_key(given: str | None, url: str, user: str | None) -> Iterator[str]:
         yield made.secret
     finally:
         api_keys.revoke_key(caller=caller, key_id=made.row.id)
+
+
+def _is_here(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in LOOPBACK
+    except ValueError:
+        raise CommandError(f"Nothing was played. {NO_ADDRESS.format(url)}") from None
 
 
 def _whose(name: str | None) -> Caller:

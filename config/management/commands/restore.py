@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.backups import BackupError
 from config.backups.save_and_restore import restore
 from config.backups.stored_files import folder_of
+from config.server.signals import ended_by_signals
 
 
 class Command(BaseCommand):
@@ -19,13 +20,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            restored = restore(options["file"], discard=options["discard"])
+            with ended_by_signals():
+                restored = restore(options["file"], discard=options["discard"])
         except BackupError as error:
             raise CommandError(f"{error} Nothing was changed.") from None
         self.stdout.write(f"Restored, as incarnation {restored.incarnation}. Start the server; everybody must sign in again.")
         if restored.missing:
             self.stderr.write(
-                f"{restored.missing} files of chats are missing: they belong into {folder_of(options['file'])}. "
+                f"{restored.missing} files of chats are missing or incomplete: they belong into {folder_of(options['file'])}. "
                 "Put that folder there and restore again."
             )
         if restored.former:

@@ -20,11 +20,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.WORKERS > 1:
             raise CommandError("`run` is for one person and one process. Use `serve` for STILLHERE_WORKERS above 1.")
-        startup.prepare()
-        owner = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
-        owner = owner or create_user(username=OWNER, superuser=True)
-        self._greet(owner)
-        startup.serve()
+        with startup.prepared():
+            owner = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+            owner = owner or create_user(username=OWNER, superuser=True)
+            self._greet(owner)
+            startup.serve()
 
     def _greet(self, owner: User) -> None:
         link = f"{settings.PUBLIC_URL}/welcome/{create_sign_in_link(user_id=owner.pk)}/"

@@ -15,11 +15,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._say(f"Stillhere brings {connection.vendor} tables and static files up to date; the first time takes a while.")
-        startup.prepare(migrate=not options["no_migrate"])
-        if settings.SECURE and not settings.TRUSTED_PROXIES:
-            self._say("Behind a TLS proxy set STILLHERE_TRUSTED_PROXIES=1, else every page redirects to itself.")
-        self._say(f"Stillhere serves at {settings.PUBLIC_URL}, listening on {settings.HOST}:{settings.PORT}.")
-        startup.serve()
+        with startup.prepared(migrate=not options["no_migrate"]):
+            if settings.SECURE and not settings.TRUSTED_PROXIES:
+                self._say("Behind a TLS proxy set STILLHERE_TRUSTED_PROXIES=1, else every page redirects to itself.")
+            self._say(f"Stillhere serves at {settings.PUBLIC_URL}, listening on {settings.HOST}:{settings.PORT}.")
+            startup.serve()
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)

@@ -10,6 +10,8 @@ from django.views.decorators.http import require_POST
 from memory_app.core.lease import By
 from memory_app.core.page_context import overridden
 from memory_app.errors.noise import rule_editing
+from memory_app.key_value.entries.entry_validation import WrongShape
+from sessions_app.core.errors import Invalid
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
@@ -26,7 +28,10 @@ def add_noise_rule(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
         rule_editing.put_back_rule(caller=caller, project_id=project_id, rule={**rule, "enabled": enabled}, run_id=By.PERSON)
         return _told(request, project_id, "The rule is restored.")
     pattern, kind = clean_text(request.POST.get("pattern", "").strip()), request.POST.get("kind", "")
-    rule_editing.add_rule(caller=caller, project_id=project_id, pattern=pattern, kind=kind, run_id=By.PERSON)
+    try:
+        rule_editing.add_rule(caller=caller, project_id=project_id, pattern=pattern, kind=kind, run_id=By.PERSON)
+    except WrongShape as error:
+        raise Invalid(f"This cannot be a rule: {error.why}.", code=error.code, details=error.details) from None
     return _told(request, project_id, "The rule is active: matching errors are now counted, but not stored.")
 
 

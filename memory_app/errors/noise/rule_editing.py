@@ -21,14 +21,26 @@ class RuleNotFound(NotFound):
     kind, message = "noise rule", "There is no noise rule with this id; it may have been deleted. Reload the page."
 
 
+class RuleExists(Conflict):
+    code, message = "rule_exists", "There is a rule with this pattern already."
+
+
 class Damaged(Conflict):
     code, message = "damaged", "The stored noise/config cannot be read. Repair it under Memory, or restore an earlier version."
 
 
 def add_rule(*, caller: Caller, project_id: uuid.UUID, pattern: str, kind: str, run_id: Writer) -> Rule:
-    """Add a rule. 422 if the pattern is invalid."""
+    """Add a rule. 422 if the pattern is invalid, 409 if there is one with the same pattern."""
     rule = {"id": f"manual-{uuid.uuid4().hex[:12]}", "pattern": pattern, "kind": kind, "source": "manual", "enabled": True}
-    return put_back_rule(caller=caller, project_id=project_id, rule=rule, run_id=run_id)
+
+    def add(rules: list[Rule]) -> Rule:
+        same = next((one for one in rules if (one["pattern"], one["kind"]) == (pattern, kind)), None)
+        if same is not None:
+            raise RuleExists("" if same["enabled"] else f"{RuleExists.message} It is disabled: enable it.")
+        rules.append(rule)
+        return rule
+
+    return _edit(caller, project_id, run_id, add)
 
 
 def put_back_rule(*, caller: Caller, project_id: uuid.UUID, rule: Rule, run_id: Writer) -> Rule:

@@ -19,6 +19,16 @@ class Generated(Conflict):
     code, message = "generated", "This key is generated from recorded data and is read-only."
 
 
+class WrongShape(Invalid):
+    """`why`: what is wrong, for pages that do not speak of namespaces."""
+
+    code = "wrong_shape"
+
+    def __init__(self, why: str, field: str) -> None:
+        self.why = why
+        super().__init__(f"This namespace's values have a shape: {why}.", details={"field": field})
+
+
 def check_shape(namespace: str, key: str, value: Any) -> None:
     """Raises 422 that names what is wrong; 409 for keys that the server generates."""
     if namespace not in SHAPED:
@@ -75,5 +85,5 @@ def _check_pattern(pattern: str, place: str) -> None:
         raise _wrong(why, place) from None
 
 
-def _wrong(why: str, field: str = "value") -> Invalid:
-    return Invalid(f"This namespace's values have a shape: {why}.", code="wrong_shape", details={"field": field})
+def _wrong(why: str, field: str = "value") -> WrongShape:
+    return WrongShape(why, field)

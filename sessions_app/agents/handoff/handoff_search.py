@@ -17,7 +17,7 @@ from sessions_app.chats.search.sources import SourceHit, SourcePage, SourceQuery
 from sessions_app.chats.search.word_index import WordIndex
 from sessions_app.core.serialization.stored_json import exact_object
 from sessions_app.core.storage.sql import db_uuid, table_of
-from sessions_app.core.storage.text_comparison import fold
+from sessions_app.core.storage.text_comparison import folded_spellings, has_any
 from sessions_app.models import Handoff
 
 # Handoffs in one read.
@@ -66,10 +66,10 @@ def _hits(handoff: Handoff, query: SourceQuery) -> list[SourceHit]:
     if not query.wanted.includes(handoff.updated_at):
         return []
     page = reverse("project_handoff", args=[handoff.project_id])
-    folded = fold(query.text)
+    wanted = folded_spellings(query.text)
     hits = []
     for number, (heading, anchor, texts) in enumerate(_texts(exact_object(handoff.content) or {}), 1):
-        text = next((text for text in texts if folded in fold(text)), None)
+        text = next((text for text in texts if has_any(wanted, text)), None)
         if text is not None:
             hit = source_hit(
                 kind="handoff",

@@ -25,7 +25,7 @@ from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
-from sessions_app.models import Caller
+from sessions_app.models import Caller, Project
 from sessions_app.projects.queries import get_project, list_projects, project_uuid
 
 SESSIONS, PROJECTS = 8, 6
@@ -148,12 +148,12 @@ def _targets(caller: Caller, session: SessionRow, text: str, chosen: str) -> lis
     return list_targets(caller=caller, source_id=session.id, text=text, chosen=kept, limit=SESSIONS)
 
 
-def _places(caller: Caller, text: str, chosen: str) -> list[tuple[str, str]]:
-    """Projects for a new session, as `(form value, label)`."""
-    found = {f"project {row.id}": str(row) for row in list_projects(caller=caller, text=text, limit=PROJECTS)[:PROJECTS]}
+def _places(caller: Caller, text: str, chosen: str) -> list[tuple[str, Project]]:
+    """Projects for a new session, by form value."""
+    found = {f"project {row.id}": row for row in list_projects(caller=caller, text=text, limit=PROJECTS)[:PROJECTS]}
     kind, _, chosen_id = chosen.partition(" ")
     if kind == "project" and chosen not in found:
-        found = {chosen: str(get_project(caller=caller, project_id=project_uuid(chosen_id))), **found}
+        found = {chosen: get_project(caller=caller, project_id=project_uuid(chosen_id)), **found}
     return list(found.items())
 
 

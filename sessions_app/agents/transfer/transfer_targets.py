@@ -7,14 +7,14 @@ from datetime import datetime
 from django.db.models import Case, Q, When
 
 from sessions_app.core.storage.text_comparison import contains
-from sessions_app.models import AiState, Caller, ChatSession
+from sessions_app.models import AiState, Caller, ChatSession, Project
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     id: uuid.UUID
     title: str
-    project: str
+    project: Project
     message_count: int
     updated_at: datetime
 
@@ -33,7 +33,7 @@ def list_targets(
     first = Case(When(id=chosen, then=0), default=1)
     names = ("id", "title", "project__name", "project__path", "message_count", "updated_at")
     found = rows.order_by(first, "-updated_at", "id").values_list(*names)[:limit]
-    return [Target(row_id, title, name or path, count, at) for row_id, title, name, path, count, at in found]
+    return [Target(row_id, title, Project(name=name, path=path), count, at) for row_id, title, name, path, count, at in found]
 
 
 def ai_names(*, session_id: uuid.UUID, limit: int = 200) -> list[str]:

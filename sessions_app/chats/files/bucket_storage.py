@@ -1,5 +1,8 @@
 """Files in a bucket of an S3-compatible service (`STILLHERE_FILES_URL`)."""
 
+import math
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -8,12 +11,16 @@ from typing import Any, cast
 from boto3.exceptions import Boto3Error
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
 from django.core.files.base import File
+from s3transfer.exceptions import RetriesExceededError
 from storages.backends.s3 import S3Storage
 
 from sessions_app.core.errors import Unavailable
 
-CONNECT_SECONDS, READ_SECONDS, ATTEMPTS = 5, 30, 3
+CONNECT_SECONDS, READ_SECONDS, ATTEMPTS = 5, 10, 2
+# How long a request waits for a place, and how long it is told to stay away.
+PLACE_SECONDS, RETRY_SECONDS = 2.0, 5
 # What is larger is read through a file on disk.
 IN_MEMORY_BYTES = 1_000_000
 NOT_FOUND = 404
@@ -21,6 +28,33 @@ NOT_FOUND = 404
 
 class FilesUnreachable(Unavailable):
     code, message = "files_unreachable", "The storage of files does not respond, or refuses. Try again shortly."
+
+
+class _Places:
+    """Half of the threads that run requests may wait for the bucket: one that does not respond holds up files, and nothing else.
+
+    Where all of them wait, the others are refused: the first ones after a short wait, then at once.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.BoundedSemaphore(count)
+        self._full_at = -math.inf
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Raises FilesUnreachable."""
+        is_full = time.monotonic() - self._full_at < RETRY_SECONDS
+        if not self._free.acquire(timeout=0 if is_full else PLACE_SECONDS):
+            self._full_at = time.monotonic()
+            raise FilesUnreachable(retry_after=RETRY_SECONDS)
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+# Of the process: threads that use the storage for the first time at once make one each.
+places = _Places(max(1, settings.THREADS // 2))
 
 
 class BucketStorage(S3Storage):  # type: ignore[misc]
@@ -45,7 +79,11 @@ class BucketStorage(S3Storage):  # type: ignore[misc]
     def _open(self, name: str, mode: str = "rb") -> "File[Any]":
         with _told():
             found: File[Any] = super()._open(name, mode)
-            found.seek(0)  # Reads it from the bucket.
+            try:
+                found.seek(0)  # Reads it from the bucket.
+            except BaseException:
+                found.close()
+                raise
             return found
 
     def delete(self, name: str) -> None:
@@ -64,9 +102,11 @@ class BucketStorage(S3Storage):  # type: ignore[misc]
 
 @contextmanager
 def _told() -> Iterator[None]:
-    try:
-        yield
-    except (Boto3Error, BotoCoreError, ClientError) as error:
-        if isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] == NOT_FOUND:
-            raise FileNotFoundError from None
-        raise FilesUnreachable(retry_after=5) from None
+    """What the bucket does, as this product says it."""
+    with places.one():
+        try:
+            yield
+        except (Boto3Error, BotoCoreError, ClientError, RetriesExceededError) as error:  # The last: a content broke off.
+            if isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] == NOT_FOUND:
+                raise FileNotFoundError from None
+            raise FilesUnreachable(retry_after=RETRY_SECONDS) from None

@@ -12,7 +12,7 @@ from django.core.files.storage import FileSystemStorage
 from sessions_app.core.errors import InsufficientStorage
 from sessions_app.core.storage.durable_files import sync_to_disk
 
-FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CHUNK_BYTES = 65_536
 
 

@@ -11,7 +11,7 @@ from sessions_app.chats.files import blobs
 from sessions_app.chats.files.content import Incoming, clean_name, media_type_of
 from sessions_app.chats.files.queries import FileInfo, visible_files
 from sessions_app.chats.reading.sessions import get_session
-from sessions_app.core.errors import AppError
+from sessions_app.core.errors import AppError, Unavailable
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, SessionFile, StoredFile
 from sessions_app.models.times import now
@@ -61,6 +61,8 @@ def _stored_anew(owner_id: int, file: Incoming, fields: dict[str, Any]) -> Store
     except IntegrityError:
         blobs.delete([row.key])
         return None
+    except Unavailable:  # A bucket that is away deletes nothing either. What it has of this content is collected later.
+        raise
     except BaseException:
         blobs.delete([row.key])
         raise

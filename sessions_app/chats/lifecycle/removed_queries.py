@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import Clearing, ConflictCopy, Message
+from sessions_app.models.live import Live
 from sessions_app.models.times import now
 
 RESTORABLE_FOR = timedelta(days=30)
@@ -48,6 +49,12 @@ def list_conflicts(*, session_id: uuid.UUID, after: tuple[datetime, uuid.UUID] |
         at, copy_id = after
         copies = copies.filter(Q(created_at__gt=at) | Q(created_at=at, id__gt=copy_id))
     return list(copies.order_by("created_at", "id")[: limit + 1])
+
+
+def live_among(*, session_id: uuid.UUID, live: Live, message_ids: set[str]) -> dict[str, bool]:
+    """Those that are live messages, and whether each is on the path that is shown."""
+    rows = Message.objects.filter(session_id=session_id, epoch=live.epoch, removed="", message_id__in=message_ids)
+    return {message_id: not aside for message_id, aside in rows.values_list("message_id", "aside")}
 
 
 def _recent(at: datetime) -> bool:

@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.chats.reading.messages import ON_PATH
-from sessions_app.chats.search.message_search import marked
-from sessions_app.chats.search.text_matching import in_pieces, matching_texts
+from sessions_app.chats.search.text_matching import Excerpt, excerpt, in_pieces, matching_texts
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, fetch_rows
-from sessions_app.core.storage.text_comparison import fold
+from sessions_app.core.storage.text_comparison import folded_spellings
 from sessions_app.models.live import Live
 
 SECONDS = 0.15
@@ -23,14 +22,12 @@ _AT = f"SELECT message_id, position {_OF}"
 
 @dataclass(frozen=True, slots=True)
 class TextHit:
-    """A message with the text: `before`, `hit` and `after` are unescaped pieces of it."""
+    """A message with the text."""
 
     message_id: str
     position: int
     role: str
-    before: str
-    hit: str
-    after: str
+    excerpt: Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +41,9 @@ class TextHits:
 def find_in_session(*, session_id: uuid.UUID, live: Live, text: str, before: int, limit: int) -> TextHits:
     """Messages on the shown path whose text has these words, in upper or lower case, before a position."""
     rows = fetch_rows(_PATH, [db_uuid(session_id), live.epoch, before, MOST_SEARCHED])
-    folded, until, found, searched = fold(text), time.monotonic() + SECONDS, list[int](), 0
+    wanted, until, found, searched = folded_spellings(text), time.monotonic() + SECONDS, list[int](), 0
     for some in in_pieces(row[:2] for row in rows):
-        found += matching_texts(some, folded)
+        found += matching_texts(some, wanted)
         searched += len(some)
         if len(found) > limit or time.monotonic() > until:
             break
@@ -65,7 +62,7 @@ def _hits(ids: list[int], text: str) -> list[TextHit]:
     marks = ", ".join(["%s"] * len(ids))
     sql = f"SELECT message_id, position, role, text FROM sessions_app_message WHERE id IN ({marks}) ORDER BY position DESC"  # noqa: S608
     return [
-        TextHit(message_id, position, role, *marked(words, text)) for message_id, position, role, words in fetch_rows(sql, ids)
+        TextHit(message_id, position, role, excerpt(words, text)) for message_id, position, role, words in fetch_rows(sql, ids)
     ]
 
 

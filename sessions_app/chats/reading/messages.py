@@ -69,22 +69,24 @@ def live_window(*, session_id: uuid.UUID, live: Live) -> Page:
     """The newest messages, within the window's count and size."""
     limit = settings.WINDOW_MESSAGES
     rows = _rows(_select(ON_PATH, "position DESC"), [*_of(session_id, live), limit + 1])
-    kept = _within_bytes(rows[:limit])
+    kept = fitting_window(rows[:limit])
     return _page(kept[::-1], more=len(rows) > len(kept))
 
 
-def page_before(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
-    """The `limit` messages before a position."""
+def page_before(*, session_id: uuid.UUID, live: Live, position: int, limit: int, within_bytes: bool = False) -> Page:
+    """The `limit` messages before a position; or fewer, so that they are no larger than a window (`within_bytes`)."""
     sql = _select(f"{ON_PATH} AND position < %s", "position DESC")
     rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
-    return _page(rows[:limit][::-1], more=len(rows) > limit)
+    kept = fitting_window(rows[:limit]) if within_bytes else rows[:limit]
+    return _page(kept[::-1], more=len(rows) > len(kept))
 
 
-def page_after(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
-    """The `limit` messages after a position (0: from the first one)."""
+def page_after(*, session_id: uuid.UUID, live: Live, position: int, limit: int, within_bytes: bool = False) -> Page:
+    """The `limit` messages after a position (0: from the first one); or fewer, as before one."""
     sql = _select(f"{ON_PATH} AND position > %s", "position")
     rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
-    return _page(rows[:limit], more=len(rows) > limit)
+    kept = fitting_window(rows[:limit]) if within_bytes else rows[:limit]
+    return _page(kept, more=len(rows) > len(kept))
 
 
 def page_of_all(*, session_id: uuid.UUID, live: Live, before: int, limit: int) -> Page:
@@ -197,8 +199,8 @@ def _rows(sql: str, parameters: list[Any]) -> list[Any]:
         return list(cursor.fetchall())
 
 
-def _within_bytes(rows: list[Any]) -> list[Any]:
-    """The newest rows that fit the window's bytes, at least one."""
+def fitting_window(rows: list[Any]) -> list[Any]:
+    """The first rows that fit the window's bytes, at least one. The last value of a row is its size in bytes."""
     room = settings.WINDOW_BYTES
     for number, row in enumerate(rows):
         room -= row[-1]

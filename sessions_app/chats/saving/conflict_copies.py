@@ -15,11 +15,11 @@ CONTENT = ("role", "text", "status", "parts", "metadata", "format", "raw", "pare
 
 
 class ConflictCopies:
-    """The copies of one session, for one writer."""
+    """The copies of one session, for one writer. `kept`: how many were made; `changed`: one was made or extended."""
 
     def __init__(self, *, session_id: uuid.UUID, epoch: int, writer_id: str | None) -> None:
         self.session_id, self.epoch, self.writer_id = session_id, epoch, writer_id
-        self.kept = 0
+        self.kept, self.changed = 0, False
 
     @cached_property
     def _first_id(self) -> int:
@@ -35,13 +35,14 @@ class ConflictCopies:
             if copy.writer_id == self.writer_id and sent.holds(content):
                 fill(copy, sent)
                 copy.save()
+                self.changed = True
                 return str(copy.id)
         copy = ConflictCopy(session_id=self.session_id, epoch=self.epoch, message_id=message_id, writer_id=self.writer_id)
         copy.id = uuid.UUID(int=self._first_id + self.kept)
         copy.reason, copy.created_at = reason.value, now()
         fill(copy, sent)
         copy.save(force_insert=True)
-        self.kept += 1
+        self.kept, self.changed = self.kept + 1, True
         return str(copy.id)
 
     def keep_refused(self, message_id: str, sent: Content) -> None:

@@ -10,6 +10,7 @@ from sessions_app.chats.branches.nodes import Nodes
 from sessions_app.chats.locking import LockedSession
 from sessions_app.chats.message_content import Content
 from sessions_app.chats.reading.messages import shown_messages, shown_status
+from sessions_app.chats.saving.message_input import Seen
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_rows, rfc3339, rfc3339_sql, table_of, write_later
 from sessions_app.core.storage.statement_batch import Batch, current_batch
 from sessions_app.models.live import Live
@@ -57,6 +58,13 @@ class StoredMessage:
     # As it was loaded: live or not, and its `parent_id`.
     was_live: bool = False
     former_parent: str | None = None
+
+    def is_seen(self, seen: Seen, base_rev: int) -> bool:
+        """By a writer that sent this, or has seen everything up to `base_rev`."""
+        # A patch says nothing of the fields that it did not name.
+        if self.writer_id is not None and self.writer_id == seen.writer_id and self.writer_seq <= seen.seq and not self.patched:
+            return True
+        return self.rev <= base_rev if seen.ver is None else self.ver == seen.ver
 
     def as_json(self) -> dict[str, Any]:
         """The stored version, for a conflict or an ignored op."""

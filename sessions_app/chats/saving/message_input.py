@@ -21,14 +21,14 @@ STATUSES = frozenset({Status.STREAMING.value, Status.COMPLETE.value, Status.INTE
 
 # Fields that a read adds to a message. A client may send them back; they are ignored.
 AS_READ = {"ver", "rev", "created_at", "updated_at", "position", "flagged"}
-_UPSERT = {"op", "id", "role", "text", "parts", "metadata", "format", "raw", "parent_id", "status", "if_ver"}
+_UPSERT = {"op", "id", "role", "text", "parts", "metadata", "format", "raw", "parent_id", "status", "if_ver", "if_write"}
 # What one request pops at most.
 MOST_POPPED = 500
 # The fields that each op has.
 FIELDS = {
     "upsert": _UPSERT | AS_READ,
     "patch": _UPSERT,
-    "delete": {"op", "id", "if_ver"},
+    "delete": {"op", "id", "if_ver", "if_write"},
     "truncate": {"op", "after"},
     "pop": {"op", "n"},
     "append": {"op", "id", "at", "text", "if_ver"},
@@ -46,6 +46,7 @@ REASONS = {
     "bad_id": "`id` is a text of at least one character.",
     "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
     "bad_if_ver": "`if_ver` is a whole number.",
+    "bad_if_write": "`if_write` has a `writer_id`, which is a text, and a `seq`, which is a whole number.",
     "bad_role": "`role` is user or assistant or, with a `format`, one of its roles.",
     "unreadable_raw": "`raw` is not a message of this `format`.",
     "bad_status": "`status` is streaming, complete or interrupted.",
@@ -68,11 +69,20 @@ class Rejected(Exception):
         super().__init__(reason)
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a writer says that it has seen of a message: a version, and what another writer wrote up to its request `seq`."""
+
+    ver: int | None = None
+    writer_id: str | None = None
+    seq: int = 0
+
+
 @dataclass(slots=True)
 class Upsert:
     message_id: str
     content: Content
-    if_ver: int | None
+    seen: Seen
 
 
 def read_upsert(op: dict[str, Any]) -> Upsert:
@@ -97,7 +107,7 @@ def read_message(op: dict[str, Any]) -> Upsert:
     if own is not None and own.parts is not None and op.get("text") is None and op.get("parts") is None:
         content.parts = json_text(own.parts)
         check_size(content, derived=True)
-    return Upsert(message_id, content, read_if_ver(op))
+    return Upsert(message_id, content, read_seen(op))
 
 
 def _own_reading(op: dict[str, Any], name: str | None) -> Reading | None:
@@ -143,11 +153,22 @@ def read_id(value: Any) -> str:
     return value
 
 
-def read_if_ver(op: dict[str, Any]) -> int | None:
-    value = op.get("if_ver")
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+def read_seen(op: dict[str, Any]) -> Seen:
+    """Of `if_ver` and `if_write`. Raises `Rejected`."""
+    ver, write = op.get("if_ver"), op.get("if_write")
+    if ver is not None and not _is_whole(ver):
         raise Rejected("bad_if_ver")
-    return value
+    if write is None:
+        return Seen(ver)
+    if not isinstance(write, dict) or write.keys() != {"writer_id", "seq"}:
+        raise Rejected("bad_if_write")
+    if not isinstance(write["writer_id"], str) or not _is_whole(write["seq"]):
+        raise Rejected("bad_if_write")
+    return Seen(ver, write["writer_id"], write["seq"])
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_size(content: Content, *, derived: bool) -> None:

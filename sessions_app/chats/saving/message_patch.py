@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sessions_app.chats.message_content import Content
-from sessions_app.chats.saving.message_input import MOST_POPPED, Rejected, check_size, read_id, read_if_ver, read_message
+from sessions_app.chats.saving.message_input import MOST_POPPED, Rejected, Seen, check_size, read_id, read_message, read_seen
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
 from sessions_app.formats.registry import format_of
@@ -21,7 +21,7 @@ class Patch:
     """`named`: the fields that change, as they were sent. An explicit null removes an optional one, `raw` too."""
 
     message_id: str
-    if_ver: int | None
+    seen: Seen
     named: dict[str, Any]
 
     @property
@@ -42,7 +42,7 @@ class Append:
     """`at`: the length of the text that `text` follows, in Unicode code points."""
 
     message_id: str
-    if_ver: int | None
+    seen: Seen
     at: int
     text: str
 
@@ -52,17 +52,17 @@ class Append:
 
     def as_patch(self, stored: str) -> Patch:
         """Of the text as its sender knows it."""
-        return Patch(self.message_id, self.if_ver, {"text": stored[: self.at] + self.text})
+        return Patch(self.message_id, self.seen, {"text": stored[: self.at] + self.text})
 
 
 def read_append(op: dict[str, Any]) -> Append:
     """Raises `Rejected`."""
-    message_id, if_ver, at, text = read_id(op.get("id")), read_if_ver(op), op.get("at"), op.get("text")
+    message_id, seen, at, text = read_id(op.get("id")), read_seen(op), op.get("at"), op.get("text")
     if not isinstance(at, int) or isinstance(at, bool) or at < 0:
         raise Rejected("bad_at")
     if not isinstance(text, str):
         raise Rejected("bad_text")
-    return Append(message_id, if_ver, at, text)
+    return Append(message_id, seen, at, text)
 
 
 def read_after(op: dict[str, Any]) -> str | None:
@@ -74,7 +74,7 @@ def read_after(op: dict[str, Any]) -> str | None:
 
 def read_patch(op: dict[str, Any]) -> Patch:
     """Its fields are validated with the message. Raises `Rejected`."""
-    return Patch(read_id(op.get("id")), read_if_ver(op), {name: op[name] for name in _NAMES if name in op})
+    return Patch(read_id(op.get("id")), read_seen(op), {name: op[name] for name in _NAMES if name in op})
 
 
 def read_count(op: dict[str, Any]) -> int:

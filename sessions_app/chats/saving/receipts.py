@@ -1,5 +1,7 @@
 """Stored answers to writers' requests, kept for a day, so that a client can retry a request whose answer was lost."""
 
+import threading
+import time
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,7 @@ _FIND_MANY = (
     "SELECT r.session_id, r.body_sha256, r.status, r.answer FROM {given} CROSS JOIN sessions_app_savereceipt r "
     "WHERE r.session_id = given.c0 AND r.writer_id = given.c1 AND r.seq = given.c2"
 )
+_NEWEST = "SELECT max(seq) FROM sessions_app_savereceipt WHERE session_id = %s AND writer_id = %s"
 _KEEP = (
     "INSERT INTO sessions_app_savereceipt (session_id, writer_id, seq, body_sha256, status, answer, created_at) "
     "VALUES (%s, %s, %s, %s, %s, %s, %s)"
@@ -85,6 +88,28 @@ def put_ahead(batch: Batch, requests: list[Request], rows: list[Any]) -> None:
     for request in requests:
         session, *_ = key = _key(request)
         batch.put(session, _FIND, key, [found[session]] if session in found else [])
+
+
+class _Clock:
+    """Microseconds; each is given once."""
+
+    def __init__(self) -> None:
+        self._lock, self._last = threading.Lock(), 0
+
+    def next_after(self, seq: int) -> int:
+        with self._lock:
+            self._last = max(self._last, seq, time.time_ns() // 1_000 - 1) + 1
+            return self._last
+
+
+_clock = _Clock()
+
+
+def seq_of_now(*, session_id: uuid.UUID, writer_id: str) -> int:
+    """For a writer that several processes are, so that none can count: the time, or more than its newest request has if the
+    clock was set back since."""
+    found = fetch_row(_NEWEST, [db_uuid(session_id), writer_id])
+    return _clock.next_after(0 if found is None else found[0] or 0)
 
 
 def keep(request: Request, answer: Answer) -> Answer:

@@ -16,10 +16,11 @@ from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
 from sessions_app.chats.saving.message_input import (
     MOST_POPPED,
     Rejected,
+    Seen,
     Upsert,
     check_fields,
     read_id,
-    read_if_ver,
+    read_seen,
     read_upsert,
 )
 from sessions_app.chats.saving.message_patch import Append, Patch, patched, read_after, read_append, read_count, read_patch
@@ -82,9 +83,9 @@ class OpRules:
             case "upsert":
                 self.upsert(read_upsert(op))
             case "delete":
-                message_id, if_ver = read_id(op.get("id")), read_if_ver(op)
+                message_id, seen = read_id(op.get("id")), read_seen(op)
                 check_fields(op)
-                self.delete(message_id, if_ver)
+                self.delete(message_id, seen)
             case "truncate":
                 after = read_after(op)
                 check_fields(op)
@@ -116,7 +117,7 @@ class OpRules:
             if not self._brought_back(stored, sent):
                 self._after_removal(stored, sent.content)
         else:
-            self._replace(stored, sent.content, sent.if_ver)
+            self._replace(stored, sent.content, sent.seen)
 
     def patch(self, sent: Patch) -> None:
         """An upsert of the stored message with the named fields; for a removed one, its text is kept in the same way."""
@@ -127,7 +128,7 @@ class OpRules:
         if stored.removed:
             self._after_removal(stored, content, patch=sent)
         else:
-            self._replace(stored, content, sent.if_ver, patch=sent)
+            self._replace(stored, content, sent.seen, patch=sent)
 
     def append(self, sent: Append) -> None:
         """Extend a streaming message whose text ends where the piece begins; other text is never written over."""
@@ -144,7 +145,7 @@ class OpRules:
         else:
             patch = sent.as_patch(text)
             content = self._patched(stored, patch)
-            fits = sent.at == len(text) and stored.content.status == STREAMING and sent.if_ver in {None, stored.ver}
+            fits = sent.at == len(text) and stored.content.status == STREAMING and sent.seen.ver in {None, stored.ver}
             (self._write if fits else self._refuse)(stored, content, patch)
             (applied if fits else conflicts)[-1]["length"] = len(stored.content.text)
 
@@ -165,7 +166,7 @@ class OpRules:
         self.outcome.redacted.update(redact_patched(content, stored.content, self.redaction))
         return content
 
-    def _replace(self, stored: StoredMessage, content: Content, if_ver: int | None, *, patch: Patch | None = None) -> None:
+    def _replace(self, stored: StoredMessage, content: Content, seen: Seen, *, patch: Patch | None = None) -> None:
         """Write new content over a live message, if this writer may."""
         if _says_the_same(stored.content, content):
             self._ignore(stored, "same")
@@ -177,14 +178,14 @@ class OpRules:
                 self._refuse(stored, content, patch)
             else:
                 self._ignore(stored, "stale")
-        elif self._has_seen(stored, if_ver):
+        elif stored.is_seen(seen, self.base_rev):
             self._write(stored, content, patch)
         elif patch is None or patch.is_growth:
             self._settle(stored, content, patch)
         else:
             self._refuse(stored, content, patch)
 
-    def delete(self, message_id: str, if_ver: int | None) -> None:
+    def delete(self, message_id: str, seen: Seen) -> None:
         stored = self.page.messages.get(message_id)
         if stored is None:
             # A tombstone, so that an upsert that arrives after its own delete does not create the message.
@@ -197,7 +198,7 @@ class OpRules:
             self.outcome.ignored.append({"id": message_id, "reason": "unknown"})
         elif stored.removed:
             self._ignore(stored, "removed")
-        elif self._wrote_before(stored) or self._has_seen(stored, if_ver):
+        elif self._wrote_before(stored) or stored.is_seen(seen, self.base_rev):
             self._take_out(stored, Removal.DELETED.value)
         else:
             self.outcome.conflicts.append({"id": message_id, "server": stored.as_json(), "copy_id": None})
@@ -235,7 +236,7 @@ class OpRules:
         The message is appended, in the order of the ops, and its entry in `applied` no longer reports a removal.
         """
         ver, entry = self.truncated.get(sent.message_id, (None, {}))
-        if ver is None or sent.if_ver not in {None, 0, ver}:
+        if ver is None or sent.seen.ver not in {None, 0, ver}:
             return False
         del self.truncated[sent.message_id]
         self.page.move_to_end(stored)
@@ -281,9 +282,6 @@ class OpRules:
 
     def _ignore(self, stored: StoredMessage, reason: str) -> None:
         self.outcome.ignored.append({"id": stored.message_id, "reason": reason, "server": stored.as_json()})
-
-    def _has_seen(self, stored: StoredMessage, if_ver: int | None) -> bool:
-        return stored.rev <= self.base_rev if if_ver is None else stored.ver == if_ver
 
     def _wrote_before(self, stored: StoredMessage) -> bool:
         return stored.writer_id == self.writer_id and self.seq >= stored.writer_seq

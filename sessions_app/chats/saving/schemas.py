@@ -54,6 +54,8 @@ def _op(name: str, required: list[str], **fields: dict[str, Any]) -> dict[str, A
 
 _ID = {"type": "string", "minLength": 1, "maxLength": MESSAGE_ID_LENGTH}
 _IF_VER = {"type": "integer", "description": "The `ver` that the writer knows; 0: the message must be new."}
+_IF_WRITE = _object(["writer_id", "seq"], writer_id={"type": "string"}, seq={"type": "integer"})
+_IF_WRITE["description"] = "The other writer, and the newest request of it, that this writer has seen before the server had it."
 _MESSAGE: dict[str, dict[str, Any]] = {
     "id": _ID,
     "role": {"enum": sorted(ROLES), "description": "user or assistant; with a known `format` any role of it, or left out."},
@@ -72,6 +74,7 @@ _MESSAGE: dict[str, dict[str, Any]] = {
     },
     "status": {"enum": Status.values, "default": Status.COMPLETE.value},
     "if_ver": _IF_VER,
+    "if_write": _IF_WRITE,
     **{name: {"readOnly": True, "description": "As it was read; ignored."} for name in sorted(AS_READ)},
 }
 _NULLABLE = {"parts", "metadata", "format", "raw", "parent_id"}
@@ -98,7 +101,7 @@ Op = Annotated[
                 _op("upsert", ["id"], **_MESSAGE),
                 _op("patch", ["id"], **_PATCHED),
                 _op("append", ["id", "at", "text"], id=_ID, at=_AT, text=_MESSAGE["text"], if_ver=_IF_VER),
-                _op("delete", ["id"], id=_ID, if_ver=_IF_VER),
+                _op("delete", ["id"], id=_ID, if_ver=_IF_VER, if_write=_IF_WRITE),
                 _op("truncate", ["after"], after={"anyOf": [_ID, {"type": "null"}], "description": "null: all."}),
                 _op("pop", [], n=_POPPED),
             ]

@@ -93,7 +93,7 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
         session_id=session_id,
         step=changes,
         act=act,
-        refuse_stale=lambda session: _keep_late_texts(session, changes),
+        refuse_stale=lambda session: _keep_late_texts(caller, session, changes),
         lock=partial(lock_or_create, new=changes.create),
         check=lambda session: _check(caller, session, changes),
     )
@@ -183,7 +183,7 @@ def _move_head(session: LockedSession, rules: OpRules, changes: Changes) -> bool
 
 
 def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRules, *, updated: bool) -> list[str]:
-    """If something was applied: next rev, counters, event. A tombstone alone takes only its position.
+    """If something was applied: next rev, counters, event. A tombstone alone takes its position, a copy alone is told.
 
     Returns the ids that the hard cap dropped.
     """
@@ -195,23 +195,26 @@ def _bump(caller: Caller, session: LockedSession, changes: Changes, rules: OpRul
         session.message_count += page.added
         session.size_bytes += page.added_bytes
         dropped = drop_oldest(session)
-    elif page.last_position == session.last_position:
-        return dropped
-    session.last_position = page.last_position
-    session.write()
-    for kind, happened in ((EventType.SESSION_SAVED, saved), (EventType.SESSION_UPDATED, updated)):
+    if saved or updated or page.last_position != session.last_position:
+        session.last_position = page.last_position
+        session.write()
+    # Pages show the copies that are to be settled.
+    told = updated or (rules.copies.changed and not saved)
+    for kind, happened in ((EventType.SESSION_SAVED, saved), (EventType.SESSION_UPDATED, told)):
         if happened:
             session.publish(kind, caller, writer_id=changes.writer_id)
     return dropped
 
 
-def _keep_late_texts(session: LockedSession, changes: Changes) -> int:
-    """The chat was cleared since: nothing is applied, but the text is kept as copies. Returns their number."""
+def _keep_late_texts(caller: Caller, session: LockedSession, changes: Changes) -> int:
+    """The chat was cleared since: nothing is applied, but the text is kept as copies, and told. Returns their number."""
     copies = ConflictCopies(session_id=session.id, epoch=changes.epoch or session.epoch, writer_id=changes.writer_id)
     for op in changes.ops:
         if isinstance(op, dict):
             with suppress(Rejected):
                 keep_late_text(copies, op, session.redaction)
+    if copies.changed:
+        session.publish(EventType.SESSION_UPDATED, caller, writer_id=changes.writer_id)
     return copies.kept
 
 

@@ -5,7 +5,6 @@ Fewer than three characters make no trigram: then titles and the newest texts ar
 have two.
 """
 
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,16 +17,15 @@ from django.db.models.expressions import RawSQL
 from django.urls import reverse
 
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
-from sessions_app.chats.search.text_matching import Found, newest_candidates, newest_messages
-from sessions_app.chats.search.trigrams import TRIGRAM, quoted, spread_trigrams
+from sessions_app.chats.search.sources import place_in_time, read_place, read_place_in_time
+from sessions_app.chats.search.text_matching import Excerpt, Found, excerpt, newest_candidates, newest_messages
+from sessions_app.chats.search.trigrams import makes_trigrams, match_of
 from sessions_app.core.storage.sql import fetch_rows, on_postgresql, rfc3339
 from sessions_app.core.storage.text_comparison import contains, like, regular
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller, ChatSession, Message, Project
 from sessions_app.models.message import Removal
 
-BEFORE, AFTER = 60, 120
-TITLES = 20
 BIGGEST = 2**63 - 1
 # Number of newest messages, of all users, scanned for text without a trigram: the cost does not grow with the store.
 RECENT = 10_000
@@ -46,7 +44,7 @@ _RECENT_TEXTS = (
     "WHERE m.id > %s AND m.id < %s AND m.text REGEXP %s"
 )
 _TITLES = (
-    "SELECT s.id FROM sessions_app_titleindex i CROSS JOIN sessions_app_titlenumber n ON n.id = i.rowid "
+    "SELECT i.rowid, s.id FROM sessions_app_titleindex i CROSS JOIN sessions_app_titlenumber n ON n.id = i.rowid "
     "CROSS JOIN sessions_app_chatsession s ON s.id = n.session_id CROSS JOIN sessions_app_project p ON p.id = s.project_id "
     "WHERE i.sessions_app_titleindex MATCH %s AND i.rowid < %s AND s.title REGEXP %s"
 )
@@ -57,13 +55,11 @@ type Also = tuple[str, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A match: `before`, `hit` and `after` are unescaped pieces of the text."""
+    """A match in a title, or in the text of a message."""
 
     session: ChatSession
     message: Message | None
-    before: str
-    hit: str
-    after: str
+    excerpt: Excerpt
     words: str
 
     @property
@@ -91,11 +87,6 @@ class Hit:
         place = urlencode({"at": self.message.message_id, "q": self.words}, quote_via=quote)
         return f"{page}?{place}#message-{self.message.position}"
 
-    @property
-    def cut(self) -> bool:
-        """True if there is more text before `before`."""
-        return len(self.before) == BEFORE
-
     def as_json(self) -> dict[str, Any]:
         session, message = self.session, self.message
         found: dict[str, Any] = {
@@ -107,24 +98,46 @@ class Hit:
             "role": None if message is None else message.role,
             "at": rfc3339(self.at),
         }
-        return {**found, "before": self.before, "hit": self.hit, "after": self.after, "kind": self.kind, "link": self.link}
+        return {**found, **self.excerpt.as_json(), "kind": self.kind, "link": self.link}
 
 
-def search_titles(*, caller: Caller, text: str, wanted: SearchFilter = NO_FILTER, limit: int = TITLES) -> list[Hit]:
-    """Own sessions whose titles match, newest first."""
-    sessions: list[ChatSession]
-    if not on_postgresql() and len(text) >= TRIGRAM:
-        also = wanted.time_sql("s")
-        ids = [uuid.UUID(found) for found in _newest(_TITLES, caller, text, None, limit, also)]
-        found = ChatSession.objects.select_related("project").in_bulk(ids)
-        # Rows erased between the two statements are no hits.
-        sessions = [found[session_id] for session_id in ids if session_id in found]
+def search_titles(
+    *, caller: Caller, text: str, wanted: SearchFilter = NO_FILTER, after: str = "", limit: int = 50
+) -> tuple[list[Hit], str | None]:
+    """Own sessions whose titles match, newest first, and the place after which the next page goes on; "": the beginning."""
+    if on_postgresql() or not makes_trigrams(text):
+        sessions, following = _titles_by_comparison(caller, text, wanted, after, limit)
     else:
-        own = ChatSession.objects.visible_to(caller).alive().select_related("project")
-        own = own if wanted.since is None else own.filter(updated_at__gte=wanted.since)
-        own = own if wanted.until is None else own.filter(updated_at__lte=wanted.until)
-        sessions = list(own.filter(title_matches(text)).order_by("-created_at", "id")[:limit])
-    return [_mark(session, None, session.title, text) for session in sessions]
+        sessions, following = _titles_by_index(caller, text, wanted, after, limit)
+    return [_mark(session, None, session.title, text) for session in sessions], following
+
+
+def _titles_by_index(
+    caller: Caller, text: str, wanted: SearchFilter, after: str, limit: int
+) -> tuple[list[ChatSession], str | None]:
+    """SQLite. A place is the number of a title."""
+    place = read_place(after)
+    before = None if place is None else place[0]
+    rows = [(number, uuid.UUID(own)) for number, own in _newest(_TITLES, caller, text, before, limit + 1, wanted.time_sql("s"))]
+    found = ChatSession.objects.select_related("project").in_bulk([session_id for _, session_id in rows[:limit]])
+    # Rows erased between the two statements are no hits.
+    sessions = [found[session_id] for _, session_id in rows[:limit] if session_id in found]
+    return sessions, str(rows[limit - 1][0]) if len(rows) > limit else None
+
+
+def _titles_by_comparison(
+    caller: Caller, text: str, wanted: SearchFilter, after: str, limit: int
+) -> tuple[list[ChatSession], str | None]:
+    """A place is a time and an id."""
+    own = ChatSession.objects.visible_to(caller).alive().select_related("project").filter(title_matches(text))
+    own = own if wanted.since is None else own.filter(updated_at__gte=wanted.since)
+    own = own if wanted.until is None else own.filter(updated_at__lte=wanted.until)
+    if (place := read_place_in_time(after)) is not None:
+        at, last = place
+        own = own.filter(Q(created_at__lt=at) | Q(created_at=at, id__gt=last))
+    sessions = list(own.order_by("-created_at", "id")[: limit + 1])
+    last_shown = sessions[limit - 1] if len(sessions) > limit else None
+    return sessions[:limit], None if last_shown is None else place_in_time(last_shown.created_at, last_shown.id)
 
 
 def search_messages(
@@ -144,20 +157,20 @@ def search_messages(
 
 
 def _messages_with(caller: Caller, text: str, wanted: SearchFilter, before: int, limit: int) -> Found:
-    short = len(text) < TRIGRAM
+    short = not makes_trigrams(text)
     if on_postgresql():
         after = _newest_message() - RECENT if short else 0
         return newest_messages(caller, text, after=after, before=before, limit=limit, wanted=wanted)
     if short:
-        return Found(_recent(caller, text, before, limit, wanted))
+        return Found([message_id for (message_id,) in _recent(caller, text, before, limit, wanted)])
     if wanted.is_empty and caller.project_id is None:
-        return Found(_newest(_TEXTS, caller, text, before, limit))
-    return newest_candidates(caller, text, _all_trigrams(text), before=before, limit=limit, wanted=wanted)
+        return Found([message_id for (message_id,) in _newest(_TEXTS, caller, text, before, limit)])
+    return newest_candidates(caller, text, match_of(text), before=before, limit=limit, wanted=wanted)
 
 
 def newest_hits(*, session_ids: list[uuid.UUID], text: str) -> dict[uuid.UUID, Hit]:
     """The newest matching live message of each session; none if that takes too long. The ids must be the caller's own."""
-    if len(text) < TRIGRAM:
+    if not makes_trigrams(text):
         return {}
     matching = matching_messages(text).filter(session_id__in=session_ids).order_by().values("session_id")
     try:
@@ -178,7 +191,7 @@ def matching_messages(text: str, messages: QuerySet[Message] | None = None) -> Q
 
 
 def title_matches(text: str) -> Q:
-    if on_postgresql() or len(text) < TRIGRAM:
+    if on_postgresql() or not makes_trigrams(text):
         return contains(text, "title")
     numbers, parameters = _rowids("title", text)
     ids = f"SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers})"  # noqa: S608 - our own SQL
@@ -197,7 +210,7 @@ def titles_by_index(text: str) -> tuple[str, list[str]] | None:
 
     None if the text has none; PostgreSQL needs no such table, because it uses its index for `title_test`.
     """
-    if on_postgresql() or len(text) < TRIGRAM:
+    if on_postgresql() or not makes_trigrams(text):
         return None
     numbers, parameters = _rowids("title", text)
     return f"(SELECT session_id FROM sessions_app_titlenumber WHERE id IN ({numbers}))", parameters  # noqa: S608
@@ -206,7 +219,7 @@ def titles_by_index(text: str) -> tuple[str, list[str]] | None:
 def _newest(found: str, caller: Caller, text: str, before: int | None, limit: int, also: Also = ("", ())) -> list[Any]:
     """Read the index newest first, only as far as needed: frequent words cost no more than rare ones."""
     sql = f"{found}{also[0]} {_OWN} ORDER BY i.rowid DESC LIMIT %s"
-    return _run(sql, _all_trigrams(text), caller, text, before, limit, also[1])
+    return _run(sql, match_of(text), caller, text, before, limit, also[1])
 
 
 def _recent(caller: Caller, text: str, before: int, limit: int, wanted: SearchFilter) -> list[Any]:
@@ -219,16 +232,12 @@ def _run(sql: str, first: Any, caller: Caller, text: str, before: int | None, li
     project = caller.project_id and caller.project_id.hex
     own = [caller.user_id, project, project]
     parameters = [first, BIGGEST if before is None else before, regular(text), *also, *own, limit]
-    return [found_id for (found_id,) in fetch_rows(sql, parameters)]
+    return fetch_rows(sql, parameters)
 
 
 def match_expression(text: str) -> tuple[str, str]:
     """SQLite's index query, and the regular expression that the text itself is compared with."""
-    return _all_trigrams(text), regular(text)
-
-
-def _regular(text: str) -> str:
-    return f"(?i){re.escape(text)}"
+    return match_of(text), regular(text)
 
 
 def _newest_message() -> int:
@@ -239,22 +248,8 @@ def _newest_message() -> int:
 def _rowids(kind: str, text: str) -> tuple[str, list[str]]:
     """The rows that have all trigrams of the text."""
     table = f"sessions_app_{kind}index"
-    return f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [_all_trigrams(text)]  # noqa: S608
-
-
-def _all_trigrams(text: str) -> str:
-    """SQLite's index query for what has all of the text's trigrams."""
-    return " AND ".join(map(quoted, spread_trigrams(text)))
+    return f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [match_of(text)]  # noqa: S608
 
 
 def _mark(session: ChatSession, message: Message | None, text: str, words: str) -> Hit:
-    return Hit(session, message, *marked(text, words), words)
-
-
-def marked(text: str, words: str) -> tuple[str, str, str]:
-    """The match in a text, between what is before and after it, both shortened."""
-    found = re.search(re.escape(words), text, re.IGNORECASE)
-    if found is None:  # The database folds a letter that Python does not fold.
-        return "", "", text[: BEFORE + AFTER]
-    start, end = found.span()
-    return text[max(0, start - BEFORE) : start], text[start:end], text[end : end + AFTER]
+    return Hit(session, message, excerpt(text, words), words)

@@ -58,18 +58,18 @@ def search(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Found:
-    """Titles (on the first page, besides the `limit` others), then what extensions find, then messages, each newest first.
+    """Titles, then what extensions find, then messages, each newest first, together at most `limit` on a page.
 
     `project`: the path or id of the only one that is searched; → 404 if the caller has none of that name.
     """
     if project is not None:
         caller = replace(caller, project_id=get_project_by_name(caller=caller, name=project).id)
-    steps = [name for name in sources() if name in within and not wanted.of_messages_only]
-    steps += [MESSAGES] if MESSAGES in within else []
+    steps = [MESSAGES] if MESSAGES in within else []
+    if not wanted.of_messages_only:
+        steps = [name for name in (TITLES, *sources()) if name in within] + steps
     at, place = _read_cursor(cursor, steps)
     catch_up()
-    has_titles = TITLES in within and not cursor and not wanted.of_messages_only
-    hits: list[Hit | SourceHit] = [*search_titles(caller=caller, text=text, wanted=wanted)] if has_titles else []
+    hits: list[Hit | SourceHit] = []
     room = limit
     for step in steps[at:]:
         if room == 0:
@@ -90,6 +90,9 @@ def _search_step(
         before = int(place) if place else None
         messages, ended_at = search_messages(caller=caller, text=text, wanted=wanted, before=before, limit=limit)
         return messages, None if ended_at is None else str(ended_at)
+    if step == TITLES:
+        titles, following = search_titles(caller=caller, text=text, wanted=wanted, after=place, limit=limit)
+        return titles, None if following is None else f"{step}.{following}"
     own = {project.id: project for project in Project.objects.visible_to(caller).alive().only("id", "path", "name")}
     if not own:
         return [], None

@@ -15,9 +15,9 @@ from django.db.models import QuerySet
 
 from sessions_app.chats.search.message_search import BIGGEST, match_expression, matching_messages, title_matches
 from sessions_app.chats.search.text_matching import LIVE, READ_BYTES, in_pieces, matching_texts
-from sessions_app.chats.search.trigrams import TRIGRAM
+from sessions_app.chats.search.trigrams import makes_trigrams
 from sessions_app.core.storage.sql import db_uuid, fetch_rows, on_postgresql
-from sessions_app.core.storage.text_comparison import fold, like
+from sessions_app.core.storage.text_comparison import folded_spellings, has_any, like
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import ChatSession
 
@@ -44,7 +44,7 @@ class FoundRows:
 
 def find_sessions(rows: QuerySet[ChatSession], fields: Sequence[str], text: str, project_id: uuid.UUID, limit: int) -> FoundRows:
     """Of `rows`, ordered, values of `fields` (`id`, `title`, `epoch` and `size_bytes` among them)."""
-    if len(text) < TRIGRAM:
+    if not makes_trigrams(text):
         return FoundRows(list(rows.filter(title_matches(text)).values_list(*fields)[:limit]))
     walk = _Walk(rows, fields, text, limit)
     walk.read(FIRST_SESSIONS, only_small=True)
@@ -61,7 +61,8 @@ class _Walk:
     """Reads sessions from the most recently changed to older ones."""
 
     def __init__(self, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int) -> None:
-        self._rows, self._text, self._folded, self._limit = rows.values_list(*fields), text, fold(text), limit
+        self._rows, self._text, self._limit = rows.values_list(*fields), text, limit
+        self._wanted = folded_spellings(text)
         self._id, self._title, self._epoch, self._size = (fields.index(name) for name in ("id", "title", "epoch", "size_bytes"))
         self._at, self.found, self.exhausted = 0, list[Row](), False
         self.last: Row | None = None
@@ -84,7 +85,7 @@ class _Walk:
         self.exhausted = len(rows) < count
 
     def _look_at(self, rows: list[Row]) -> None:
-        others = [row for row in rows if self._folded not in fold(row[self._title])]
+        others = [row for row in rows if not has_any(self._wanted, row[self._title])]
         having = {row[self._id] for row in rows} - {row[self._id] for row in others}
         having |= self._with_texts(others)
         self.found += [row for row in rows if row[self._id] in having]
@@ -108,7 +109,7 @@ class _Walk:
         return having
 
     def _having(self, ids: list[int], messages: dict[int, tuple[int, uuid.UUID]]) -> set[Any]:
-        return {messages[message_id][1] for message_id in matching_texts(ids, self._folded)} if ids else set()
+        return {messages[message_id][1] for message_id in matching_texts(ids, self._wanted)} if ids else set()
 
 
 def _messages_of(session_ids: set[uuid.UUID], before: int) -> dict[int, tuple[int, uuid.UUID]]:

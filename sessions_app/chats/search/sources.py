@@ -3,11 +3,11 @@
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.chats.search.filters import SearchFilter
-from sessions_app.chats.search.message_search import BEFORE, marked
+from sessions_app.chats.search.text_matching import Excerpt, excerpt
 from sessions_app.core.errors import ForeignCursor
 from sessions_app.core.extension import extensions
 from sessions_app.core.storage.sql import rfc3339
@@ -41,15 +41,8 @@ class SourceHit:
     heading: str
     at: datetime
     link: str
-    before: str
-    hit: str
-    after: str
+    excerpt: Excerpt
     place: str
-
-    @property
-    def cut(self) -> bool:
-        """True if there is more text before `before`."""
-        return len(self.before) == BEFORE
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -60,9 +53,7 @@ class SourceHit:
             "message": None,
             "role": None,
             "at": rfc3339(self.at),
-            "before": self.before,
-            "hit": self.hit,
-            "after": self.after,
+            **self.excerpt.as_json(),
             "kind": self.kind,
             "link": self.link,
         }
@@ -86,6 +77,25 @@ def read_place(text: str, numbers: int = 1) -> list[int] | None:
     return [int(part) for part in parts]
 
 
+def place_in_time(at: datetime, row_id: uuid.UUID) -> str:
+    """A place among rows that have no number."""
+    return f"{rfc3339(at)}_{row_id}"
+
+
+def read_place_in_time(text: str) -> tuple[datetime, uuid.UUID] | None:
+    """None: the beginning. One of another form is refused."""
+    if not text:
+        return None
+    try:
+        at, row_id = text.split("_")
+        moment, found = datetime.fromisoformat(at), uuid.UUID(row_id)
+        if moment.tzinfo is None:
+            raise ForeignCursor
+        return moment.astimezone(UTC), found
+    except (ValueError, OverflowError):
+        raise ForeignCursor from None
+
+
 type Source = Callable[[SourceQuery], SourcePage]
 
 
@@ -93,18 +103,8 @@ def source_hit(
     *, kind: str, project: Project, heading: str, at: datetime, link: str, text: str, words: str, place: str
 ) -> SourceHit:
     """A hit in `text`, of which the surroundings of the match are shown."""
-    before, hit, after = marked(text, words)
-    return SourceHit(
-        kind=kind,
-        project=project,
-        heading=heading,
-        at=at,
-        link=link,
-        before=before,
-        hit=hit,
-        after=after,
-        place=place,
-    )
+    found = excerpt(text, words)
+    return SourceHit(kind=kind, project=project, heading=heading, at=at, link=link, excerpt=found, place=place)
 
 
 def sources() -> dict[str, Source]:

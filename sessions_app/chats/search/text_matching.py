@@ -8,18 +8,21 @@ result says where it ended. Reading is faster than PostgreSQL's own comparison, 
 A text is always compared in linear time (`str.find`).
 """
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
 from sessions_app.core.storage.sql import db_uuid, fetch_rows
-from sessions_app.core.storage.text_comparison import fold, like
+from sessions_app.core.storage.text_comparison import folded_spellings, has_any, like, regular
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller
 
+# Characters of a text that a hit shows around the match.
+BEFORE, AFTER = 60, 120
 # Seconds: of all steps, of the index, and a safety limit for statements that read the newest texts.
 SEARCH_SECONDS, INDEX_SECONDS, READ_SECONDS = 0.15, 0.08, 2.0
 # Messages in one read. The first read is small, because every search makes it.
@@ -52,6 +55,19 @@ _NEXT_CANDIDATES = (
 )
 
 
+class Excerpt(NamedTuple):
+    """A match between what is before and after it: unescaped pieces of a text. `cut_…`: the text has more on that side."""
+
+    before: str
+    hit: str
+    after: str
+    cut_before: bool
+    cut_after: bool
+
+    def as_json(self) -> dict[str, str]:
+        return {"before": self.before, "hit": self.hit, "after": self.after}
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """`ended_at`: only newer messages were searched; None: all were."""
@@ -62,7 +78,7 @@ class Found:
 
 def newest_messages(caller: Caller, text: str, *, after: int, before: int, limit: int, wanted: SearchFilter = NO_FILTER) -> Found:
     """PostgreSQL: matching own live messages, newest first; `after` and `before` are message numbers."""
-    walk = _Walk(lambda at, count: next_sql(caller, wanted, after, at, count), fold(text), before, limit)
+    walk = _Walk(lambda at, count: next_sql(caller, wanted, after, at, count), folded_spellings(text), before, limit)
     walk.read(FIRST_ROWS, pieces=1)
     if not walk.ended and any(letter.isalnum() for letter in text):
         with suppress(TimeIsUp):
@@ -75,7 +91,7 @@ def newest_candidates(caller: Caller, text: str, trigrams: str, *, before: int, 
 
     The index is read in steps, for a limited time: a filter may leave none of very many matches.
     """
-    walk = _Walk(lambda at, count: next_sql(caller, wanted, 0, at, count, trigrams), fold(text), before, limit)
+    walk = _Walk(lambda at, count: next_sql(caller, wanted, 0, at, count, trigrams), folded_spellings(text), before, limit)
     walk.read(FIRST_ROWS)
     return walk.to_the_end()
 
@@ -96,8 +112,8 @@ def next_sql(
 class _Walk:
     """Reads from the newest message to older ones."""
 
-    def __init__(self, rows_sql: Callable[[int, int], tuple[str, list[Any]]], folded: str, at: int, limit: int) -> None:
-        self._rows_sql, self._folded, self._limit = rows_sql, folded, limit
+    def __init__(self, rows_sql: Callable[[int, int], tuple[str, list[Any]]], wanted: Sequence[str], at: int, limit: int) -> None:
+        self._rows_sql, self._wanted, self._limit = rows_sql, wanted, limit
         self.at, self.ids, self.exhausted = at, list[int](), False
         self.until = time.monotonic() + SEARCH_SECONDS
 
@@ -118,7 +134,7 @@ class _Walk:
         for number, some in enumerate(in_pieces((message_id, size) for message_id, size, wanted in rows if wanted)):
             if number == pieces or len(self.ids) >= self._limit or (number and time.monotonic() > self.until):
                 return
-            self.ids += matching_texts(some, self._folded)
+            self.ids += matching_texts(some, self._wanted)
             self.at = some[-1]
         self.at = rows[-1][0] if rows else self.at
         self.exhausted = len(rows) < count
@@ -138,12 +154,21 @@ def in_pieces(rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
         yield some
 
 
-def matching_texts(ids: list[int], folded: str) -> list[int]:
+def matching_texts(ids: list[int], wanted: Sequence[str]) -> list[int]:
     """The matching ones of these messages, newest first."""
     marks = ", ".join(["%s"] * len(ids))
     with time_limit(READ_SECONDS):
         texts = fetch_rows(f"SELECT id, text FROM sessions_app_message WHERE id IN ({marks}) ORDER BY id DESC", ids)  # noqa: S608
-    return [message_id for message_id, text in texts if folded in fold(text)]
+    return [message_id for message_id, text in texts if has_any(wanted, text)]
+
+
+def excerpt(text: str, words: str) -> Excerpt:
+    found = re.search(regular(words), text)
+    if found is None:  # The database folds a letter that Python does not fold.
+        return Excerpt("", "", text[: BEFORE + AFTER], cut_before=False, cut_after=len(text) > BEFORE + AFTER)
+    start, end = found.span()
+    first, last = max(0, start - BEFORE), end + AFTER
+    return Excerpt(text[first:start], text[start:end], text[end:last], cut_before=first > 0, cut_after=last < len(text))
 
 
 def _by_index(caller: Caller, text: str, after: int, before: int, limit: int, wanted: SearchFilter) -> list[int]:

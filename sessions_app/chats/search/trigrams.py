@@ -1,6 +1,9 @@
 """The trigrams of a text: every three characters that follow each other."""
 
 import zlib
+from itertools import product
+
+from sessions_app.core.storage.text_comparison import spellings
 
 TRIGRAM = 3
 MOST_TRIGRAMS = 6
@@ -33,6 +36,21 @@ def spread_trigrams(text: str) -> list[str]:
     """A few trigrams, spread over the text: each one costs reading a list, and the text is compared anyway."""
     starts = range(0, len(text) - TRIGRAM + 1, max(1, (len(text) - TRIGRAM) // (MOST_TRIGRAMS - 1)))
     return list(dict.fromkeys(text[at : at + TRIGRAM] for at in [*starts, len(text) - TRIGRAM]))
+
+
+def makes_trigrams(text: str) -> bool:
+    """Whether every spelling of the text has one."""
+    return min(map(len, spellings(text))) >= TRIGRAM
+
+
+def match_of(text: str) -> str:
+    """FTS5's query for what has all trigrams of a spelling of the text. FTS5 folds case, but leaves İ as it is."""
+    return " OR ".join(f"({' AND '.join(map(_in_any_case, spread_trigrams(spelling)))})" for spelling in spellings(text))
+
+
+def _in_any_case(trigram: str) -> str:
+    forms = product(*("iİ" if letter in "iIİ" else letter for letter in trigram))
+    return f"({' OR '.join(quoted(''.join(form)) for form in forms)})"
 
 
 def quoted(trigram: str) -> str:

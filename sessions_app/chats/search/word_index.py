@@ -27,7 +27,7 @@ from sessions_app.chats.search.trigrams import (
 )
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.core.storage.sql import execute, fetch_row, fetch_rows, on_postgresql
-from sessions_app.core.storage.text_comparison import SIGMA, fold
+from sessions_app.core.storage.text_comparison import SIGMA, fold, letters_folded, spellings
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.core.storage.transactions import write
 
@@ -151,7 +151,9 @@ class WordIndex:
         return None
 
     def candidates_sql(self, texts: Sequence[str], own: tuple[str, Sequence[Any]], most: int) -> tuple[str, list[Any]] | None:
-        folded = list(dict.fromkeys(map(fold, texts)))
+        # Rows that were indexed by earlier versions have İ as two letters.
+        every = [spelling for text in texts for spelling in spellings(text)]
+        folded = list(dict.fromkeys([*map(fold, every), *map(letters_folded, every)]))
         # FTS5 reads an expression to its first NUL.
         if any(not TRIGRAM <= len(text) <= OVERLAP or "\0" in text for text in folded):
             return None

@@ -123,13 +123,15 @@ def read(request: HttpRequest, session_id: str, messages: bool = True) -> HttpRe
 )
 def update(request: HttpRequest, session_id: str, payload: SessionPatch) -> HttpResponse:
     """Change title, opening step, metadata, tags, `pinned`, `archived`, `head`, or `current: true`; omitted fields stay."""
-    fields: dict[str, Any] = payload.model_dump(exclude_none=True, exclude={"metadata", "tags"})
+    fields: dict[str, Any] = payload.model_dump(exclude_none=True, exclude={"metadata", "tags", "if_title"})
     if payload.tags is not None:
         fields["tags"] = lambda row: tags_text(payload.tags or [])
     if "metadata" in payload.model_fields_set:
         fields["metadata"] = lambda row: patched_metadata(row.metadata, payload.metadata)
     own_id, if_match = session_uuid(session_id), request.headers.get("If-Match", "")
-    row = session_services.update_session(caller=caller_of(request), session_id=own_id, fields=fields, if_match=if_match)
+    row = session_services.update_session(
+        caller=caller_of(request), session_id=own_id, fields=fields, if_match=if_match, if_title=payload.if_title
+    )
     return json_reply(row.as_json(), etag=row.etag)
 
 

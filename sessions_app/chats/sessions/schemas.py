@@ -43,6 +43,10 @@ class SessionPut(SessionIn):
 
 class SessionPatch(In):
     title: Title | None = None
+    if_title: Title | None = Field(
+        None,
+        description="The title that you saw. If it has another one since: 412 `title_changed` with `details.title`.",
+    )
     opening_step: OpeningStep | None = None
     archived: bool | None = None
     current: Literal[True] | None = None

@@ -119,23 +119,32 @@ def ensure_current(*, caller: Caller, project_id: uuid.UUID) -> SessionRow:
     return write(work)
 
 
+class TitleChanged(PreconditionFailed):
+    code = "title_changed"
+
+    def __init__(self, title: str) -> None:
+        named = f"the title “{title}”" if title else "no title any more"
+        super().__init__(f"It was renamed meanwhile: it has {named}. Rename it again to replace that.", details={"title": title})
+
+
 class UnknownHead(Invalid):
     code, message = "unknown_message", "`head` names no message of this session. Read the session again."
 
 
-def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any], if_match: str = "") -> SessionRow:
+def update_session(
+    *, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any], if_match: str = "", if_title: str | None = None
+) -> SessionRow:
     """Title, opening step, `pinned`, `archived`, `head`, `current: true`; fields not in `fields` stay. An archived session is not
-    current. `metadata` and `tags` are functions of the locked session's row that return what to store.
-
-    `if_match`: the session's ETag as the caller knows it. Raises PreconditionFailed, UnknownHead.
+    current. `metadata` and `tags` are functions of the locked session's row that return what to store. `if_match`: the ETag as
+    the caller knows it; `if_title`: the title that a rename replaces. Raises PreconditionFailed, TitleChanged, UnknownHead.
     """
 
     def work() -> SessionRow:
         row = get_session(caller=caller, session_id=session_id)
         project = lock_project_and_current(caller=caller, project_id=row.project_id, also=session_id)
         session = lock_session(caller=caller, session_id=session_id)
-        if if_match and not named(if_match, session.etag, marked(session.etag, streaming=True)):
-            raise PreconditionFailed(details={"etag": session.etag})
+        _check_match(session, if_match)
+        _check_title(caller, session_id, if_title, fields)
         at = now()
         changed: dict[str, Any] = {name: fields[name] for name in ("title", "opening_step") if name in fields}
         changed |= _labels(caller, session_id, fields)
@@ -157,6 +166,19 @@ def update_session(*, caller: Caller, session_id: uuid.UUID, fields: dict[str, A
         return get_session(caller=caller, session_id=session_id)
 
     return write(work)
+
+
+def _check_match(session: LockedSession, if_match: str) -> None:
+    if if_match and not named(if_match, session.etag, marked(session.etag, streaming=True)):
+        raise PreconditionFailed(details={"etag": session.etag})
+
+
+def _check_title(caller: Caller, session_id: uuid.UUID, seen: str | None, fields: dict[str, Any]) -> None:
+    if seen is None:
+        return
+    title = get_session(caller=caller, session_id=session_id).title  # Read again, under the session's lock.
+    if title not in {seen, fields.get("title", seen)}:
+        raise TitleChanged(title)
 
 
 def _moved_head(session: LockedSession, head: str, *, to_end: bool) -> dict[str, Any]:

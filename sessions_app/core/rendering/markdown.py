@@ -67,6 +67,11 @@ def _image(
     return f'<a href="{escape(address)}">Image: {escape(words)}</a>'
 
 
+def _line_break(*_parsed: Any) -> str:
+    """Alone: style sheets keep the line breaks of the source, so one after it would count twice."""
+    return "<br>"
+
+
 def _headings(state: StateCore) -> None:
     """Shift a message's headings below the page's own, without skipping a level."""
     tokens = [token for token in state.tokens if token.type in {"heading_open", "heading_close"}]
@@ -83,6 +88,7 @@ def _reader() -> MarkdownIt:
     reader.add_render_rule("image", _image)
     reader.add_render_rule("fence", fence)
     reader.add_render_rule("code_block", indented)
+    reader.add_render_rule("hardbreak", _line_break)
     reader.core.ruler.push("headings", _headings)
     add_rules(reader)
     return reader

@@ -51,21 +51,27 @@ _STATES: tuple[tuple[tuple[str, ...], type[AppError]], ...] = (
 )
 
 
-class _Notice:
-    """What the operator of this process is told."""
+class _Notices:
+    """What the operator of this process is told, each subject once in a time."""
 
     def __init__(self) -> None:
-        self._lock, self._until = threading.Lock(), 0.0
+        self._lock, self._until = threading.Lock(), dict[str, float]()
 
-    def tell(self) -> None:
+    def due(self, subject: str) -> bool:
         with self._lock:
-            if time.monotonic() < self._until:
-                return
-            self._until = time.monotonic() + TOLD_SECONDS
-        logger.error(NO_CONNECTION_LEFT)
+            if time.monotonic() < self._until.get(subject, 0.0):
+                return False
+            self._until[subject] = time.monotonic() + TOLD_SECONDS
+            return True
 
 
-_notice = _Notice()
+_notices = _Notices()
+
+
+def tell_refusal(refused: str, known: AppError, error: BaseException) -> None:
+    """Why the store refused a request, a page or a tool. How many it refuses is in the lines of the requests themselves."""
+    if _notices.due(known.code):
+        logger.warning("the store refused a %s: %s (%s)", refused, known.code, type(error).__name__)
 
 
 def as_app_error(error: BaseException) -> AppError | None:
@@ -75,8 +81,8 @@ def as_app_error(error: BaseException) -> AppError | None:
     said = str(error).lower()
     for words, kind in _STATES:
         if any(word in said for word in words):
-            if kind is NoConnectionLeft:
-                _notice.tell()
+            if kind is NoConnectionLeft and _notices.due(NO_CONNECTION_LEFT):
+                logger.error(NO_CONNECTION_LEFT)
             return kind(retry_after=2 if kind is not InsufficientStorage else None)
     return StoreUnreachable(retry_after=2) if isinstance(error, (OperationalError, InterfaceError)) else None
 

@@ -1,6 +1,12 @@
-"""Case-insensitive comparison of texts, alike on both databases: SQLite's LIKE folds only ASCII, PostgreSQL's no final sigma."""
+"""Case-insensitive comparison of texts, alike on both databases: SQLite's LIKE folds only ASCII, PostgreSQL's no final sigma.
+
+A letter with a mark is the same letter whether it is one character (NFC) or two (NFD, as file names of macOS have it).
+"""
 
 import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import CharField, Lookup, Q, TextField
@@ -13,8 +19,30 @@ _SIGMAS = re.compile("[Σσς]")
 
 
 def fold(text: str) -> str:
-    """Fold case as the database does, letter by letter (Python chooses the sigma by its place), and every sigma as one letter."""
+    """Fold case as the database does, letter by letter: what is folded of a part is in what is folded of the whole."""
+    return letters_folded(text.replace("İ", "i"))
+
+
+def letters_folded(text: str) -> str:
+    """Python's `lower`, which chooses the sigma by its place and makes two letters of İ, with every sigma as one letter."""
     return text.replace("Σ", SIGMA).lower().replace("ς", SIGMA)
+
+
+def spellings(text: str) -> list[str]:
+    """The text with its letters composed, decomposed and as it is, without repetition: most texts have one spelling."""
+    return list(dict.fromkeys([unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text), text]))
+
+
+@lru_cache(maxsize=64)
+def folded_spellings(text: str) -> tuple[str, ...]:
+    """What is searched for if this text is; kept, because every row is compared with it."""
+    return tuple(dict.fromkeys(map(fold, spellings(text))))
+
+
+def has_any(wanted: Sequence[str], text: str) -> bool:
+    """Whether a text contains one of these folded spellings."""
+    folded = fold(text)
+    return any(spelling in folded for spelling in wanted)
 
 
 def contains(text: str, *fields: str) -> Q:
@@ -42,11 +70,18 @@ class HasWords(Lookup):
 
 def regular(text: str) -> str:
     """SQLite's condition: what `column REGEXP` compares with. Python runs it, and takes the three forms of sigma as one."""
-    return f"(?i){re.escape(text)}"
+    return f"(?i){'|'.join(map(re.escape, spellings(text)))}"
 
 
 def like(column: str, text: str) -> tuple[str, list[str]]:
     """PostgreSQL's condition for a case-insensitive match, written so that it uses the trigram index."""
+    found = [_like(column, spelling) for spelling in spellings(text)]
+    if len(found) == 1:
+        return found[0]
+    return f"({' OR '.join(sql for sql, _ in found)})", [pattern for _, patterns in found for pattern in patterns]
+
+
+def _like(column: str, text: str) -> tuple[str, list[str]]:
     sigma = _SIGMAS.search(text) is not None
     if len(text) <= PIECE and not sigma:
         return f"{column} ILIKE %s", [_pattern(text)]

@@ -1,5 +1,6 @@
 """Base class of the admin pages: read-only."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
@@ -18,7 +19,10 @@ BODIES = ("text", "parts", "metadata", "raw")
 
 
 class ReadOnlyAdmin(AnyModelAdmin):
-    """`deferred`: columns that a list does not read, because they may be large."""
+    """`deferred`: columns that no list reads, because they may be large.
+
+    A list filters by what has few values, which are known without a look at all rows: no users, and nothing that a client names.
+    """
 
     deferred: tuple[str, ...] = ()
     list_per_page = 50
@@ -37,4 +41,11 @@ class ReadOnlyAdmin(AnyModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
         match = request.resolver_match
-        return rows.defer(*self.deferred) if match and str(match.url_name).endswith("_changelist") else rows
+        return rows.defer(*self._large_columns()) if match and str(match.url_name).endswith("_changelist") else rows
+
+    def _large_columns(self) -> Iterator[str]:
+        """Those of the list's rows, and of the rows that are read with them."""
+        yield from self.deferred
+        for name in self.list_select_related if isinstance(self.list_select_related, tuple) else ():
+            beside = self.admin_site._registry.get(self.model._meta.get_field(name).related_model)
+            yield from (f"{name}__{column}" for column in getattr(beside, "deferred", ()))

@@ -3,7 +3,6 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from sessions_app.chats.lifecycle.deletion import delete_session
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.web.responses import json_reply, no_content, refusals
@@ -82,11 +81,10 @@ def update(request: HttpRequest, thread: str, payload: ThreadPatch) -> HttpRespo
     return no_content()
 
 
-@router.delete("/threads/{thread}", response={204: None, **refusals(404, 410)}, operation_id="delete_cloud_thread")
+@router.delete("/threads/{thread}", response={204: None, **refusals(404)}, operation_id="delete_cloud_thread")
 def delete(request: HttpRequest, thread: str) -> HttpResponse:
     """To the trash, from where a person can restore it."""
-    caller = limited_caller(request)
-    delete_session(caller=caller, session_id=find_thread(caller=caller, thread=thread).id)
+    services.delete_thread(caller=limited_caller(request), thread=thread)
     return no_content()
 
 

@@ -88,8 +88,9 @@ def _shown_parent(
 
 def create_message(*, caller: Caller, thread: SessionRow, new: NewMessage) -> str:
     """Its id. The same id again replaces the content, so that a repeated request stores nothing twice."""
-    message_id = new.own_id if new.own_id and len(new.own_id) <= MESSAGE_ID_LENGTH else str(uuid.uuid4())
-    op = {"op": "upsert", "parent_id": new.parent, **fields_of(new.format, new.content)}
+    message_id = _message_id(thread, new.own_id) if new.own_id else str(uuid.uuid4())
+    parent = _message_id(thread, new.parent) if new.parent else None
+    op = {"op": "upsert", "parent_id": parent, **fields_of(new.format, new.content)}
     if not _save(caller, thread, {**op, "id": message_id}):
         message_id = str(uuid.uuid4())  # A removed message had the id: it does not come back.
         _save(caller, thread, {**op, "id": message_id})
@@ -115,6 +116,11 @@ def keep_feedback(*, caller: Caller, thread: SessionRow, message_id: str, feedba
     metadata = {**(stored if isinstance(stored, dict) else {}), "feedback": feedback}
     _save(caller, thread, {"op": "patch", "id": message_id, "metadata": metadata})
     return str(uuid.uuid5(thread.id, message_id))
+
+
+def _message_id(thread: SessionRow, own_id: str) -> str:
+    """A page's id, or what stands for one that is too long for a message: the same each time."""
+    return own_id if len(own_id) <= MESSAGE_ID_LENGTH else str(uuid.uuid5(thread.id, own_id))
 
 
 def _find(thread: SessionRow, message_id: str) -> dict[str, Any]:

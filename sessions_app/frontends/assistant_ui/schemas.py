@@ -54,7 +54,7 @@ class CloudThreadMade(Schema):
 
 
 class MessageIn(Tolerant):
-    parent_id: MessageId | None = None
+    parent_id: str | None = Field(None, description="Of the message that it follows: its id, or the page's own.")
     parent_external_id: str | None = None
     external_id: str | None = Field(None, description="The page's own id. Up to 64 characters it is the message's id.")
     format: Annotated[str, Field(min_length=1, max_length=FORMAT_LENGTH)]

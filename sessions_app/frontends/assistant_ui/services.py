@@ -1,12 +1,14 @@
 """Threads of assistant-ui: sessions of one project."""
 
 import uuid
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from sessions_app.chats.lifecycle.deletion import delete_session
 from sessions_app.chats.reading.session_filters import Place, SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
-from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, get_session, session_uuid
 from sessions_app.chats.sessions import services as session_services
 from sessions_app.chats.sessions.session_fields import metadata_text
 from sessions_app.core.errors import Invalid
@@ -45,12 +47,14 @@ def limited_or_new(caller: Caller, project: str) -> Caller:
 
 
 def list_threads(*, caller: Caller, archived: bool | None, after: str | None, limit: int) -> list[SessionRow]:
-    """Those of the caller's project, most recently changed first. `after`: the last one of the former page."""
+    """Those of the caller's project, most recently changed first. `after`: the last one of the former page. If it was deleted
+    meanwhile it has no place any more, and the list begins again."""
     wanted = SessionFilter(state=SessionState.ARCHIVED if archived else None, unarchived=archived is False)
     place = None
     if after is not None:
-        last = find_thread(caller=caller, thread=after)
-        place = Place(last.updated_at, last.id)
+        with suppress(SessionDeleted):
+            last = find_thread(caller=caller, thread=after)
+            place = Place(last.updated_at, last.id)
     found: list[SessionRow] = []
     while True:
         page = list_sessions(
@@ -88,6 +92,12 @@ def update_thread(*, caller: Caller, thread: str, fields: dict[str, Any]) -> Ses
     if not changed:
         return get_session(caller=caller, session_id=own_id)
     return session_services.update_session(caller=caller, session_id=own_id, fields=changed)
+
+
+def delete_thread(*, caller: Caller, thread: str) -> None:
+    """To the trash. One that is there already, as another tab may have put it, stays there."""
+    with suppress(SessionDeleted):
+        delete_session(caller=caller, session_id=find_thread(caller=caller, thread=thread).id)
 
 
 def project_of(caller: Caller) -> uuid.UUID:

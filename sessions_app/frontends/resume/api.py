@@ -17,7 +17,7 @@ from sessions_app.models.session import EXTERNAL_ID_LENGTH
 
 router = Router(tags=["Resume"])
 LONGEST_PATH = 512
-PROJECT: str = Query(..., min_length=1, max_length=LONGEST_PATH, description="The project's path.")  # type: ignore[type-arg]
+PROJECT: str = Query(..., min_length=1, max_length=LONGEST_PATH, description="The project's path or id.")  # type: ignore[type-arg]
 
 
 EXTERNAL_ID: str | None = Query(  # type: ignore[type-arg]

@@ -12,7 +12,8 @@ from sessions_app.chats.reading.conversion import converted
 from sessions_app.chats.reading.live_windows import marked, shown_window, window_of
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, session_columns, session_row
 from sessions_app.core.errors import NotFound
-from sessions_app.core.storage.sql import as_uuid, fetch_row, json_value, rfc3339_sql
+from sessions_app.core.id_parsing import uuid_or_none
+from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, json_value, rfc3339_sql
 from sessions_app.frontends.app_state.queries import AppStateRow, get_app_state
 from sessions_app.models import Caller
 
@@ -80,18 +81,13 @@ class NoSuchChat(NothingSaved):
 
 
 def find_resume(*, caller: Caller, path: str, client: str, external_id: str | None = None) -> Resume:
-    """The project's current session, or the one with this external id. None → 404 `nothing_saved`; in the trash → 410."""
-    named = external_id is not None
-    created, last = rfc3339_sql("p.created_at"), rfc3339_sql("p.last_session_at")
-    sql = (
-        f"SELECT p.event_seq, p.name, {created}, p.session_count, {last}, p.settings, {rfc3339_sql('p.updated_at')}, "  # noqa: S608
-        f"p.current_session_id, {session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON "
-        f"{'s.project_id = p.id AND s.external_id = %s' if named else 's.id = p.current_session_id'} "
-        f"WHERE p.owner_id = %s AND p.path = %s AND p.deleted_at IS NULL{'' if named else ' AND s.deleted_at IS NULL'}"
-    )
-    values = fetch_row(sql, [*([external_id] if named else []), caller.user_id, path])
+    """The project's current session, or the one with this external id. None → 404 `nothing_saved`; in the trash → 410.
+    `path`: the project's path or, if there is none, its id."""
+    values = _row_of(caller, "p.path = %s", path, external_id)
+    if values is None and (project_id := uuid_or_none(path)) is not None:
+        values = _row_of(caller, "p.id = %s", db_uuid(project_id), external_id)
     if values is None:
-        raise NoSuchChat if named else NothingSaved
+        raise NoSuchChat if external_id is not None else NothingSaved
     event_seq, name, created_at, count, last_at, settings, updated_at, current, *session = values
     row = session_row(tuple(session))
     if caller.project_id not in {None, row.project_id}:
@@ -110,3 +106,16 @@ def find_resume(*, caller: Caller, path: str, client: str, external_id: str | No
         "settings": json_value(settings),
     }
     return Resume(project, row.project_id, row, get_app_state(caller=caller, client=client), event_seq)
+
+
+def _row_of(caller: Caller, which: str, project: Any, external_id: str | None) -> Any:
+    """The project's columns and those of its session. `which`: how `project` names it."""
+    named = external_id is not None
+    created, last = rfc3339_sql("p.created_at"), rfc3339_sql("p.last_session_at")
+    sql = (
+        f"SELECT p.event_seq, p.name, {created}, p.session_count, {last}, p.settings, {rfc3339_sql('p.updated_at')}, "  # noqa: S608
+        f"p.current_session_id, {session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON "
+        f"{'s.project_id = p.id AND s.external_id = %s' if named else 's.id = p.current_session_id'} "
+        f"WHERE p.owner_id = %s AND {which} AND p.deleted_at IS NULL{'' if named else ' AND s.deleted_at IS NULL'}"
+    )
+    return fetch_row(sql, [*([external_id] if named else []), caller.user_id, project])

@@ -20,7 +20,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.events.listener_queries import Admission
 from sessions_app.models import ApiKey, Caller, Login
 from sessions_app.models.credentials import READ
-from sessions_app.projects.queries import find_project
+from sessions_app.projects.queries import find_project_head
 
 CLOSE_UNAUTHENTICATED, CLOSE_UNKNOWN = 4401, 4404
 PORTS = {"http": 80, "https": 443}
@@ -57,7 +57,7 @@ def admit(handshake: Handshake) -> Admission:
     caller, session_key, mark = _caller(handshake)
     if READ not in caller.scopes:
         raise Refused(CLOSE_UNAUTHENTICATED, "this key lacks the scope `read`")
-    project = find_project(caller=caller, path=handshake.query.get("project", ""))
+    project = find_project_head(caller=caller, name=handshake.query.get("project", ""))
     if project is None:
         raise Refused(CLOSE_UNKNOWN, "unknown project")
     return Admission(caller, project.id, project.path, session_key, mark)

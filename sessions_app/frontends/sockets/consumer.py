@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 import orjson
 from django.conf import settings
@@ -33,6 +34,11 @@ Send = Callable[[Message], Awaitable[None]]
 # A client that wants missed events asks at once. Live events are held until then, or for this long, to keep the order.
 HOLD_SECONDS = 0.25
 BIGGEST = 2**63 - 1
+# What a command takes besides its type.
+ARGUMENTS = {"subscribe": "since", "resume": "client"}
+# Of one account. A bundle has up to 2 MB, and stays in memory several times over until its client has read it.
+RESUMES_AT_ONCE = 16
+_resuming: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 logger = logging.getLogger(__name__)
 
 
@@ -71,10 +77,10 @@ async def _listen(live: hub.Hub, admission: Admission, since: str | None, receiv
             await _refuse(send, error)
             return
         await send({"type": "websocket.accept"})
-        if since is not None and since.isdecimal():
-            listener.subscribe(min(int(since), BIGGEST))
-        else:
+        if since is None:
             asyncio.get_running_loop().call_later(HOLD_SECONDS, listener.release)
+        else:
+            await _subscribe_by_address(listener, since)
         await _converse(live, listener, receive)
     except asyncio.CancelledError:
         if not listener.closed:  # Otherwise the hub already dropped this socket.
@@ -98,12 +104,24 @@ async def _converse(live: hub.Hub, listener: Listener, receive: Receive) -> None
 
 async def _answer(live: hub.Hub, listener: Listener, message: Message) -> None:
     asked = _parse(message)
-    if asked["type"] == "subscribe":
-        _subscribe(listener, asked.get("since"))
-    elif asked["type"] == "resume":
-        await _resume(live, listener, asked.get("client", DEFAULT_CLIENT))
-    else:
+    kind = asked.pop("type")
+    if kind not in ARGUMENTS:
         raise Unreadable("Unknown type. This socket takes `subscribe` and `resume`.", code="unknown_type")
+    if strange := sorted(asked.keys() - {ARGUMENTS[kind]}):
+        raise Invalid(f"`{strange[0][:64]}` is unknown. `{kind}` takes `{ARGUMENTS[kind]}` alone.", code="unknown_field")
+    if kind == "subscribe":
+        _subscribe(listener, asked.get("since"))
+    else:
+        await _resume(live, listener, asked.get("client", DEFAULT_CLIENT))
+
+
+async def _subscribe_by_address(listener: Listener, since: str) -> None:
+    """A client whose `&since=` is not read would miss events without knowing it: so it is told, as by a `subscribe`."""
+    is_number = since.isascii() and since.isdigit() and len(since) <= len(str(BIGGEST))
+    try:
+        _subscribe(listener, int(since) if is_number else since)
+    except AppError as error:
+        await _explain(listener, error)
 
 
 def _subscribe(listener: Listener, since: Any) -> None:
@@ -119,8 +137,16 @@ async def _resume(live: hub.Hub, listener: Listener, client: Any) -> None:
     if not isinstance(client, str) or not 1 <= len(client) <= 64:
         raise Invalid("`client` is a frontend's name of 1 to 64 characters.")
     listener.release()
-    for event_seq, frame in await live.read(partial(_restore, listener, client)):
-        await listener.reply(event_seq, frame)
+    async with _places_of(listener.admission.caller.user_id):
+        for event_seq, frame in await live.read(partial(_restore, listener, client)):
+            await listener.reply(event_seq, frame)
+
+
+def _places_of(user_id: int) -> asyncio.Semaphore:
+    places = _resuming.get(user_id)
+    if places is None:
+        places = _resuming[user_id] = asyncio.Semaphore(RESUMES_AT_ONCE)
+    return places
 
 
 def _parse(message: Message) -> dict[str, Any]:

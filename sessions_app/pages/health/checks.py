@@ -12,12 +12,22 @@ from sessions_app.core.storage.database_errors import StoreNotReady
 from sessions_app.core.storage.sql import on_postgresql
 
 REDIS_SECONDS = 1
+# In the namespace of the channel layer, to which a user of Redis may be limited. It is gone after a minute.
+PROBE_KEY, PROBE_KEY_SECONDS = "asgi:stillhere.ready", 60
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 
 class ChannelLayerUnreachable(Unavailable):
     code = "channel_layer_unreachable"
     message = "Redis does not answer. Saves still work; events reach other processes again when it does."
+
+
+class ChannelLayerRefusesWrites(Unavailable):
+    code = "channel_layer_refuses_writes"
+    message = (
+        "Redis answers, but takes no writes: its memory or disk is full, it is a replica, or this user may not write. Saves "
+        "still work; events reach other processes later, by the log, until it does."
+    )
 
 
 def durability() -> dict[str, str] | None:
@@ -36,11 +46,11 @@ def durability() -> dict[str, str] | None:
 
 
 def check_ready() -> None:
-    """Raises the database's error, StoreNotReady or ChannelLayerUnreachable."""
+    """Raises the database's error, StoreNotReady, ChannelLayerUnreachable or ChannelLayerRefusesWrites."""
     if _migrations() - set(MigrationRecorder(connection).applied_migrations()):
         raise StoreNotReady(retry_after=2)
     if settings.REDIS_URL:
-        _ping_redis()
+        _write_to_redis()
 
 
 @lru_cache
@@ -48,12 +58,15 @@ def _migrations() -> set[tuple[str, str]]:
     return set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
 
 
-def _ping_redis() -> None:
+def _write_to_redis() -> None:
+    """A Redis that is full answers a ping, and takes no event."""
     import redis  # Costs 24 MB: imported only where Redis is configured.
 
     client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS)
     try:
-        client.ping()
+        client.set(PROBE_KEY, 1, ex=PROBE_KEY_SECONDS)
+    except redis.ResponseError:
+        raise ChannelLayerRefusesWrites(retry_after=2) from None
     except redis.RedisError:
         raise ChannelLayerUnreachable(retry_after=2) from None
     finally:

@@ -18,7 +18,7 @@ from sessions_app.pages.history.comparison import Comparison, Pair, compared
 from sessions_app.pages.history.epochs import list_clearings
 from sessions_app.pages.history.history_page import number
 from sessions_app.pages.history.moments import HIGHEST, Moment
-from sessions_app.pages.history.past_messages import PastPage, moment_of, past_page
+from sessions_app.pages.history.past_messages import PastPage, end_of_page, moment_of, past_page
 from sessions_app.pages.history.state_comparison import compared_states
 from sessions_app.projects.queries import get_project
 
@@ -38,6 +38,9 @@ class Chosen:
 
     def page(self, before: int) -> PastPage:
         return past_page(self.session, self.moment, self.clearings, before=before, limit=A_PAGE)
+
+    def end(self, after: int) -> int:
+        return end_of_page(self.session, self.moment, self.clearings, after=after, limit=A_PAGE)
 
     @property
     def href(self) -> str:
@@ -80,7 +83,7 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         "runs": _runs(found),
         "counts": found.counts,
         "older": lowest if lowest else None,
-        "newer": before + A_PAGE if before < HIGHEST else None,
+        "newer": min(left.end(before), right.end(before)) if before < HIGHEST else None,
         "newest": HIGHEST,
         "later": any(one.changed_at is not None for page in pages for one in page.messages),
         "erased": [clearing for page in pages for clearing in page.erased],

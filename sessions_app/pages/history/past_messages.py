@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
-from sessions_app.chats.reading.messages import ASIDE, ON_PATH, messages_of_rows
+from sessions_app.chats.reading.messages import ASIDE, ON_PATH, fitting_window, messages_of_rows
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_rows
 from sessions_app.models import Clearing
@@ -19,7 +19,7 @@ REMOVED = "NOT (removed = '')"
 # A message that was removed, or left the path, at the moment or before it was not shown then.
 _KINDS = ((ON_PATH, ""), (ASIDE, "AND rev > %s"), (REMOVED, "AND rev > %s AND ver > 1"))
 _KEYS = (
-    "SELECT position, id, rev, removed, aside, epoch FROM sessions_app_message WHERE session_id = %s AND epoch = %s "
+    "SELECT position, id, rev, removed, aside, epoch, size_bytes FROM sessions_app_message WHERE session_id = %s AND epoch = %s "
     "AND {} AND position <= %s {} AND (rev <= %s OR created_at <= %s) {} ORDER BY position DESC LIMIT %s"
 )
 
@@ -68,15 +68,31 @@ def moment_of(session: SessionRow, rev: int, clearings: list[Clearing]) -> Momen
 
 
 def past_page(session: SessionRow, moment: Moment, clearings: list[Clearing], *, before: int = HIGHEST, limit: int) -> PastPage:
-    """The last `limit` messages of the moment, or those before a position."""
-    past = past_of(clearings, session.live, moment) if moment.rev > 0 else Past()
+    """The last `limit` messages of the moment, or those before a position; fewer, if they are larger than a window."""
+    past = _past_at(session, moment, clearings)
     keys = list[Any]()
     for stored in past.stored:
         keys += _keys(session.id, stored, moment, min(before - 1, moment.fresh - 1), limit + 1)
     keys.sort(reverse=True)
-    items = messages_of_rows([row[1] for row in keys[:limit]])
-    shown = [_past(items[row[1]], row, moment, session) for row in reversed(keys[:limit]) if row[1] in items]
-    return PastPage(shown, len(keys) > limit, past.erased)
+    kept = fitting_window(keys[:limit])
+    items = messages_of_rows([row[1] for row in kept])
+    shown = [_past(items[row[1]], row, moment, session) for row in reversed(kept) if row[1] in items]
+    return PastPage(shown, len(keys) > len(kept), past.erased)
+
+
+def end_of_page(session: SessionRow, moment: Moment, clearings: list[Clearing], *, after: int, limit: int) -> int:
+    """The `before` of a page that leaves out no message from position `after` on, `limit` positions later or less."""
+    most = min(after + limit, moment.fresh) - 1
+    keys = list[Any]()
+    for stored in _past_at(session, moment, clearings).stored:
+        keys += [row for row in _keys(session.id, stored, moment, most, limit) if row[0] >= after]
+    keys.sort()
+    kept = fitting_window(keys[:limit])
+    return int(kept[-1][0]) + 1 if len(kept) < len(keys) else after + limit
+
+
+def _past_at(session: SessionRow, moment: Moment, clearings: list[Clearing]) -> Past:
+    return past_of(clearings, session.live, moment) if moment.rev > 0 else Past()
 
 
 def _keys(session_id: uuid.UUID, stored: Stored, moment: Moment, most: int, limit: int) -> list[Any]:
@@ -105,7 +121,7 @@ def _times(stored: Stored) -> tuple[str, list[Any]]:
 
 
 def _past(item: dict[str, Any], row: Any, moment: Moment, session: SessionRow) -> PastMessage:
-    _, _, rev, removed, aside, epoch = row
+    _, _, rev, removed, aside, epoch, _ = row
     old = bool(removed) and datetime.fromisoformat(item["updated_at"]) < now() - RESTORABLE_FOR
     erased = old and not item["text"] and not ({"metadata", "raw"} & item.keys())
     live = not removed and epoch == session.live.epoch

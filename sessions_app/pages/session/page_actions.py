@@ -3,10 +3,13 @@
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import quote, urlencode
 
 import orjson
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
@@ -16,7 +19,7 @@ from sessions_app.agents.transfer import forking
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
 from sessions_app.chats.lifecycle.moving import session_move
-from sessions_app.chats.lifecycle.restore_and_conflicts import Keep, settle_conflict
+from sessions_app.chats.lifecycle.restore_and_conflicts import ConflictNotFound, Keep, settle_conflict
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.chats.saving.idempotency import Step
 from sessions_app.chats.saving.receipts import Answer
@@ -30,6 +33,7 @@ from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller
 from sessions_app.models.session import TITLE_LENGTH
+from sessions_app.pages.session.session_page import show_session
 from sessions_app.projects.queries import project_uuid
 
 DECIDED = {"approve": "Approved", "reject": "Rejected"}
@@ -52,7 +56,9 @@ def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     title = form.get("title", "").replace("\0", "\ufffd").strip()
     if len(title) > TITLE_LENGTH:
         raise Invalid(f"A title has at most {TITLE_LENGTH} characters.", details={"field": "title"})
-    session_services.update_session(caller=caller, session_id=session_id, fields={"title": title})
+    # Forms of pages from before have no such field.
+    seen = form.get("seen")
+    session_services.update_session(caller=caller, session_id=session_id, fields={"title": title}, if_title=seen)
     return Done("Renamed.")
 
 
@@ -121,7 +127,10 @@ def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
         copy_id, keep = uuid.UUID(form.get("copy", "")), Keep(form.get("keep", ""))
     except ValueError:
         raise NotFound from None
-    settle_conflict(caller=caller, session_id=session_id, copy_id=copy_id, keep=keep)
+    try:
+        settle_conflict(caller=caller, session_id=session_id, copy_id=copy_id, keep=keep)
+    except ConflictNotFound:
+        return Done("This was settled already, here or elsewhere. Nothing was changed.", failed=True)
     return Done("Settled.")
 
 
@@ -207,13 +216,39 @@ def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
         raise NotFound
     form = request.GET.copy()
     form.update(request.POST)
-    done = ACTS[name](signed_in_caller(request), session_id, form)
-    undo, _, query = done.undo.partition("?")
-    address = reverse("session_act", args=[session_id, undo]) + (f"?{query}" if query else "") if undo else ""
-    back = request.POST.get("back", "")
-    known = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/")
-    page = done.page or (back if known else _own_page(request, session_id))
-    return toast_response(request, done.message, page=page, undo=address, failed=done.failed)
+    try:
+        done = ACTS[name](signed_in_caller(request), session_id, form)
+    except session_services.TitleChanged as problem:
+        return _show_newer(request, session_id, problem.message)
+    back = _back(form)
+    page = done.page or back or _own_page(request, session_id)
+    undo = _undo_address(session_id, done.undo, back)
+    return toast_response(request, done.message, page=page, undo=undo, failed=done.failed)
+
+
+def _back(form: QueryDict) -> str:
+    """The page that the form names, if it is one of ours."""
+    back = form.get("back", "")
+    return back if back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None) else ""
+
+
+def _undo_address(session_id: uuid.UUID, undo: str, back: str) -> str:
+    """It comes back to the same page. Empty: there is no undo."""
+    name, _, query = undo.partition("?")
+    queries = [query] * bool(query) + [urlencode({"back": back})] * bool(back)
+    return reverse("session_act", args=[session_id, name]) + "?" * bool(queries) + "&".join(queries) if name else ""
+
+
+def _show_newer(request: HttpRequest, session_id: uuid.UUID, said: str) -> HttpResponse:
+    """Somebody else's title, and in the field (by a script if there is one) what was typed: the next click replaces it."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        messages.error(request, said)
+        typed = {"typed": request.POST.get("title", ""), "back": _back(request.POST)}
+        return show_session(request, session_id, typed, status=session_services.TitleChanged.status)
+    session = get_session(caller=signed_in_caller(request), session_id=session_id)
+    reply = render(request, "pages/session/_title.html", {"session": session}, status=session_services.TitleChanged.status)
+    reply["Stillhere-Message"] = quote(said)
+    return reply
 
 
 def _own_page(request: HttpRequest, session_id: uuid.UUID) -> str:

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 import orjson
+from django.contrib import messages as toasts
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from sessions_app.chats.lifecycle.removed_queries import list_conflicts
+from sessions_app.chats.lifecycle.removed_queries import list_conflicts, live_among
 from sessions_app.chats.reading.branches import with_siblings
 from sessions_app.chats.reading.messages import Page, changed_since, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session
@@ -29,6 +30,7 @@ CHANGES_A_PAGE = 100
 CONFLICTS_SHOWN = 20
 # Positions count from 1.
 AFTER_ALL = 2**62
+NOT_HERE = "The message of this address is not here any more: it was deleted or cleared, or is in another version."
 
 
 @login_required
@@ -37,6 +39,13 @@ AFTER_ALL = 2**62
 @require_safe
 def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     """The newest messages, or with `?before=` or `?after=` those before or after a message, or with `?at=` those around it."""
+    return show_session(request, session_id)
+
+
+def show_session(
+    request: HttpRequest, session_id: uuid.UUID, typed: dict[str, str] | None = None, *, status: int = 200
+) -> HttpResponse:
+    """`typed`: a title that was not saved, and the page that its form goes back to."""
     caller = signed_in_caller(request)
     session = get_session(caller=caller, session_id=session_id)
     page, older, newer = _asked_page(request, session)
@@ -47,8 +56,10 @@ def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         # What is on the other side is on the page already.
         context |= {"more": older and "after" not in request.GET, "newer": newer and "after" in request.GET}
         return render(request, "pages/session/session.html#messages", context)
-    context |= _rail(caller, session, renderer) | {"here": session.project_id, "skipped": page.skipped}
-    return render(request, "pages/session/session.html", context)
+    if (at := request.GET.get("at")) is not None and at not in {message["id"] for message in (*page.items, *page.skipped)}:
+        toasts.error(request, NOT_HERE)
+    context |= _rail(caller, session, renderer) | {"here": session.project_id, "skipped": page.skipped, **(typed or {})}
+    return render(request, "pages/session/session.html", context, status=status)
 
 
 @login_required
@@ -100,9 +111,14 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
     copies = list_conflicts(session_id=session.id, after=None, limit=CONFLICTS_SHOWN)
     texts = [source_text(copy.role, copy.text) for copy in copies[:CONFLICTS_SHOWN]]
     renderer.prepare(texts)
+    named = {copy.message_id for copy in copies}
+    here = live_among(session_id=session.id, live=session.live, message_ids=named)
     return {
         "project": get_project(caller=caller, project_id=session.project_id),
-        "conflicts": [{"copy": copy, "html": renderer.render(text)} for copy, text in zip(copies, texts, strict=False)],
+        "conflicts": [
+            {"copy": copy, "html": renderer.render(text), "live": copy.message_id in here, "shown": here.get(copy.message_id)}
+            for copy, text in zip(copies, texts, strict=False)
+        ],
         "more_conflicts": len(copies) > CONFLICTS_SHOWN,
         "held": agent_panel(caller=caller, session_id=session.id, renderer=renderer),
     }
@@ -112,10 +128,10 @@ def _asked_page(request: HttpRequest, session: SessionRow) -> tuple[Page, bool, 
     """The page of messages, and whether there are older and newer ones."""
     before, after, at = (request.GET.get(name) for name in ("before", "after", "at"))
     if after is not None:
-        page = page_after(session_id=session.id, live=session.live, position=_position(session, after), limit=A_PAGE)
+        position = _position(session, after)
+        page = page_after(session_id=session.id, live=session.live, position=position, limit=A_PAGE, within_bytes=True)
         return page, True, page.more
-    position = AFTER_ALL if before is None else _position(session, before)
-    page = page_before(session_id=session.id, live=session.live, position=position, limit=A_PAGE)
+    page = _page_before(session, AFTER_ALL if before is None else _position(session, before))
     if at is not None and (around := _page_around(session, at, page)) is not None:
         return around, around.more, True
     return page, page.more, before is not None
@@ -126,7 +142,14 @@ def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | N
     position = position_of(session_id=session.id, live=session.live, message_id=message_id)
     if position is None or not newest.items or position >= newest.items[0]["position"]:
         return None
-    return page_before(session_id=session.id, live=session.live, position=position + A_PAGE // 2, limit=A_PAGE)
+    page = _page_before(session, position + A_PAGE // 2)
+    # The messages after it may be so large that it has no room beside them.
+    reaches = page.items and page.items[0]["position"] <= position
+    return page if reaches else _page_before(session, position + 1)
+
+
+def _page_before(session: SessionRow, position: int) -> Page:
+    return page_before(session_id=session.id, live=session.live, position=position, limit=A_PAGE, within_bytes=True)
 
 
 def _beside(session: SessionRow, page: Page) -> Page:

@@ -15,6 +15,7 @@ TIMEOUT_SECONDS = 30
 TRIES = 6
 MOST_WAIT_SECONDS = 5.0
 TRY_AGAIN = frozenset({429, 502, 503, 504})
+NO_ADDRESS = "{} is not a server address. Give one such as http://127.0.0.1:8000."
 # With this option, closing a socket resets the connection at once instead of closing it gracefully.
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
@@ -48,9 +49,12 @@ class Api:
     """All requests are idempotent, so they are retried after a lost connection or if the server is busy."""
 
     def __init__(self, *, url: str, key: str) -> None:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise ReplayError(NO_ADDRESS.format(url)) from None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ReplayError(f"{url} is not a server address. Give one such as http://127.0.0.1:8000.")
+            raise ReplayError(NO_ADDRESS.format(url))
         if not key.isascii() or not key.isprintable():
             raise ReplayError("The key has invalid characters.")
         self.url = url

@@ -1,5 +1,14 @@
 /** Calls to the public API that the browser module does not make, with the page's login. */
 
+export class Refused extends Error {
+  /** @param {{code: string, message: string, details?: Record<string, unknown>}} error */
+  constructor({ code, message, details = {} }) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
 export class Api {
   /** @param {{csrf: string}} auth as it is when something is called */
   constructor(auth) {
@@ -7,7 +16,7 @@ export class Api {
   }
 
   /**
-   * Rejects if there is no response (TypeError), or a refusal.
+   * Rejects if there is no response (TypeError), or with a `Refused`.
    * @template T @param {string} method @param {string} path @param {object} [content] @returns {Promise<T>}
    */
   async call(method, path, content) {
@@ -16,7 +25,7 @@ export class Api {
       throw new TypeError("The server does not answer.");
     });
     const body = await answer.json().catch(() => null);
-    if (!answer.ok) throw new Error(body?.error?.message ?? `The server answered ${answer.status}.`);
+    if (!answer.ok) throw new Refused(body?.error ?? { code: "error", message: `The server answered ${answer.status}.` });
     return body;
   }
 

@@ -3,7 +3,7 @@
  * gives up. It sends the form that the row has for pages without scripts.
  */
 
-import { all, around, focusOn, one } from "../pages/elements.js";
+import { all, around, focusOn, fragment, one } from "../pages/elements.js";
 import { toast } from "../pages/toasts.js";
 
 const UNTITLED = "Untitled session";
@@ -17,6 +17,7 @@ class Renaming {
     this.title = one(row, ".title", HTMLElement);
     this.form = one(row, "form[data-rename-form]", HTMLFormElement);
     this.stored = one(this.form, "input[name=title]", HTMLInputElement);
+    this.seen = one(this.form, "input[name=seen]", HTMLInputElement);
     this.field = document.createElement("input");
     this.field.id = `rename-${row.id}`;
     this.field.className = "inline-title";
@@ -26,6 +27,8 @@ class Renaming {
     this.field.setAttribute("aria-label", "Title");
     this.field.autocomplete = "off";
     this.ended = false;
+    /** They know of a title that somebody else gave meanwhile. */
+    this.told = false;
   }
 
   begin() {
@@ -58,15 +61,19 @@ class Renaming {
 
   /** @param {boolean} refocus */
   async save(refocus) {
-    if (this.ended || this.field.readOnly) return;
+    // Somebody else's title is replaced on purpose only.
+    if (this.ended || this.field.readOnly || (this.told && !refocus)) return;
     const words = this.field.value.trim();
     if (words === this.stored.value) return this.end(refocus);
     this.field.readOnly = true;
-    const problem = await send(this.form, words);
+    const { problem, seen } = await send(this.form, words);
     this.field.readOnly = false;
+    if (seen !== undefined) this.seen.value = seen;
+    this.told = seen !== undefined;
     if (problem) return toast(problem, { error: true });
     this.stored.value = words;
     this.stored.defaultValue = words;
+    this.seen.value = words;
     const [former, present] = [this.title.textContent ?? "", words || UNTITLED];
     this.title.textContent = present;
     // Screen readers hear it in the names of the row's buttons.
@@ -83,18 +90,23 @@ function edit(row) {
   if (!row.hasAttribute("data-editing")) new Renaming(row).begin();
 }
 
-/** @param {HTMLFormElement} form @param {string} title @returns {Promise<string>} what went wrong; empty: nothing */
+/**
+ * @param {HTMLFormElement} form @param {string} title
+ * @returns {Promise<{problem: string, seen?: string}>} what went wrong; empty: nothing. `seen`: the title that somebody else gave
+ */
 async function send(form, title) {
   const body = new FormData(form);
   body.set("title", title);
   try {
     const reply = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
-    if (reply.redirected) return "You are signed out. Sign in in another tab, then try again.";
-    if (reply.ok) return "";
+    if (reply.redirected) return { problem: "You are signed out. Sign in in another tab, then try again." };
+    if (reply.ok) return { problem: "" };
     const told = reply.headers.get("Stillhere-Message");
-    return told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
+    const problem = told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
+    if (reply.status !== 412) return { problem };
+    return { problem, seen: one(fragment(await reply.text()), "input[name=seen]", HTMLInputElement).value };
   } catch {
-    return "The server does not answer. Is it running?";
+    return { problem: "The server does not answer. Is it running?" };
   }
 }
 

@@ -9,7 +9,8 @@ import { whenSeen } from "./event-stream.js";
 
 /**
  * @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Field
- * @typedef {{part: HTMLElement, parent?: string, before?: string}} Place `parent` and `before`: ids of its container and of what precedes it
+ * @typedef {{part: HTMLElement, parent?: string, before?: string, told?: boolean}} Place `parent` and `before`: ids of its container and of
+ *   what precedes it; `told`: the writer was told of what is new in it
  */
 
 const SECRET = /name="csrfmiddlewaretoken" value="[^"]*"/g;
@@ -21,6 +22,12 @@ const shown = new WeakMap();
 
 /** @param {ParentNode} root */
 const textareasOf = (root) => /** @type {NodeListOf<HTMLTextAreaElement>} */ (root.querySelectorAll("textarea"));
+
+/** @param {ParentNode} root */
+const textsOf = (root) =>
+  /** @type {NodeListOf<HTMLInputElement | HTMLTextAreaElement>} */ (
+    root.querySelectorAll("textarea, input[type=text], input:not([type])")
+  );
 
 /** Does it contain changed input? @param {Field} field */
 function written(field) {
@@ -117,7 +124,7 @@ export class LiveParts {
   /** Inserts a newer version and carries over half-written input. @param {string} html @param {string | undefined} id */
   _putOne(html, id) {
     const part = partsOf(html).find((one) => one.id === id);
-    if (part) this._place({ part });
+    if (part) this._place({ part, told: true });
   }
 
   /** @param {HTMLElement} part */
@@ -128,12 +135,12 @@ export class LiveParts {
   }
 
   /** @param {Place} place */
-  _place({ part, parent = "", before = "" }) {
+  _place({ part, parent = "", before = "", told = false }) {
     const source = part.outerHTML.replace(SECRET, "");
     const standing = document.getElementById(part.id);
-    if (standing && shown.get(standing) === source) return;
+    if (standing && shown.get(standing) === source && !told) return;
     shown.set(part, source);
-    if (standing) replace(standing, part);
+    if (standing) replace(standing, part, told);
     else if (document.getElementById(before)) document.getElementById(before)?.after(part);
     else (document.getElementById(parent) ?? this.root).prepend(part);
     globalThis.htmx?.process(part);
@@ -163,7 +170,7 @@ const kept = (part) =>
 /** Saved input is no longer a draft. A form with `data-done="reset"` is emptied for the next entry. @param {HTMLFormElement} form */
 function done(form) {
   if (form.dataset.done === "reset") form.reset();
-  else for (const field of textareasOf(form)) field.defaultValue = field.value;
+  else for (const field of textsOf(form)) field.defaultValue = field.value;
   giveUp(form.closest("[data-part]"));
   form.closest("details.edit:not([open])")?.querySelector("summary")?.focus();
 }
@@ -177,15 +184,17 @@ function giveUp(part) {
   for (const field of textareasOf(part)) field.value = field.defaultValue;
 }
 
-/** Carries over folds, input, scroll position and focus. @param {HTMLElement} standing @param {HTMLElement} fresh */
-function replace(standing, fresh) {
+/** Carries over folds, input, scroll position and focus. @param {HTMLElement} standing @param {HTMLElement} fresh @param {boolean} told */
+function replace(standing, fresh, told) {
   const find = (/** @type {Element} */ { id }) => (id ? fresh.querySelector(`#${CSS.escape(id)}`) : null);
   for (const fold of standing.querySelectorAll("details[id]")) find(fold)?.toggleAttribute("open", fold.hasAttribute("open"));
   /** @type {NodeListOf<Field>} */
   const fields = standing.querySelectorAll(FIELDS);
   for (const field of fields) {
     const own = /** @type {Field | null} */ (find(field));
-    if (own && written(field)) own.value = field.value;
+    if (!own || !written(field)) continue;
+    own.value = field.value;
+    if (!told) carrySeen(field, own);
   }
   const scrolled = [...standing.querySelectorAll("[id]")].filter(({ scrollTop }) => scrollTop > 0);
   const heights = scrolled.map((part) => ({ part, height: part.scrollTop }));
@@ -200,6 +209,12 @@ function replace(standing, fresh) {
   const heir = find(focused) || fresh.querySelector("[data-heir]") || fresh;
   focusOn(heir);
   if (selected && isText(heir) && heir.type !== "email") heir.setSelectionRange(...selected);
+}
+
+/** What the writer saw when they began is what their form replaces. @param {Field} from @param {Field} to */
+function carrySeen({ form: former }, { form }) {
+  const seen = form?.querySelector("input[name=seen]");
+  seen?.setAttribute("value", former?.querySelector("input[name=seen]")?.getAttribute("value") ?? "");
 }
 
 /** @param {Element | null} element @returns {element is HTMLInputElement | HTMLTextAreaElement} */

@@ -22,7 +22,8 @@ function ago(moment) {
   const past = Math.abs(seconds);
   if (past < NOW_SECONDS) return "now";
   const [unit, length] = AGES.find(([, , most]) => past < most) ?? AGES[AGES.length - 1];
-  return format.format(Math.sign(seconds) * Math.max(1, Math.floor(past / length)), unit);
+  const number = seconds > 0 ? Math.round(past / length) : Math.floor(past / length);
+  return format.format(Math.sign(seconds) * Math.max(1, number), unit);
 }
 
 function tick() {

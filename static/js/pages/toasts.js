@@ -69,3 +69,4 @@ function forget(box) {
 }
 
 for (const box of all(document, "#toasts-status .toast")) forget(box);
+for (const box of all(document, "#toasts-alert .toast")) box.append(closeButton(box));

@@ -214,14 +214,14 @@ export class Connection {
     return this._sessionClient.parts.agentStates.resolve(decision, options);
   }
 
-  /** Store text that is typed and not sent yet, one draft per session. An empty text removes it. @param {string} text */
-  saveDraft(text) {
-    this._sessionClient.parts.drafts.save(checkedText(text, "saveDraft"));
+  /** Store text that is typed and not sent yet, one of each kind per session. An empty text removes it. @param {string} text @param {string} [kind] */
+  saveDraft(text, kind) {
+    this._sessionClient.parts.drafts.save(checkedText(text, "saveDraft"), kind);
   }
 
-  /** The session's draft; "" if there is none. */
-  draft() {
-    return this._sessionClient.parts.drafts.read();
+  /** The session's draft; "" if there is none. @param {string} [kind] */
+  draft(kind) {
+    return this._sessionClient.parts.drafts.read(kind);
   }
 
   /** The project's handoff as it is now: `{live, frozen}`; null if nothing was ever written. */

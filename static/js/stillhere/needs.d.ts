@@ -18,7 +18,19 @@ import type { SessionReader } from "./session/session-reader.js";
 import type { SessionState } from "./session/session-state.js";
 import type { BrowserStorage } from "./storage/browser-storage.js";
 import type { Outbox } from "./storage/outbox.js";
-import type { AnswerBody, Emit, Entry, EntryBody, Identity, Met, Refusal, SessionFrame, SessionView } from "./types.d.ts";
+import type {
+  AnswerBody,
+  Emit,
+  Entry,
+  EntryBody,
+  Identity,
+  Joined,
+  Met,
+  Refusal,
+  Seen,
+  SessionFrame,
+  SessionView,
+} from "./types.d.ts";
 
 /** A subset of a part. Only the part itself writes its fields. */
 type Part<Whole, Names extends keyof Whole> = Readonly<Pick<Whole, Names>>;
@@ -44,10 +56,10 @@ export interface BatchingNeeds {
 
 export interface QueueNeeds {
   identity: Identity;
-  state: Part<SessionState, "session" | "id" | "nextId" | "baseRev" | "atStep">;
+  state: Part<SessionState, "session" | "id" | "nextId" | "baseRev" | "atStep" | "inherited">;
   outbox: Part<Outbox, "put" | "stash">;
-  /** The known version of a message. */
-  verOf: (id: string) => number;
+  /** What a change to a message is based on. */
+  seenOf: (id: string) => Seen;
   /** A request is stored and may be sent. */
   queued: (entry: Entry) => void;
   /** The draft exists from now on. */
@@ -55,18 +67,18 @@ export interface QueueNeeds {
 }
 
 export interface ResponsesNeeds {
-  state: Part<SessionState, "session" | "created" | "saved" | "startedOver" | "atHead">;
+  state: Part<SessionState, "session" | "created" | "saved" | "startedOver" | "atHead" | "inheritedAnswer">;
   store: Part<
     MessageStore,
     "acknowledged" | "appended" | "saySiblings" | "remove" | "tombstones" | "fromServer" | "reordered" | "tell"
   >;
-  queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add">;
+  queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add" | "waiting" | "operations">;
   reader: Part<SessionReader, "begun" | "again">;
   catchUp: Part<CatchUp, "run">;
-  epochChange: Part<EpochChange, "refused">;
+  epochChange: Part<EpochChange, "refused" | "answered">;
   mirror: Part<Mirror, "write">;
   /** A request for an answer of the server was answered. */
-  acknowledged: (asked: EntryBody, body: AnswerBody) => unknown;
+  acknowledged: (asked: EntryBody, body: AnswerBody, ours: boolean) => unknown;
   /** The page has a session that exists on the server. */
   opened: () => void;
   /** Sends what waited for an answer. */
@@ -78,9 +90,11 @@ export interface ResponsesNeeds {
 export interface SenderNeeds {
   scope: string;
   http: Part<Http, "request">;
-  outbox: Part<Outbox, "all" | "put" | "remove" | "inherit">;
+  outbox: Part<Outbox, "all" | "put" | "remove" | "inherit" | "join">;
   answered: (entry: Entry, status: number, body: AnswerBody | null) => void;
   refused: (entry: Entry & { refused: Refusal }) => void;
+  /** The chat's session is another one than a page of this scope began. */
+  joined: (joined: Joined) => void;
   /** Another tab received this event. */
   frame: (frame: SessionFrame) => void;
   met: Met;
@@ -98,6 +112,8 @@ export interface StatesNeeds {
   findOrCreate: () => Promise<void>;
   /** Is the request that creates this session still unanswered? */
   unmade: (session: string) => boolean;
+  /** The sessions that this browser's pages have still to make. */
+  unmadeByAny: () => Promise<Set<string>>;
   /** `known` changed. */
   learned: () => void;
   emit: Emit;
@@ -115,16 +131,21 @@ export interface SocketNeeds {
 }
 
 export interface AdoptionNeeds {
+  chat: string | undefined;
   writer: string;
   outbox: Part<Outbox, "all">;
-  state: Part<SessionState, "session" | "adopt">;
-  store: Part<MessageStore, "messages" | "list" | "reset" | "lost" | "overlay" | "grow">;
-  queue: Part<Queue, "operations" | "waiting" | "add">;
+  state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit">;
+  store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "grow" | "vers" | "sees">;
+  queue: Part<Queue, "operations" | "waiting" | "add" | "clears" | "epoch" | "epochIn" | "holds">;
   mirror: Part<Mirror, "read" | "write">;
   olderMessages: Part<OlderMessages, "begin">;
   epochChange: Part<EpochChange, "handOver">;
   /** Sends what was added to the queue. */
   goOn: () => void;
+  /** The drafts and states of the session `from`, which is not made, belong to another one. */
+  moved: (from: string, to: string) => Promise<unknown>;
+  /** All that this page meant for the session `from`, which is not made, is for another one. */
+  carry: (joined: Joined) => Promise<unknown>;
   /** The page has a session that exists on the server. */
   opened: () => Promise<void>;
 }
@@ -143,8 +164,8 @@ export interface CatchUpNeeds {
 }
 
 export interface EpochNeeds {
-  state: SessionView;
-  queue: Part<Queue, "present" | "seal" | "add" | "overtaken">;
+  state: SessionView & Part<SessionState, "inEpoch">;
+  queue: Part<Queue, "present" | "seal" | "add">;
   store: Part<MessageStore, "grow" | "grown" | "tail" | "tell">;
   /** Reads the whole session; null if it is refused. */
   reread: () => Promise<Adopted | null>;
@@ -159,6 +180,8 @@ export interface MirrorNeeds {
   state: SessionView;
   store: Part<MessageStore, "messages" | "list">;
   openingStep: () => string;
+  /** Of the next request. */
+  epoch: () => number;
   /** The agent's state as the server has it. */
   agentState: () => AgentState | null;
   /** How many older messages are not loaded. */
@@ -175,13 +198,13 @@ export interface OlderNeeds {
 export interface ResumeNeeds {
   identity: Identity;
   state: SessionView & Part<SessionState, "adopt">;
-  store: Part<MessageStore, "messages" | "fromServer">;
+  store: Part<MessageStore, "messages" | "fromServer" | "sees">;
   queue: Part<Queue, "seal">;
   outbox: Part<Outbox, "adopt" | "all" | "stashed">;
   sender: Part<Sender, "reconsider" | "drain">;
   mirror: Part<Mirror, "restored">;
   reader: Part<SessionReader, "bundle" | "shows" | "open" | "state">;
-  retry: Part<Retry, "met" | "pause" | "untilAnswered">;
+  retry: Part<Retry, "met" | "pause" | "untilAnswered" | "closed">;
   emit: Emit;
   log: (...words: unknown[]) => void;
 }
@@ -202,10 +225,10 @@ export interface OpeningNeeds {
   state: Part<SessionState, "session" | "begin">;
   queue: Part<Queue, "operations" | "newStep" | "create" | "enqueue">;
   retry: Part<Retry, "untilAnswered">;
-  /** Reads the project's current session; resolves with whether there is one. */
-  open: () => Promise<boolean>;
-  /** Resolves when this request is answered. */
-  answerTo: (entry: Entry) => Promise<unknown>;
+  /** Reads the project's current session and tells the page; resolves with whether there is one. */
+  find: () => Promise<boolean>;
+  /** Resolves when this request is answered, or when the server is away. */
+  made: (entry: Entry) => Promise<unknown>;
   /** This page shows another session now. */
   begun: () => void;
   emit: Emit;

@@ -16,6 +16,8 @@ import { hold } from "./web-locks.js";
  */
 
 const BEACON_BYTES = 59 * 1024;
+// A new session does not wait longer for a server that does not answer: what is written goes to it in order.
+const BEGUN_MS = 1000;
 
 export class SessionClient {
   /** @param {PartsNeeds} needs */
@@ -80,10 +82,10 @@ export class SessionClient {
   /** Resolves once everything is acknowledged; false if it is not by then. */
   async settled(milliseconds = 10_000) {
     const { queue, agentStates, batching } = this.parts;
-    const until = Date.now() + milliseconds;
+    const until = performance.now() + milliseconds;
     while (queue.unsent || queue.present.length > 0 || agentStates.due.length > 0) {
-      if (Date.now() > until || queue.present.some((entry) => entry.refused)) return false;
-      if (queue.present.length === 0) await within(batching.pump(), Math.max(1, until - Date.now()));
+      if (performance.now() > until || queue.present.some((entry) => entry.refused)) return false;
+      if (queue.present.length === 0) await within(batching.pump(), Math.max(1, until - performance.now()));
       await sleep(15);
     }
     return true;
@@ -95,7 +97,8 @@ export class SessionClient {
     answers.leave();
     if (!state.session && !(await this.settled(3000))) return null;
     if (!state.session) return null;
-    await queue.seal();
+    // Not awaited: what the page says while it is stored is said after the clear.
+    queue.seal();
     store.reset([], { tombstones: true });
     const entry = queue.step("clear", "clear", {});
     state.atStep("");
@@ -122,15 +125,19 @@ export class SessionClient {
 
   /** Starts another session in the project, which becomes the current one. @param {string} openingStep */
   async newSession(openingStep) {
-    const { state, store, queue, reader, flushToken, opening, mirror, answers } = this.parts;
-    await this.settled(3000);
+    const { identity, state, store, queue, reader, flushToken, opening, mirror, answers, reach } = this.parts;
+    if (identity.chat !== undefined)
+      throw new TypeError("This connection keeps one chat. For a new one, connect with its own id.");
+    await reach.orAway(this.settled(BEGUN_MS));
     answers.leave();
+    // What was said before there was a session is not said in the new one.
+    if (!state.session && queue.unsent) await opening.create(BEGUN_MS);
     if (state.session) await queue.seal();
     store.reset([], { tombstones: true });
     reader.forget();
     queue.begin(openingStep);
     flushToken.expire();
-    await opening.create();
+    await opening.create(BEGUN_MS);
     mirror.write();
     return reader.state();
   }

@@ -8,6 +8,7 @@ import { Sender } from "./sending/sender.js";
 import { AgentStates } from "./server/agent-states.js";
 import { EventSocket } from "./server/event-socket.js";
 import { FlushToken } from "./server/flush-token.js";
+import { Reach } from "./server/reach.js";
 import { Adoption } from "./session/adoption.js";
 import { CatchUp } from "./session/catch-up.js";
 import { EpochChange } from "./session/epoch-change.js";
@@ -23,12 +24,11 @@ import { BrowserStorage } from "./storage/browser-storage.js";
 import { Drafts } from "./storage/drafts.js";
 import { LocalStore } from "./storage/local-storage.js";
 import { Outbox } from "./storage/outbox.js";
-import { accountScope, uuid } from "./util.js";
+import { scopeOf, uuid } from "./util.js";
 
 /**
  * @import { PartsNeeds, ResponsesNeeds } from "./needs.d.ts"
- * @import { Http } from "./server/http.js"
- * @import { Identity, Met, Warn } from "./types.d.ts"
+ * @import { Identity, Joined, Warn } from "./types.d.ts"
  */
 
 export class SessionParts {
@@ -41,7 +41,8 @@ export class SessionParts {
     this.identity = { scope: scopeOf(http, project, chat), project, chat, client, writer: uuid() };
     this.state = new SessionState();
     this.store = new MessageStore();
-    this.retry = new Retry(met);
+    this.reach = new Reach(met);
+    this.retry = new Retry(this.reach.met);
     /** Retries until there is an answer; null if it is refused. @template T @param {() => Promise<T>} ask */
     this.patiently = (ask) =>
       this.retry.untilAnswered(ask, { refused: (error) => emit("refused", { ...error.refusal, operations: [] }) });
@@ -65,7 +66,7 @@ export class SessionParts {
     this.sessionEvents = this._makeSessionEvents();
     this.responses = this._makeResponses();
     this.opening = this._makeOpening();
-    this.sender = this._makeSender(met);
+    this.sender = this._makeSender();
     this.resume = this._makeResume();
   }
 
@@ -84,8 +85,12 @@ export class SessionParts {
 
   /** @returns {Drafts} */
   _makeDrafts() {
-    const { storage, state, mirror, queue } = this;
-    const shown = () => (state.session ?? mirror.read()?.session)?.id ?? "";
+    const { identity, storage, state, mirror, queue } = this;
+    const shown = () => {
+      const session = state.session ?? mirror.read()?.session;
+      // Of a chat there is one session: what is begun before it is known belongs to it, whatever its id will be.
+      return identity.chat !== undefined && !session?.project_id ? "" : (session?.id ?? "");
+    };
     return new Drafts(storage, shown, () => queue.onDisk());
   }
 
@@ -93,6 +98,7 @@ export class SessionParts {
   _makeMirror() {
     const { identity, storage, state, store, queue, agentStates } = this;
     const openingStep = () => queue.openingStep;
+    const epoch = () => queue.epoch;
     const unread = () => this.olderMessages.unread;
     return new Mirror({
       project: identity.project,
@@ -100,6 +106,7 @@ export class SessionParts {
       state,
       store,
       openingStep,
+      epoch,
       agentState: () => agentStates.known,
       unread,
     });
@@ -114,7 +121,7 @@ export class SessionParts {
       identity,
       state,
       outbox,
-      verOf: (id) => store.verOf(id),
+      seenOf: (id) => store.seenOf(id),
       queued: (entry) => this.sender.expect(entry),
       drafted: () => this.sender.tell({ kind: "draft", writer: identity.writer }),
     });
@@ -126,21 +133,22 @@ export class SessionParts {
     const goOn = () => batching.goOn();
     const opened = () => void this._opened();
     /** @type {ResponsesNeeds["acknowledged"]} */
-    const acknowledged = (asked, body) => this.answers.acknowledged(asked, body);
+    const acknowledged = (...answer) => this.answers.acknowledged(...answer);
     const known = { state, store, queue, reader, catchUp, epochChange, mirror };
     return new Responses({ ...known, acknowledged, goOn, opened, emit, log });
   }
 
-  /** @param {Met} met @returns {Sender} */
-  _makeSender(met) {
-    const { identity, http, outbox, responses, events } = this;
+  /** @returns {Sender} */
+  _makeSender() {
+    const { identity, http, outbox, responses, events, reach } = this;
     return new Sender({
       scope: identity.scope,
       http,
       outbox,
-      met,
+      met: reach.met,
       answered: (entry, status, body) => responses.take(entry, status, body),
       refused: (entry) => responses.refuse(entry),
+      joined: (joined) => this._joined(joined),
       frame: (frame) => events.take(frame),
       leads: () => {
         events.lead();
@@ -162,6 +170,7 @@ export class SessionParts {
       retry,
       findOrCreate: () => this.opening.findOrCreate(),
       unmade: (session) => queue.unmade(session),
+      unmadeByAny: () => this.outbox.unmade(),
       learned: () => this.mirror.write(),
       emit,
     });
@@ -195,10 +204,11 @@ export class SessionParts {
   /** @returns {Adoption} */
   _makeAdoption() {
     const { identity, outbox, state, store, queue, mirror, olderMessages, epochChange, batching } = this;
-    const { writer } = identity;
+    const { writer, chat } = identity;
+    const known = { writer, chat, outbox, state, store, queue, mirror, olderMessages, epochChange };
     const goOn = () => batching.goOn();
-    const opened = () => this._opened();
-    return new Adoption({ writer, outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened });
+    const moved = (/** @type {[string, string]} */ ...ids) => this._moved(...ids);
+    return new Adoption({ ...known, goOn, moved, carry: (joined) => this._carry(joined), opened: () => this._opened() });
   }
 
   /** @returns {SessionReader} */
@@ -235,8 +245,8 @@ export class SessionParts {
       state,
       queue,
       retry,
-      open: () => reader.open({ quiet: true }),
-      answerTo: (entry) => responses.answerTo(entry),
+      find: () => reader.find(),
+      made: (entry) => this.reach.orAway(responses.answerTo(entry)),
       begun: () => {
         agentStates.forget();
         if (this.answers.shown?.state !== "waiting") this.answers.leave();
@@ -251,20 +261,35 @@ export class SessionParts {
     return new Resume({ identity, state, store, queue, outbox, sender, mirror, reader, retry, emit, log });
   }
 
+  /** The session `from` is never made. @param {Joined} joined */
+  _joined(joined) {
+    const { from, session } = joined;
+    const shown = this.state.session?.id === from;
+    if (shown) this.state.join(session);
+    this._carry(joined);
+    if (!shown) return;
+    // What it has is about to be cleared by this page.
+    if (this.queue.clears) this._opened();
+    else this.reader.joined();
+  }
+
+  /** What this page meant for a session that is never made. @param {Joined} joined */
+  _carry(joined) {
+    const { from, session } = joined;
+    this.queue.join(joined);
+    this.answers.join(from, session.id);
+    return this._moved(from, session.id);
+  }
+
+  /** What is kept beside the messages. @param {string} from @param {string} to */
+  _moved(from, to) {
+    return Promise.all([this.drafts.join(from, to), this.agentStates.join(from, to)]);
+  }
+
   /** The session exists now: pages with a key need a token for beacons. */
   _opened() {
     this.events.follow();
     this.answers.look();
     return this.flushToken.renew(this.state.id);
   }
-}
-
-/**
- * Whose requests may be sent together: one server, account and project, or one chat of it.
- * @param {Http} http @param {string} project @param {string} [chat]
- */
-function scopeOf(http, project, chat) {
-  const account = http.auth.key ?? http.auth.user ?? "";
-  const place = chat === undefined ? "" : `#${encodeURIComponent(chat)}`;
-  return `${accountScope(http.base, account)}:${encodeURIComponent(project)}${place}`;
 }

@@ -39,10 +39,13 @@ export interface Refusal extends ErrorBody {
   status: number;
 }
 
-/** `if_ver`: the version of the message that the caller knew. */
-export interface SentOperation extends Operation {
+/** What the caller knew of a message: its version, or what another page had not sent yet. */
+export interface Seen {
   if_ver?: number;
+  if_write?: { writer_id: string; seq: number };
 }
+
+export interface SentOperation extends Operation, Seen {}
 
 export interface EntryBody {
   project?: string;
@@ -100,6 +103,12 @@ export interface Entry {
   /** It was made before a clear by somebody else, and is sent after it. */
   late?: boolean;
   done?: boolean;
+}
+
+/** The session `from` is never made, because the chat has `session` already: what was meant for it goes there. */
+export interface Joined {
+  from: string;
+  session: Session;
 }
 
 export interface Conflict {
@@ -179,6 +188,7 @@ export type Broadcast =
   | { kind: "draft"; writer: string }
   | { kind: "answer"; entry: Entry; status: number; body: AnswerBody | null }
   | { kind: "refused"; entry: Entry }
+  | { kind: "joined"; joined: Joined }
   | { kind: "met"; error: Refusal | null }
   | { kind: "frame"; frame: SessionFrame };
 
@@ -192,12 +202,17 @@ export interface MirrorContent {
   total?: number;
 }
 
-/** An agent state that the server has not acknowledged. `rev`: of the state before it; `at`: when it was kept. */
+/**
+ * An agent state that the server has not acknowledged. `any`: there was no session, so it belongs to the one that is found; `rev`: of
+ * the state before it; `sent`: what is on its way, and may be saved; `at`: when it was kept.
+ */
 export interface KeptState {
   session: string;
+  any?: boolean;
   fields: AgentStateFields;
   replace: boolean;
   rev: number;
+  sent?: AgentStateFields;
   at?: number;
 }
 

@@ -84,3 +84,13 @@ export class Emitter {
     }
   }
 }
+
+/**
+ * Whose requests may be sent together: one server, account and project, or one chat of it.
+ * @param {Pick<import("./server/http.js").Http, "base" | "auth">} http @param {string} project @param {string} [chat]
+ */
+export function scopeOf(http, project, chat) {
+  const account = http.auth.key ?? http.auth.user ?? "";
+  const place = chat === undefined ? "" : `#${encodeURIComponent(chat)}`;
+  return `${accountScope(http.base, account)}:${encodeURIComponent(project)}${place}`;
+}

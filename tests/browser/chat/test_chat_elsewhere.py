@@ -147,6 +147,18 @@ def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage,
     assert agent.texts() == [*shown, "count to 2", "1 2"]
 
 
+def test_a_session_that_was_erased_is_not_said_to_be_in_the_trash(page: ChatPage, agent: Chat) -> None:
+    shown = page.texts()
+    agent.api.delete(f"/sessions/{agent.id}?purge=1")
+    wait_for(lambda: told(page, "This session was erased."))
+    assert not told(page, "in the trash")
+    assert page.texts() == shown
+    page.press("New session")
+    wait_for(lambda: not told(page, "erased"))
+    page.say("count to 2")
+    page.until(lambda texts: texts == ["count to 2", "1 2"])
+
+
 def in_another_tab(page: ChatPage, act: Callable[[], None]) -> None:
     chat = page.browser.driver.current_window_handle
     page.browser.new_tab(f"{page.url}/account/")

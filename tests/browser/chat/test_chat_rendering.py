@@ -85,6 +85,15 @@ def test_what_a_user_wrote_keeps_its_lines_and_blanks_on_both_pages(page: ChatPa
         assert page.browser.run(LAST_TEXT) == DIFF
 
 
+def test_an_answer_keeps_its_lines_on_both_pages(page: ChatPage, agent: Chat) -> None:
+    agent.say("m5", "Roses are **red**,\nviolets are blue.  \nSo it goes.", role="assistant")
+    lines = "Roses are red,\nviolets are blue.\nSo it goes."
+    page.browser.until("return document.querySelector('article[data-id=m5] br') !== null;")
+    assert page.browser.run(LAST_TEXT) == lines
+    page.browser.open(f"{page.url}/sessions/{agent.id}/")
+    assert page.browser.run("return [...document.querySelectorAll('article .words')].at(-1).innerText;") == lines
+
+
 def test_a_message_without_words_is_not_empty_while_the_server_is_away(page: ChatPage) -> None:
     page.browser.until(RENDERED)
     page.browser.block("*/chat/words")

@@ -102,6 +102,22 @@ def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.browser.until(f"{TITLE[:-1]} === 'Cents';")
 
 
+def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced(page: ChatPage, older: Chat) -> None:
+    own = ChatSession.objects.get(title="New questions")
+    page.press("Rename")
+    hands = Keyboard(page.browser)
+    hands.press("Decimals")
+    older.api.patch(f"/sessions/{own.id}", {"title": "Cents"})
+    hands.press(Keys.ENTER)
+    page.browser.until("return document.getElementById('chat-alert').textContent.includes('it has the title “Cents”');")
+    own.refresh_from_db()
+    assert own.title == "Cents"
+    hands.press(Keys.ENTER)
+    page.browser.until(f"{TITLE[:-1]} === 'Decimals';")
+    own.refresh_from_db()
+    assert own.title == "Decimals"
+
+
 def test_a_title_that_is_being_written_stays_out_of_the_session_that_is_opened_meanwhile(page: ChatPage) -> None:
     page.press("Rename")
     hands = Keyboard(page.browser)

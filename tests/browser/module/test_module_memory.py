@@ -92,3 +92,24 @@ def test_errors_are_reported_and_a_new_run_is_told_of_them(page: Frontend) -> No
     told = do(page, "return window.chat.context({ budget: 2000 });")
     assert [error["count"] for error in told["errors"]["unresolved"]] == [2]
     assert told["session_count"] == 1
+
+
+def test_a_project_is_named_by_its_id_as_well(browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]) -> None:
+    theirs = api(alice)
+    project = theirs.post("/projects", {"path": "/home/alice/by-id"}).json()["id"]
+    page = Frontend(browser, server, alice, project=project)
+    page.load()
+    page.say("m1", "mine")
+    page.settle()
+    assert do(page, "return (await memory.set('notes', 'a', 1)).etag;")
+    assert browser.run("return (await chat.handoff()) === null;")
+    assert [(one.path, str(one.id)) for one in Project.objects.all()] == [("/home/alice/by-id", project)]
+    [session] = theirs.get("/sessions").json()["items"]
+    op = {"op": "upsert", "id": "m2", "role": "user", "text": "theirs"}
+    theirs.post(f"/sessions/{session['id']}/changes", {"epoch": 1, "writer_id": "w", "seq": 1, "ops": [op]})
+    browser.until("return window.heard.some(({ type }) => type === 'changed');")
+    assert page.texts() == ["mine", "theirs"]
+    assert [message["text"] for message in page.load()["messages"]] == ["mine", "theirs"]
+    page.project = "00000000-0000-4000-8000-000000000000"
+    assert page.load()["messages"] == []
+    assert do(page, "return memory.get('notes', 'a');") is None

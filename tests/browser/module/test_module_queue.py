@@ -155,6 +155,17 @@ def test_words_are_kept_within_100_ms_and_the_tail_of_an_answer_within_250_ms(pa
     assert sorted(grown)[len(grown) // 2] <= 250
 
 
+def test_the_tail_of_an_answer_is_kept_after_the_clock_went_back(page: Frontend) -> None:
+    page.browser.run(HELD)
+    page.say("q1", "asked")
+    page.browser.until("return held.length === 1;")
+    page.browser.run(UNTIL_KEPT, {"id": "a1", "role": "assistant", "text": "word"}, {"streaming": True})
+    page.browser.run("const now = Date.now; Date.now = () => now() - 3600000;")
+    # It raises an error if it takes ten seconds.
+    page.browser.run(UNTIL_KEPT, {"id": "a1", "role": "assistant", "text": "word word"}, {"streaming": True})
+    page.browser.run("held.pop()();")
+
+
 def test_words_without_a_session_are_kept_before_there_is_one(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:

@@ -13,6 +13,16 @@ from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
 
 pytestmark = pytest.mark.browser
+ANSWERS_LATE = """
+    const send = window.fetch;
+    let late = true;
+    window.fetch = async (url, options) => {
+      const answer = await send(url, options);
+      if (late && url.endsWith("/changes")) throw new TypeError("lost");
+      return answer;
+    };
+    window.letGo = () => { late = false; };
+"""
 
 
 @pytest.fixture
@@ -40,6 +50,25 @@ def test_only_the_difference_is_sent(page: Frontend) -> None:
     page.settle()
     ops = [op for sent in page.saves() for op in sent["ops"]]
     assert [op["id"] for op in ops] == ["m30"]
+
+
+def test_a_clear_between_a_save_and_its_answer_is_seen(page: Frontend, api: Callable[..., Any]) -> None:
+    """The answer is the one from before the clear, however often it is asked for."""
+    page.load()
+    page.say("m1", "Hello")
+    page.settle()
+    page.browser.run(ANSWERS_LATE)
+    page.say("m2", "Anybody there?")
+    wait_for(lambda: stored(api, page) == ["Hello", "Anybody there?"])
+    session = page.browser.run("return chat.session.id;")
+    api(page.user).post(f"/sessions/{session}/clear", {})
+    wait_for(lambda: page.heard("SESSION_CLEARED"))
+    page.browser.run("letGo();")
+    wait_for(lambda: page.texts() == [])
+    assert len(page.heard("cleared")) == 1
+    page.say("m3", "and on")
+    page.settle()
+    assert stored(api, page) == ["and on"]
 
 
 def test_words_that_stand_in_content_are_saved_as_text(page: Frontend, api: Callable[..., Any]) -> None:
@@ -132,3 +161,20 @@ def test_a_frontend_elsewhere_may_load_the_module_and_create_a_session(server: L
     assert module.headers["Access-Control-Allow-Origin"] == "*"
     assert "javascript" in module.headers["Content-Type"]
     assert "if-none-match" in settings.CORS_ALLOW_HEADERS
+
+
+def test_an_answer_that_is_changed_while_the_page_asks_whether_the_server_makes_it(
+    page: Frontend, api: Callable[..., Any]
+) -> None:
+    page.load()
+    page.say("a1", "half", role="assistant", streaming=True)
+    page.browser.run("await chat.stored();")
+    page.browser.open(f"{page.server.url}/healthz")
+    page.browser.run(
+        "const send = window.fetch; const never = new Promise(() => {});"
+        "window.fetch = (url, options) => (url.includes('/generations?') ? never : send(url, options));"
+    )
+    assert page.begin()["messages"][-1]["text"] == "half"
+    page.say("a1", "half and the rest", role="assistant")
+    page.settle()
+    assert stored(api, page)[-1] == "half and the rest"

@@ -1,5 +1,6 @@
 """What an agent holds, by the browser module: saved as surely as messages, restored before anybody asks for it."""
 
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,14 @@ from tests.support.live_server import LiveServer
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 PLAN = {"title": "A plan", "steps": [{"id": "s1", "title": "Begin", "status": "pending"}]}
 SAVE = "return await window.chat.saveState(args[0], args[1]);"
+NO_ANSWERS = """
+    const send = window.fetch;
+    window.fetch = async (url, options) => {
+      const answer = await send(url, options);
+      if (options?.method === "PATCH") throw new TypeError("lost");
+      return answer;
+    };
+"""
 SAVE_UNSEEN = "window.chat.saveState(args[0]);"
 
 
@@ -97,6 +106,55 @@ def test_a_state_saved_in_a_tunnel_goes_when_the_network_is_back(page: Frontend)
 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_closed_page_s_own_save_whose_answer_was_lost_holds_nothing_up(page: Frontend, agent: Any, meanwhile: bool) -> None:
+    session = begin(page)
+    first = page.browser.driver.current_window_handle
+    second = page.browser.new_tab("about:blank")
+    page.browser.go_to(first)
+    page.browser.run(SAVE, {"context": "saved"}, {})
+    page.browser.run(NO_ANSWERS)
+    page.browser.run(SAVE_UNSEEN, {"context": {"turn": 1, "of": [2]}})
+    wait_for(lambda: agent.get(f"/sessions/{session}/agent-state").json()["context"] == {"of": [2], "turn": 1})
+    page.browser.offline()
+    page.browser.run(SAVE_UNSEEN, {"context": "unsent"})
+    page.browser.run("await chat.stored();")
+    page.browser.crash_tab(then=second)
+    if meanwhile:
+        agent.put(f"/sessions/{session}/agent-state", {"context": "theirs"})
+    assert page.load()["agentState"]["context"] == ("theirs" if meanwhile else "unsent")
+    page.settle()
+    assert agent.get(f"/sessions/{session}/agent-state").json()["context"] == ("theirs" if meanwhile else "unsent")
+
+
+KEEP = """
+    const { storage } = chat._sessionClient.parts;
+    for (const [writer, at, context] of args[1])
+      storage.keepState(writer, { session: args[0], fields: { context }, replace: false, rev: 1, at });
+"""
+
+
+def test_of_what_several_closed_pages_left_the_newest_goes(page: Frontend, agent: Any) -> None:
+    session = begin(page)
+    page.browser.run(SAVE, {"context": "saved"}, {})
+    page.browser.run(KEEP, session, [["a", 1_000, "first"], ["b", 3_000, "third"], ["c", 2_000, "second"]])
+    assert page.load()["agentState"]["context"] == "third"
+    page.settle()
+    assert agent.get(f"/sessions/{session}/agent-state").json()["context"] == "third"
+
+
+def test_a_state_that_goes_to_the_joined_chat_is_as_old_as_it_was(page: Frontend) -> None:
+    session = begin(page)
+    page.browser.run(KEEP, "never-made", [["a", 1_000, "first"]])
+    kept = page.browser.run(
+        "const { storage, agentStates } = chat._sessionClient.parts; await agentStates.join('never-made', args[0]);"
+        "return (await storage.keptStates()).map(([, { session, at }]) => [session, at]);",
+        str(uuid.uuid4()),
+    )
+    assert [at for _, at in kept] == [1_000]
+    assert kept[0][0] not in {"never-made", session}
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
 def test_what_a_closed_page_could_not_send_goes_unless_somebody_saved_since(page: Frontend, agent: Any, meanwhile: bool) -> None:
     session = begin(page)
     page.browser.run(SAVE, {"context": "saved"}, {})
@@ -109,6 +167,7 @@ def test_what_a_closed_page_could_not_send_goes_unless_somebody_saved_since(page
     assert page.load()["agentState"]["context"] == ("theirs" if meanwhile else "unsent")
     if not meanwhile:
         wait_for(lambda: agent.get(f"/sessions/{session}/agent-state").json()["context"] == "unsent")
+    page.settle()
     assert page.browser.run("return Object.keys(localStorage).filter((key) => key.includes(':state:')).length;") == 0
 
 

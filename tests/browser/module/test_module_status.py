@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser, wait_for
-from tests.browser.frontends import SAY
+from tests.browser.frontends import SAY, Frontend
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ServerProcess, free_port
 from tests.support.stores import Store
@@ -135,3 +135,21 @@ def test_an_origin_that_is_not_listed_is_told_so_and_its_words_wait(browser: Bro
         browser.until("return chat.status === 'online';")
         api.close()
         browser.forget()
+
+
+def test_a_page_listens_again_as_soon_as_the_network_is_back(browser: Browser, server: LiveServer, alice: User) -> None:
+    """And not when its pause after many failures ends, nor by a connection that may be dead."""
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "first")
+    listens = (
+        "const { events } = chat._sessionClient.parts; return events.socket?.readyState === 1 && (window.former = events.socket);"
+    )
+    page.browser.until(listens)
+    page.browser.run("chat._sessionClient.parts.events.failures = 8; window.former.close();")
+    page.browser.until("return chat._sessionClient.parts.events.failures === 9;")
+    page.browser.run("window.dispatchEvent(new Event('online'));")
+    page.browser.until(listens)
+    page.browser.run("window.first = window.former; window.dispatchEvent(new Event('online'));")
+    page.browser.until(f"{listens.replace('return', 'return events.socket !== window.first &&')}")
+    browser.leave()

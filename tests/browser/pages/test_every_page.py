@@ -29,15 +29,24 @@ def alices_world(server: LiveServer, api: Callable[..., Any], alice: User) -> Wo
     answer = "## Why\n\n`Decimal`, [here](https://example.org):\n\n```python\nprint(1)  # one\n```\n\n| a |\n|---|\n| 1 |"
     chat.say("a1", answer, role="assistant")
     chat.say("a2", f"{'long' * 60} https://example.org/{'path' * 40}")
-    # Titles and names that cannot be broken between words.
-    chat.api.patch(f"/sessions/{chat.id}", {"title": "T" * 182})
+    # Titles, tags and names that cannot be broken between words.
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "T" * 182, "tags": ["t" * 64]})
     chat.api.patch(f"/projects/{world.names['project']}", {"name": "N" * 182})
+    _name_long(chat, world.names["project"])
     other = Chat(chat.api)
     other.api.patch(f"/sessions/{other.id}", {"title": "A title of great length " * 8})
     other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "not yet", "status": "streaming"})
     gone = chat.api.post("/projects", {"path": "gone"}).json()["id"]
     chat.api.delete(f"/projects/{gone}")
     return world
+
+
+def _name_long(chat: Chat, project: str) -> None:
+    """Names of what agents have."""
+    question = {"id": "a2", "kind": "k" * 60, "payload": {"f" * 100: "v" * 200}}
+    chat.api.put(f"/sessions/{chat.id}/agent-state", {"plan": {"title": "P" * 190, "steps": []}, "pending_action": question})
+    chat.api.put(f"/sessions/{chat.id}/ai-states/{'a' * 64}", {"working_notes": "n" * 300})
+    assert chat.api.post(f"/projects/{project}/runs", {"agent": "A" * 64}).status_code == 201
 
 
 @pytest.fixture

@@ -74,6 +74,7 @@ def test_a_large_file_is_looked_into_imported_and_taken_back(signed_in: Browser,
     signed_in.click("Undo")
     signed_in.until("return document.querySelector('#imports h3').innerText === 'Undone';")
     assert not Message.objects.exists()
+    signed_in.until("return document.activeElement.matches('#imports article');")
     assert signed_in.complaints() == []
     posted = [request["url"] for request in signed_in.requests() if request["method"] == "POST"]
     assert [url for url in posted if url.endswith("/import/")] == [], "nothing goes through the form"

@@ -137,6 +137,21 @@ def test_a_rename_that_fails_keeps_what_was_written(lists: List) -> None:
     assert ChatSession.objects.get().title == "kept"
 
 
+def test_a_title_that_somebody_else_gave_meanwhile_is_replaced_on_purpose_only(lists: List) -> None:
+    [session] = lists.make("before")
+    lists.open()
+    lists.press("j", "e", *"mine")
+    lists.api.patch(f"/sessions/{session}", {"title": "theirs"})
+    lists.press(Keys.ENTER)
+    lists.said("it has the title “theirs”")
+    lists.browser.run("document.querySelector('.inline-title').blur();")
+    lists.browser.run("document.querySelector('.inline-title').focus();")
+    assert ChatSession.objects.get().title == "theirs"
+    lists.press(Keys.ENTER)
+    lists.said("Renamed.")
+    assert ChatSession.objects.get().title == "mine"
+
+
 def test_ticked_errors_are_resolved_together(lists: List) -> None:
     errors = [{"message": word, "kind": "ValueError"} for word in ("one", "two", "three")]
     found = lists.api.post(f"/projects/{lists.project}/errors", {"errors": errors}).json()["fingerprints"]

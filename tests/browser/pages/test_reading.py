@@ -10,6 +10,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from sessions_app.models import Message
 from tests.browser.accessibility import LIVE, assert_accessible
 from tests.browser.driving import Browser
 from tests.browser.keyboard import Keyboard
@@ -28,6 +29,12 @@ GAP = (
     "const [above, below] = args.map((one) => document.querySelector(one).getBoundingClientRect());"
     "return below.top - above.bottom;"
 )
+
+BEYOND = """
+    const ends = (element) => element.getBoundingClientRect().right;
+    const beyond = [...document.querySelectorAll(args[0])].filter((element) => ends(element) > innerWidth);
+    return beyond.map((element) => element.className);
+"""
 
 
 @pytest.fixture
@@ -132,3 +139,18 @@ def test_nothing_is_torn_apart_on_a_phone_or_far_away_on_a_desk(
     signed_in.open(f"{server.url}/admin/sessions_app/chatsession/")
     assert signed_in.run(LINES, "#result_list tbody th a") <= 6
     assert signed_in.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_admin_breaks_a_word_that_is_longer_than_its_page(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None], alice: User, width: int
+) -> None:
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "T" * 190})
+    chat.say("m1", "W" * 3000)
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    emulated("setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+    for row in (f"chatsession/{chat.id}", f"message/{Message.objects.get().pk}"):
+        signed_in.open(f"{server.url}/admin/sessions_app/{row}/change/")
+        assert signed_in.run(BEYOND, "#content *") == [], row
+        assert signed_in.run("return document.documentElement.scrollWidth;") <= width

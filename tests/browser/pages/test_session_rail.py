@@ -142,3 +142,26 @@ def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: Live
         assert keyboard.name() == "Details"
     finally:
         signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    open_page(signed_in, server, chat)
+    rename = "document.querySelector('#rail-title button').click();"  # The notice may cover it.
+    seen = "return document.querySelector('#rail-title [name=seen]').value;"
+    signed_in.run("document.getElementById('title').value = 'mine';")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "theirs"})
+    signed_in.until(TITLES, "theirs")
+    assert signed_in.run("return document.getElementById('title').value;") == "mine"
+    signed_in.run(rename)
+    signed_in.until("return document.querySelector('#toasts').innerText.includes('it has the title “theirs”');")
+    signed_in.until(f"{seen[:-1]} === 'theirs';")
+    assert chat.read()["session"]["title"] == "theirs"
+    assert signed_in.run("return document.getElementById('title').value;") == "mine"
+    signed_in.run(rename)
+    signed_in.until(TITLES, "mine")
+    # What was sent is no longer half-written.
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "theirs again"})
+    signed_in.until("return document.getElementById('title').value === 'theirs again';")
+    assert signed_in.run(seen) == "theirs again"

@@ -50,7 +50,7 @@ def test_a_disk_without_links_gets_copies(sent: Upload, folder: Path, backup: Pa
     assert (copied.read_bytes(), copied.stat().st_nlink) == (PNG, 1)
 
 
-def test_nothing_is_made_where_there_are_no_files(backup: Path) -> None:
+def test_nothing_is_made_where_there_are_no_files(db: None, backup: Path) -> None:
     stored_files.save(backup)
     stored_files.restore(backup)
     assert not stored_files.folder_of(backup).exists()

@@ -1,15 +1,22 @@
 """The same with an S3-compatible bucket, and what happens when it is away. The server is moto's, on loopback."""
 
+import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import boto3
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 from moto.server import ThreadedMotoServer
 
 from config import env
-from sessions_app.chats.files import blobs
+from sessions_app.chats.files import blobs, bucket_storage
+from sessions_app.chats.files.bucket_storage import FilesUnreachable
 from sessions_app.chats.files.collection import collect_files, collect_orphans
 from sessions_app.models import StoredFile
 from tests.chats.files.conftest import Upload
@@ -87,6 +94,84 @@ def test_a_bucket_that_is_away_is_told_without_its_address(
     assert not StoredFile.objects.exists()
     assert SECRET not in refused.content.decode() + caplog.text
     assert chat.say("m1", "Saves continue.")
+    with pytest.raises(CommandError, match="does not respond"):
+        call_command("prune")
+
+
+class BreaksOff(BaseHTTPRequestHandler):
+    """Begins every content, and hangs up."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "2000000")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_HEAD()
+        self.wfile.write(b"x" * 1_000)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def breaking() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BreaksOff) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("path", ["/files/{file}", "/export", "/sessions/{session}/export"])
+def test_a_bucket_that_goes_away_during_a_download_is_told_as_one_that_is_away(
+    chat: Chat, sent: Upload, breaking: str, settings: Any, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    reference = sent(b"x" * 2_000_000).json()["file"]
+    chat.ops(with_file("m1", reference))
+    use(settings, monkeypatch, breaking)
+    refused = chat.api.get(path.format(file=reference, session=chat.id))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "files_unreachable")
+
+
+class Silent:
+    """Takes connections, and answers nothing."""
+
+    def __init__(self) -> None:
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.host = f"127.0.0.1:{self._door.getsockname()[1]}"
+        self.taken = threading.Semaphore(0)
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def _take(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._open.append(self._door.accept()[0])
+                self.taken.release()
+
+    def close(self) -> None:
+        self._door.shutdown(socket.SHUT_RDWR)
+        self._door.close()
+        for one in self._open:
+            one.close()
+
+
+def test_a_bucket_that_does_not_respond_holds_half_of_the_threads_at_most(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bucket_storage, "PLACE_SECONDS", 0.05)
+    monkeypatch.setattr(bucket_storage, "places", bucket_storage._Places(2))
+    silent = Silent()
+    use(settings, monkeypatch, silent.host)
+    with ThreadPoolExecutor(2) as threads:
+        waiting = [threads.submit(blobs.delete, [f"1/aa/{number}"]) for number in range(2)]
+        assert all(silent.taken.acquire(timeout=30) for _ in waiting)
+        for _ in range(3):
+            with pytest.raises(FilesUnreachable):
+                blobs.delete(["1/aa/x"])
+        assert not silent.taken.acquire(blocking=False)
+        silent.close()
+        assert all(isinstance(one.exception(), FilesUnreachable) for one in waiting)
+    with bucket_storage.places.one():
+        pass
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.driving import wait_for
+from tests.scale.failures.test_store_refuses import disk_full
 from tests.support.files import stored
 from tests.support.sockets import House
 
@@ -108,3 +109,13 @@ def test_nobody_else_uploads_anything(house: House, session: str, folder: Path) 
     other = send(house, session, b"y", Authorization=f"Bearer {house.server.key('ben')}")
     assert (refused.status_code, other.status_code) == (401, 404)
     wait_for(lambda: len(stored(folder)) == before)
+
+
+def test_a_full_disk_is_told_as_one_and_leaves_nothing(house: House, session: str, folder: Path) -> None:
+    """The disk of the file that a body is written to as it arrives, before it is stored."""
+    before = len(stored(folder))
+    with disk_full(house.server):
+        refused = send(house, session, b"z" * 1_000_000)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (507, "storage_full")
+    assert len(stored(folder)) == before
+    assert send(house, session, b"z" * 1_000_000).status_code == 201

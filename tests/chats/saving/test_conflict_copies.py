@@ -31,6 +31,12 @@ def kept(answer: Any) -> int:
     return int(answer.json()["error"]["details"]["kept_copies"])
 
 
+def events(chat: Chat) -> list[tuple[str, int]]:
+    project = chat.read()["session"]["project_id"]
+    items = chat.api.get(f"/projects/{project}/events?since=0").json()["items"]
+    return [(event["type"], event["rev"]) for event in items]
+
+
 def test_a_growing_copy_keeps_its_id(chat: Chat, tab: Writer, other: Writer) -> None:
     tab.save(upsert("m1", "standing"))
     assert len({copy_of(other.save(upsert("m1", text))) for text in ("s", "se", "sent")}) == 1
@@ -70,6 +76,19 @@ def test_a_refused_save_counts_the_copies_that_it_made(chat: Chat, tab: Writer) 
     chat.clear()
     assert kept(tab.send(upsert("m1", "one"), upsert("m2", "two"), upsert("m3", "three"))) == 3
     assert kept(tab.send(upsert("m1", "one"), upsert("m4", "four"))) == 1
+
+
+def test_pages_hear_of_each_copy_that_is_made_or_grows(chat: Chat, tab: Writer, other: Writer) -> None:
+    """Also of one whose save changes nothing else: its session's `rev` stays."""
+    tab.save(upsert("m1", "standing"))
+    before, rev = len(events(chat)), chat.read()["session"]["rev"]
+    other.save(upsert("m1", "sent"))
+    other.save(upsert("m1", "sent on"))
+    other.save(upsert("m1", "sent"))  # Held by the copy.
+    chat.clear()
+    kept(chat.post("changes", ops=[upsert("late", "of the former epoch")]))
+    copied = ("SESSION_UPDATED", rev)
+    assert events(chat)[before:] == [copied, copied, ("SESSION_CLEARED", rev + 1), ("SESSION_UPDATED", rev + 1)]
 
 
 def test_only_the_message_itself_holds_late_words(chat: Chat, tab: Writer, elsewhere: Writer) -> None:

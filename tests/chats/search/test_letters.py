@@ -1,5 +1,6 @@
 """Every search compares letters alike, whatever it searches, however short it is, and on both databases."""
 
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -9,11 +10,13 @@ from django.contrib.auth.models import User
 
 from memory_app.errors.queries import list_errors
 from sessions_app.agents.transfer.transfer_targets import list_targets
-from sessions_app.chats.search import word_index
+from sessions_app.chats.search import text_matching, word_index
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import Project
 from tests.chats.search.indexed_rows import entries_found, index_all, put
 from tests.support.chat import Chat
+
+PLACES = ("titles", "memory", "handoff", "errors")
 
 
 @pytest.fixture
@@ -59,6 +62,42 @@ def test_the_three_forms_of_sigma_are_one_letter(chat: Chat, words: str) -> None
         assert count(chat, "/search", q=words, **filters, **{"in": "messages"}) == 1, filters
     assert count(chat, "/search", q=words, **{"in": "titles"}) == 1
     assert count(chat, f"/projects/{project}/sessions", q=words) == 1
+
+
+COMPOSED, DECOMPOSED = "Größe im Café", unicodedata.normalize("NFD", "Größe im Café")
+
+
+@pytest.mark.usefixtures("index_asked_first")
+@pytest.mark.parametrize(
+    ("text", "words", "hit"),
+    [
+        (COMPOSED, unicodedata.normalize("NFD", "GRÖSSE IM CAFÉ").replace("SS", "ß"), COMPOSED),
+        (DECOMPOSED, "größe im café", DECOMPOSED),
+        (DECOMPOSED, "fé", unicodedata.normalize("NFD", "fé")),
+        ("İstanbul", "istanbul", "İstanbul"),
+        ("İstanbul", "is", "İs"),
+        ("istanbul", "İSTANBUL", "istanbul"),
+        ("İİİ", "iii", "İİİ"),
+    ],
+)
+@pytest.mark.parametrize("first", [0, text_matching.FIRST_ROWS])
+def test_every_spelling_of_a_letter_is_found(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, text: str, words: str, hit: str, first: int
+) -> None:
+    """Composed or decomposed, and with the capital i that has a dot; by the index, and by reading."""
+    monkeypatch.setattr(text_matching, "FIRST_ROWS", first)
+    project = Project.objects.get()
+    chat.say("m1", text)
+    chat.say("m2", "something else")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": text})
+    put(project, "k", f"{text}, {text}")
+    chat.api.post(f"/projects/{project.id}/errors", {"errors": [{"message": text}]})
+    chat.api.post(f"/projects/{project.id}/handoff/decisions", {"text": text})
+    index_all()
+    for filters in ({"in": "messages"}, {"in": "messages", "role": "user"}, *({"in": name} for name in PLACES)):
+        answer = chat.api.get(f"/search?{urlencode({'q': words, **filters})}").json()
+        assert [item["hit"] for item in answer["items"]] == [hit], filters
+    assert count(chat, f"/projects/{project.id}/sessions", q=words) == 1
 
 
 @pytest.mark.usefixtures("index_asked_first")

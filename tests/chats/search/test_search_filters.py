@@ -129,7 +129,7 @@ def test_only_what_is_named_is_searched(chat: Chat) -> None:
 def test_a_hit_says_what_it_is_and_links_to_its_place(chat: Chat) -> None:
     chat.api.patch(f"/sessions/{chat.id}", {"title": "Needles & more"})
     chat.ops({"op": "upsert", "id": "a&b=c", "role": "user", "text": "NEEDLE last"})
-    title, message = search(chat, limit=1)["items"]
+    title, message = search(chat, limit=2)["items"]
     assert (title["kind"], title["link"]) == ("title", f"/sessions/{chat.id}/")
     position = Message.objects.get(message_id="a&b=c").position
     assert message["kind"] == "message"

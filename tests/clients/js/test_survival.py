@@ -23,6 +23,15 @@ def server_process(store: Store, site: Site) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
+def devices(browser: Browser, script: bytes, store: Store) -> Iterator[tuple[ServerProcess, ChatPage, ChatPage]]:
+    """Two with one chat: an origin of its own gives each what a browser keeps."""
+    with Site(script) as one, Site(script) as other, ServerProcess(store, CORS_ORIGINS=f"{one.url},{other.url}") as server:
+        options = {"url": server.url, "key": server.key("ana"), "project": f"/home/ana/{uuid.uuid4()}", "id": "a"}
+        yield server, ChatPage(browser, one.url, dict(options)), ChatPage(browser, other.url, dict(options))
+        browser.leave()
+
+
+@pytest.fixture
 def mortal(browser: Browser, site: Site, server_process: ServerProcess) -> Iterator[ChatPage]:
     """A chat whose server can be killed."""
     options = {"url": server_process.url, "key": server_process.key("ana"), "project": f"/home/ana/{uuid.uuid4()}", "id": "a"}
@@ -59,6 +68,31 @@ def test_the_server_is_killed_and_comes_back(mortal: ChatPage, server_process: S
     wait_for(lambda: stored(server_process, mortal) == texts, 30)
     same(mortal, mortal.messages())
     assert mortal.texts() == texts
+
+
+def test_two_devices_begin_one_chat_while_the_server_is_away(devices: tuple[ServerProcess, ChatPage, ChatPage]) -> None:
+    server, one, other = devices
+    server.kill()
+    one.open()
+    one.say("from the one")
+    tab = one.browser.driver.current_window_handle
+    one.browser.new_tab(f"{other.url}/")
+    other.open()
+    other.say("from the other")
+    server.start()
+    other.settle()
+    other.say("and on")
+    other.settle()
+    texts = wait_for(lambda: len(found := stored(server, other)) == 6 and found, 30)
+    # Another device's words may come between a question and its answer.
+    for question in ("from the one", "from the other", "and on"):
+        assert question in texts[: texts.index(f"You said: {question}")]
+    wait_for(lambda: other.texts() == texts, 30, "the order of the server")
+    one.browser.go_to(tab)
+    wait_for(lambda: one.texts() == texts, 30, "the order of the server")
+    api = server.api(server.key("ana"))
+    assert len(api.call("GET", "/sessions")["items"]) == 1
+    api.close()
 
 
 def test_offline_the_question_stays_and_can_be_asked_again(page: ChatPage) -> None:

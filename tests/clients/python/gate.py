@@ -13,13 +13,13 @@ _PASSED_ON = {"content-type", "etag", "retry-after"}
 
 class Gate:
     """`away`: connections end without an answer; `silent`: they stay open until it is no longer set. `next`: what becomes of the
-    next requests: `lost` (carried out, no answer), or a status with `Retry-After` in seconds. `seen`: method and path of each
-    request that came in."""
+    next requests: `lost` (carried out, no answer), a status with `Retry-After`, or what something else answers with 200. `seen`:
+    method and path of each request that came in."""
 
     def __init__(self, host: str) -> None:
         gate = self
         self.host, self.away, self.silent = host, False, False
-        self.next: deque[str | tuple[int, float]] = deque()
+        self.next: deque[str | bytes | tuple[int, float | str]] = deque()
         self.seen: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -51,6 +51,9 @@ class Gate:
             _answer(
                 request, fault[0], {"Retry-After": str(fault[1])}, b'{"error": {"code": "busy", "message": "", "details": {}}}'
             )
+            return
+        if isinstance(fault, bytes):
+            _answer(request, 200, {}, fault)
             return
         behind = http.client.HTTPConnection(self.host)
         behind.request(request.command, request.path, body, dict(request.headers))

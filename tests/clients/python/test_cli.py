@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 
 from stillhere import Client
 from stillhere.cli import main
+from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
@@ -121,6 +123,71 @@ def _erased(project: str) -> Any:
     yield Request("DELETE", f"/projects/{project}", query={"purge": "1"})
 
 
+@pytest.fixture
+def process(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Runs it as a process of its own. `redirected`: as a shell writes it. `PYTHON…`: variables."""
+
+    def run(*arguments: str, input: bytes = b"", redirected: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
+        settings = {**environment, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"], **variables}
+        command = ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-c", RUN, *arguments]
+        return subprocess.run(command, input=input, env=settings, capture_output=True, timeout=60, check=False)
+
+    return run
+
+
+def test_an_export_comes_through_a_pipe(process: Any, client: Client) -> None:
+    client.save(client.create_session().id, [{"role": "user", "text": "Hello"}])
+    with client.connection.raw() as http:
+        exported = http.get("/api/v1/export").content
+    done = process("import", "-", "--dry-run", "--json", input=exported)
+    assert (done.returncode, json.loads(done.stdout)["found"]["messages"]) == (0, 1), done.stderr
+
+
+def test_texts_are_utf_8_whatever_the_terminal_has(process: Any, client: Client) -> None:
+    assert process("save", input="\ufeffcafé 中".encode(), PYTHONIOENCODING="latin-1").returncode == 0
+    resumed = client.resume()
+    assert resumed is not None
+    assert [each.text for each in resumed.messages] == ["café 中"]
+    shown = process("resume", PYTHONIOENCODING="ascii:strict")
+    assert (shown.returncode, shown.stdout.endswith(b"user: caf\\xe9 \\u4e2d\n")) == (0, True), shown
+    assert process("resume", "--help", PYTHONIOENCODING="ascii:strict").returncode == 0
+    refused = process("save", input=b"no \xff text", PYTHONIOENCODING="utf-8:surrogateescape")
+    assert (refused.returncode, refused.stderr.startswith(b"stillhere: ")) == (1, True)
+    assert len(client.read_messages(resumed.session.id).items) == 1
+
+
+@pytest.mark.parametrize(("command", "code"), [(["save"], 1), (["import", "-"], 1), (["mcp"], 0)])
+def test_standard_input_that_is_closed_is_an_empty_one(process: Any, command: list[str], code: int) -> None:
+    done = process(*command, redirected="<&-")
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+
+
+def test_a_reader_that_has_enough_is_no_error(environment: dict[str, str], client: Client) -> None:
+    client.save(client.create_session().id, [{"role": "user", "text": "x" * 90_000}])
+    settings = {**environment, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
+    pipes: Any = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", RUN, "resume"], env=settings, **pipes) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(30)) == (b"", 141)
+
+
+def test_an_empty_id_is_not_the_current_session(command: Command, client: Client) -> None:
+    assert command("save", input="current")[0] == 0
+    for arguments in (["save"], ["resume"]):
+        code, _, said = command(*arguments, "--session", "", input="lost")
+        assert (code, said) == (1, "stillhere: The id of a session is not empty.\n")
+    resumed = client.resume()
+    assert resumed is not None
+    assert [each.text for each in resumed.messages] == ["current"]
+
+
+def test_a_search_goes_on_beyond_one_page(command: Command) -> None:
+    assert command("save", input="found")[0] == 0
+    assert len(command("search", "found", "--limit", "1000", "--json")[1].splitlines()) == 1
+
+
 def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Client) -> None:
     """Through the command itself, with the server away for a moment."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -152,3 +219,28 @@ def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Cli
     resumed = client.resume()
     assert resumed is not None
     assert [each.text for each in resumed.messages] == ["From an agent"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_silent_server_does_not_hold_an_agent_that_is_told_to_end(
+    environment: dict[str, str], gate: Gate, number: signal.Signals
+) -> None:
+    settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
+    call = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
+    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", RUN, "mcp"], env=settings, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(call)
+        process.stdin.flush()
+        assert process.stdout.readline()
+        gate.silent, known = True, len(gate.seen)
+        process.stdin.write(call)
+        process.stdin.flush()
+        wait_for(lambda: len(gate.seen) > known)
+        process.send_signal(number)
+        try:
+            assert process.wait(20) == 128 + number
+        finally:
+            gate.silent = False
+            process.kill()

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import httpx
@@ -131,6 +133,19 @@ def test_a_refusal_that_passes_is_waited_for(gated: Client, gate: Gate, status: 
     with pytest.raises(StillhereError) as refused:
         gated.get_project()
     assert (refused.value.status, refused.value.retry_after) == (status, 3_600)
+
+
+def test_a_pause_may_be_named_by_its_end(gated: Client, gate: Gate) -> None:
+    gate.next.append((503, format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)))
+    with pytest.raises(StillhereError) as refused:
+        gated.get_project()
+    assert refused.value.retry_after == pytest.approx(3_600, abs=60)
+
+
+@pytest.mark.parametrize("named", ["nan", "inf", "-5", "soon", "Wed, 21 Oct 2015 07:28:00 GMT", "1" * 400])
+def test_a_pause_that_is_none_is_not_waited_for(gated: Client, gate: Gate, named: str) -> None:
+    gate.next.append((503, named))
+    assert gated.get_project()
 
 
 def test_a_server_that_is_away(gate: Gate, secret: str) -> None:

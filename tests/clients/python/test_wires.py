@@ -5,16 +5,19 @@ import json
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from stillhere import Client
+from stillhere import Client, Spool, StillhereError
 from stillhere.http.answers import Answer, query_of, value_of
 from stillhere.http.proxied import is_proxied
 from stillhere.http.wires import AsyncWires, Server, Wires
+from tests.clients.python.gate import Gate
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LONG = b"x" * 700_000
@@ -40,6 +43,9 @@ BROKEN = {
     "a chunk without a size": OK + b"Transfer-Encoding: chunked\r\n\r\nx\r\n\r\n",
     "no end of the head": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 50_000,
 }
+
+# Of something between the client and the server, such as the sign-in page of a network.
+FOREIGN = [b"<!doctype html>", b"", b"null", b"[1]"]
 
 
 class Peer:
@@ -135,6 +141,38 @@ def test_what_is_no_answer(peer: Peer, kind: str, name: str) -> None:
         asked(peer, kind)
 
 
+@pytest.mark.parametrize("content", FOREIGN)
+def test_what_is_no_answer_of_the_api(client: Client, gate: Gate, secret: str, content: bytes) -> None:
+    gate.next.append(content)
+    with Client(gate.url, secret, client.get_project().id) as gated:
+        with pytest.raises(StillhereError) as raised:
+            gated.list_sessions()
+        assert (raised.value.status, raised.value.code) == (200, "unreadable")
+        assert gated.list_sessions().items == []
+
+
+@pytest.mark.parametrize("content", [*FOREIGN, b'{"status": "ok"}'])
+def test_a_spool_outlives_what_is_no_answer_of_the_api(
+    client: Client, gate: Gate, secret: str, tmp_path: Path, content: bytes
+) -> None:
+    session = client.create_session().id
+    with Spool(tmp_path / "spool.db", gate.url, secret, client.get_project().id) as spool:
+        gate.next.extend([content] * 2)
+        spool.save([{"role": "user", "text": "kept"}], session=session)
+        spool.flush(0.5)
+        assert spool.flush()
+    assert [each.text for each in client.read_messages(session).items] == ["kept"]
+
+
+def test_a_server_that_moved(peer: Peer) -> None:
+    peer.answer = b"HTTP/1.1 301 Moved\r\nLocation: https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n"
+    with (
+        Client(peer.url, "sh_x", str(uuid.uuid4())) as client,
+        pytest.raises(StillhereError, match=r"https://elsewhere\.example/"),
+    ):
+        client.list_sessions()
+
+
 @both
 def test_a_connection_that_the_server_closed_meanwhile_is_not_used(peer: Peer, kind: str) -> None:
     peer.answer, peer.closes = ANSWERS["a length"][0], True
@@ -175,7 +213,7 @@ def test_requests() -> None:
     assert query_of({}) == query_of(None) == ""
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "/path"])
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "/path", "http://[::1", "http://x:port", "http://x/?a=b"])
 def test_an_address_that_is_none_of_http(url: str) -> None:
     with pytest.raises(ValueError, match="http"):
         Client(url, "sh_x", "/p")
@@ -231,3 +269,30 @@ def test_an_answer_before_the_whole_body_was_read(kind: str) -> None:
     assert [each.status for each in found] == [413, 413]
     thread.join()
     listening.close()
+
+
+def test_an_answer_that_a_coroutine_s_write_overtook() -> None:
+    """The loop writes, meets the reset, and had not looked yet for what came before it."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    answered = threading.Event()
+
+    def refuse() -> None:
+        connection, _ = listening.accept()
+        connection.recv(1_000)
+        connection.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}")
+        connection.close()
+        answered.set()
+
+    thread = threading.Thread(target=refuse, daemon=True)
+    thread.start()
+
+    async def ask() -> Answer:
+        line = await AsyncWires(Server(f"http://127.0.0.1:{listening.getsockname()[1]}"), 10)._connected()
+        line.transport.pause_reading()
+        asked = asyncio.create_task(line.send(b"x" * 20_000_000, 10))
+        await asyncio.to_thread(answered.wait)
+        return await asked
+
+    with listening:
+        assert asyncio.run(ask()).status == 413
+        thread.join()

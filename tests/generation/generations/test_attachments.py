@@ -15,7 +15,8 @@ from generation_app.generations.model import attachments
 from generation_app.generations.model.endpoint import Endpoint
 from generation_app.generations.model.pieces import EndpointFailed
 from generation_app.generations.queries import question_of
-from tests.generation.generations.test_generations import asked, claimed
+from tests.generation.generations.steps import claimed
+from tests.generation.generations.test_generations import asked
 from tests.support.chat import Chat
 from tests.support.files import PNG, folder_of_files, upload, with_file
 

@@ -1,18 +1,17 @@
 """A stop that comes in the same moment as a runner's claim, and an end that comes after another worker's: one of both counts."""
 
 import threading
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
 
 from generation_app.generations import services
-from generation_app.generations.claims import claim, end_abandoned, finish
+from generation_app.generations.claims import claim, finish
 from generation_app.generations.queries import find_generation
 from generation_app.generations.services import GenerationTaken
 from generation_app.models import Generation, GenerationState
-from sessions_app.core.public_names import now
+from tests.generation.generations.steps import Looking
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,8 +51,7 @@ def test_a_worker_whose_answer_was_ended_by_another_one_ends_nothing(chat: Chat)
     chat.post_plain("generations", {"message": {"text": "why?"}})
     slow = claim(worker="slow", running={}, share=8)
     assert slow is not None
-    Generation.objects.update(leased_until=now() - timedelta(seconds=1))
-    assert end_abandoned(worker="other", only_worker=False) == 1
+    assert Looking().look_for() == 1
     assert chat.read()["messages"][-1]["status"] == "interrupted"
     late: dict[str, object] = {"op": "patch", "id": slow.message_id, "text": "late", "status": "complete"}
     with pytest.raises(GenerationTaken), transaction.atomic():

@@ -1,47 +1,26 @@
 """Starting, stopping and continuing generations, as far as no runner is needed: what is saved, and what is refused."""
 
-from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
 
-from generation_app.generations.claims import claim, end_abandoned, finish, renew
-from generation_app.generations.queries import Question, caller_of_generation, question_of
-from generation_app.models import Generation, GenerationState, Stream
+from generation_app.generations.claims import LeaseWatch, claim, end_abandoned, renew
+from generation_app.generations.queries import Question, question_of
+from generation_app.models import Generation, Stream
 from generation_app.streams.services import append_chunks
 from sessions_app.core.public_names import now
-from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller
+from tests.generation.generations.steps import Looking, ask, claimed, started, step
 from tests.support.chat import Chat
 from tests.support.saves import refusal
 
 pytestmark = pytest.mark.django_db
 
 
-def ask(chat: Chat, text: str = "why?", **body: Any) -> Any:
-    return chat.post_plain("generations", {"message": {"text": text, **body.pop("message", {})}, **body})
-
-
-def started(chat: Chat, text: str = "why?", **body: Any) -> Any:
-    answer = ask(chat, text, **body)
-    assert answer.status_code == 202, answer.content
-    return answer.json()
-
-
-def step(chat: Chat, generation: Any, name: str) -> Any:
-    return chat.post_plain(f"generations/{generation['generation']}/{name}", {})
-
-
 def asked(question: Question) -> Any:
     """The messages as the endpoint reads them."""
     return orjson.loads(orjson.dumps(question.messages))
-
-
-def claimed(worker: str = "w", **running: Any) -> Generation:
-    found = claim(worker=worker, running=running.get("running", {}), share=running.get("share", 8))
-    assert found is not None
-    return found
 
 
 def test_the_question_and_an_empty_answer_are_saved(chat: Chat) -> None:
@@ -131,43 +110,6 @@ def test_what_has_ended_badly_can_be_continued(chat: Chat) -> None:
     assert [message["role"] for message in asked(question)] == ["system", "user", "assistant", "user"]
 
 
-def test_after_a_clear_nothing_is_continued(chat: Chat) -> None:
-    made = started(chat)
-    step(chat, made, "stop")
-    chat.clear()
-    assert refusal(step(chat, made, "continue")) == (409, "nothing_to_continue")
-
-
-def cut_off(chat: Chat, *, undone: bool, chunks: tuple[str, ...] = ('"one "', '"two"')) -> Any:
-    """A running answer of these chunks, of which the message has none yet, after a clear."""
-    made = started(chat)
-    generation = claimed()
-    assert generation.stream_id is not None
-    if chunks:
-        append_chunks(caller=caller_of_generation(generation), stream_id=generation.stream_id, offset=0, chunks=[*chunks])
-    chat.clear()
-    if undone:
-        chat.undo(of=1, epoch=2)
-    write(lambda: finish(generation, GenerationState.INTERRUPTED))
-    return made
-
-
-def test_an_undo_takes_in_what_an_answer_got_after_the_clear(chat: Chat) -> None:
-    made = cut_off(chat, undone=False)
-    assert [copy["text"] for copy in chat.conflicts()] == ["one two"]
-    chat.undo(of=1, epoch=2)
-    assert (chat.texts()[-1], chat.conflicts()) == ("one two", [])
-    assert step(chat, made, "continue").json()["state"] == "queued"
-    assert question_of(claimed()).text == "one two"
-
-
-@pytest.mark.parametrize("chunks", [(), ('"one "', '"two"')])
-def test_an_answer_whose_clear_was_undone_before_it_noticed_is_stored(chat: Chat, chunks: tuple[str, ...]) -> None:
-    cut_off(chat, undone=True, chunks=chunks)
-    assert (chat.texts()[-1], chat.conflicts()) == ("one two" if chunks else "", [])
-    assert chat.read()["messages"][-1]["status"] == "interrupted"
-
-
 def test_each_is_claimed_once_and_the_fewest_come_first(api: Any, alice: Any, bob: Any) -> None:
     chats = [Chat(api(alice), project=f"/p{number}") for number in range(3)]
     theirs = Chat(api(bob))
@@ -183,13 +125,13 @@ def test_each_is_claimed_once_and_the_fewest_come_first(api: Any, alice: Any, bo
 def test_what_a_dead_worker_left_is_interrupted_with_all_its_text(chat: Chat, alice: Any) -> None:
     made = started(chat)
     generation = claimed(worker="dead")
-    assert end_abandoned(worker="w", only_worker=False) == 0
     assert generation.stream_id is not None
     chunks = ['"half "', '{"type":"reasoning","text":"x"}', '"an"']
     append_chunks(caller=Caller(alice.pk, "alice"), stream_id=generation.stream_id, offset=0, chunks=chunks)
-    Generation.objects.update(leased_until=now() - timedelta(seconds=1))
-    assert end_abandoned(worker="w", only_worker=False) == 1
-    assert end_abandoned(worker="w", only_worker=False) == 0
+    worker = Looking()
+    assert worker.look_for(9) == 0
+    assert worker.look_for(1) == 1
+    assert worker.look_for() == 0
     told = chat.get(f"generations/{made['generation']}").json()
     assert (told["state"], told["error"]) == ("interrupted", "The server that made it ended.")
     answer = chat.read()["messages"][1]
@@ -200,14 +142,14 @@ def test_what_a_dead_worker_left_is_interrupted_with_all_its_text(chat: Chat, al
 def test_the_only_worker_need_not_wait_for_a_lease(chat: Chat) -> None:
     started(chat)
     claimed(worker="dead")
-    assert end_abandoned(worker="w", only_worker=True) == 1
+    assert end_abandoned(worker="w", watch=LeaseWatch(), only_worker=True) == 1
 
 
 def test_a_session_deleted_meanwhile_ends_its_generation(chat: Chat) -> None:
     started(chat)
     claimed(worker="dead")
     chat.api.delete(f"/sessions/{chat.id}")
-    assert end_abandoned(worker="w", only_worker=True) == 1
+    assert end_abandoned(worker="w", watch=LeaseWatch(), only_worker=True) == 1
     assert Generation.objects.get().state == "interrupted"
 
 

@@ -139,6 +139,30 @@ def test_who_may_read_no_longer_reads_no_longer(house: House, held: Held) -> Non
     assert not reader.whole
 
 
+def test_a_key_of_one_project_reads_no_further_when_the_session_goes_to_another(house: House, held: Held, path: str) -> None:
+    elsewhere = f"{path}/elsewhere"
+    house.api.call("POST", "/projects", {"path": elsewhere})
+    key = house.server.manage("create_key", "--user", "ana", "--project", path).split()[-1]
+    with StreamReader(house.server.url, key, f"/streams/{held.id}") as reader:
+        held.append("here")
+        reader.wait_for_chunks(1)
+        house.api.call("POST", f"/sessions/{held.session}/move", {"to_project": elsewhere})
+        assert reader.wait_for_end() == ""
+        held.append("there")
+    assert reader.chunks == ["here"]
+    with StreamReader(house.server.url, key, f"/streams/{held.id}") as again:
+        assert again.status == 404
+
+
+def test_nobody_waits_for_a_stream_in_the_trash(house: House, held: Held, read: Callable[..., StreamReader]) -> None:
+    with read() as reader:
+        held.append("a")
+        reader.wait_for_chunks(1)
+        house.api.call("DELETE", f"/sessions/{held.session}")
+        reader.wait(reader.ended.is_set, seconds=10)
+    assert not reader.whole
+
+
 def test_a_hundred_readers_hold_no_thread(house: House, held: Held, read: Callable[..., StreamReader]) -> None:
     held.append("first")
     threads = len(list(Path(f"/proc/{house.server.pid}/task").iterdir()))

@@ -1,5 +1,6 @@
 """The chunks of a stream: append-only, repeatable, in order; what it reads as; when it ends and when it is dropped."""
 
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import orjson
 import pytest
 
 from generation_app.models import Stream, StreamPiece
+from generation_app.streams.queries import chunks_from
 from generation_app.streams.services import append_chunks, interrupt_silent
 from sessions_app.chats.lifecycle.pruning import prune
 from sessions_app.core.callers import caller_of_user
@@ -247,3 +249,16 @@ def test_the_cost_of_a_chunk_does_not_grow(chat: Chat, stream: str, django_asser
         append_chunks(caller=owner, stream_id=name, offset=number, chunks=['"x"'])
     with django_assert_max_num_queries(5):  # Three, in a savepoint.
         append_chunks(caller=owner, stream_id=name, offset=50, chunks=['"x"'])
+
+
+def test_a_reader_is_given_a_little_at_a_time_whatever_one_request_brought(chat: Chat, stream: str) -> None:
+    """What it was given stays in memory until it has read it."""
+    sent = [f"{number} {'x' * 50_000}" for number in range(40)]
+    assert append(chat, stream, 0, *sent).status_code == 200
+    found: list[str] = []
+    while more := chunks_from(uuid.UUID(stream), len(found)):
+        assert sum(map(len, more)) <= 150_000
+        found += more
+    assert [orjson.loads(chunk) for chunk in found] == sent
+    repeated = append(chat, stream, 3, *sent[3:])
+    assert (repeated.status_code, repeated.json()["offset"]) == (200, 40)

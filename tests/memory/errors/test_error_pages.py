@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.contrib.auth.models import User
@@ -106,6 +107,18 @@ def test_an_error_is_resolved_with_its_fix_comes_back_and_says_so(pages: ErrorPa
     assert answer["reopened_at"] > answer["first_seen"]
 
 
+def test_what_is_done_on_an_error_s_own_page_and_its_undo_stay_there(pages: ErrorPages) -> None:
+    [fingerprint] = pages.happen("it broke")
+    own = f"{pages.base}errors/{fingerprint}/"
+    for came, then in ((own, own), (f"{own}resolve/", f"{pages.base}errors/"), ("http://[", f"{pages.base}errors/")):
+        referer = came if ":" in came else f"http://testserver{came}"
+        for name in ("resolve", "reopen", "mute", "unmute"):
+            reply = pages.client.post(f"{own}{name}/", {"until": "", "times": "9"}, headers={"Referer": referer})
+            assert (reply.status_code, reply.headers["Location"]) == (302, then)
+    filtered = pages.client.post(f"{own}resolve/", headers={"Referer": f"http://testserver{pages.base}errors/?state=unresolved"})
+    assert filtered.headers["Location"] == f"{pages.base}errors/?state=unresolved"
+
+
 def test_a_fix_is_emptied_and_that_of_somebody_else_is_not_replaced_unseen(pages: ErrorPages) -> None:
     [fingerprint] = pages.happen("it broke")
     address = f"errors/{fingerprint}/resolve/"
@@ -175,8 +188,24 @@ def test_noise_rules_are_added_switched_deleted_and_brought_back(pages: ErrorPag
 def test_a_pattern_that_cannot_be_one_is_refused_in_words(pages: ErrorPages, pattern: str, kind: str) -> None:
     refused = pages.client.post(f"{pages.base}noise/", {"pattern": pattern, "kind": kind}, headers={"HX-Request": "true"})
     assert refused.status_code == 422
-    assert refused["Stillhere-Message"]
+    assert unquote(refused["Stillhere-Message"]).startswith("This cannot be a rule: ")
     assert pages.memory.get("noise/config").status_code == 404
+
+
+def test_a_second_rule_of_the_same_pattern_is_refused(pages: ErrorPages) -> None:
+    def add(kind: str) -> Any:
+        form = {"pattern": "loop", "kind": kind}
+        return pages.client.post(f"{pages.base}noise/", form, headers={"HX-Request": "true"})
+
+    for kind in ("substring", "regex"):
+        assert add(kind).status_code == 204
+    again = add("regex")
+    assert again.status_code == 409
+    assert unquote(again["Stillhere-Message"]) == "There is a rule with this pattern already."
+    first = pages.memory.get("noise/config").json()["value"]["rules"][0]
+    pages.post("noise/switch/", id=first["id"], enabled="")
+    assert unquote(add("substring")["Stillhere-Message"]).endswith("It is disabled: enable it.")
+    assert len(pages.memory.get("noise/config").json()["value"]["rules"]) == 2
 
 
 def test_projects_show_how_many_errors_are_open(pages: ErrorPages) -> None:

@@ -214,7 +214,7 @@ def test_secrets_in_files_do_not_reach_the_store(memory: Memory, tmp_path: Path,
     (folder / "notes/n.json").write_text(json.dumps({"headers": {"Authorization": f"Bearer {SECRET}"}, "password": "hunter22"}))
     error = {"fingerprint": f"refused {SECRET}", "first_seen": rfc3339(now()), "last_seen": rfc3339(now()), "count": 2}
     (folder / "errors/history.json").write_text(json.dumps([error | {"resolved": True, "known_fix": f"use {SECRET}"}]))
-    call_command("memory_import", project="elsewhere", folder=folder)
+    call_command("memory_import", project="elsewhere", folder=folder, create=True)
     told = capsys.readouterr()
     assert SECRET not in told.out + told.err
     assert "taken out: 1 password" in told.out
@@ -281,18 +281,3 @@ def test_a_run_that_writes_is_not_disturbed(memory: Memory, path: str) -> None:
     memory.start("at work")
     with pytest.raises(CommandError, match="writer's lease"):
         call_command("memory_import", project=path)
-
-
-def test_whose_and_which_is_asked_where_it_is_not_clear(memory: Memory, path: str, bob: Any, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="--user"):
-        export(path)
-    assert export(path, user="alice").is_dir()
-    with pytest.raises(CommandError, match="no project"):
-        export("/nobody/nothing", user="alice")
-    Memory(memory.api, "no folder")
-    with pytest.raises(CommandError, match="not a folder on this machine"):
-        export("no folder", user="alice")
-    with pytest.raises(CommandError, match=r"no \.stillhere and no \.gasoline"):
-        call_command("memory_import", project=str(tmp_path), user="alice")
-    with pytest.raises(CommandError, match="Cannot read"):
-        call_command("memory_import", project=path, user="alice", folder=tmp_path / "nothing")

@@ -20,11 +20,11 @@ COMMANDS = (
 
 
 # One process runs all, because each start takes two seconds.
-EACH = f"""
+EACH = """
 import json, sys
 from manage import main
 told = []
-for command in {COMMANDS!r}:
+for command in %r:
     sys.argv = ["manage.py", *command]
     try:
         main()
@@ -33,6 +33,13 @@ for command in {COMMANDS!r}:
         told.append(str(end))
 print(json.dumps(told))
 """
+# A byte that is no UTF-8, as Python passes it on, and places where no file can be.
+WRONG = (
+    ("create_user", "\udcff"),
+    ("export", "--user", "\udcff"),
+    ("backup", "--to", "manage.py/backup"),
+    ("backup", "--to", "x" * 300),
+)
 
 
 def test_there_is_nothing_to_back_up_and_nothing_to_work_on(tmp_path: Path) -> None:
@@ -44,7 +51,13 @@ def test_there_is_nothing_to_back_up_and_nothing_to_work_on(tmp_path: Path) -> N
         assert "There is no store in" in said
         assert "STILLHERE_DATA_DIR" in said
         assert not list(tmp_path.glob("backups/*"))
-        for command, said in zip(COMMANDS, json.loads(server.shell(EACH)), strict=True):
+        for command, said in zip(COMMANDS, json.loads(server.shell(EACH % (COMMANDS,))), strict=True):
             assert said.startswith("The store is not set up yet."), command
             assert "STILLHERE_DATA_DIR" in said
             assert "Traceback" not in said
+
+
+def test_wrong_arguments_are_told_in_one_line(store: Store) -> None:
+    said = json.loads(ServerProcess(store).shell(EACH % (WRONG,)))
+    assert [line.partition(":")[0] for line in said[:2]] == ["An argument is not UTF-8"] * 2
+    assert said[2:] == ["1", "1"], "an error of the command, which is told on standard error"

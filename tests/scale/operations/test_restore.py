@@ -4,6 +4,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,11 +13,27 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.support.databases import ON_POSTGRESQL
+from tests.support.databases import ON_POSTGRESQL, own_database
 from tests.support.server_process import ROOT, ServerProcess
 from tests.support.stores import Store
 
 pytestmark = pytest.mark.scale
+# A restore that takes long.
+SLOW = """
+import sys, time
+import django
+django.setup()
+from django.core.management import call_command
+from config.backups import save_and_restore
+engine = save_and_restore._engine()
+unpack = engine.unpack
+def slowly(*arguments):
+    unpack(*arguments)
+    print("unpacked", flush=True)
+    time.sleep(60)
+engine.unpack = slowly
+call_command("restore", sys.argv[1])
+"""
 NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('sessions_app', '9999_later', '2030-01-01 00:00:00Z')"
 
 
@@ -48,6 +66,10 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
         half, other = tmp_path / "half", tmp_path / "other"
         half.write_bytes(whole[: len(whole) // 2])
         other.write_text("shopping list")
+        beside = tmp_path / "beside"
+        beside.write_bytes(b"SQLite format 3\0" if ON_POSTGRESQL else b"PGDMP\1")
+        for file, why in ((other, "no backup"), (beside, "STILLHERE_DATABASE_URL"), (tmp_path, "a folder")):
+            assert why in refused(server, str(file))
         for file in (half, other, tmp_path / "missing"):
             said = refused(server, str(file))
             assert str(file) in said, "the file that was given is named"
@@ -65,7 +87,6 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
         server.start()
         assert [message["id"] for message in api.call("GET", f"/sessions/{session}")["messages"]] == ["m1"]
         api.close()
-    drop(store, former)
 
 
 @pytest.mark.skipif(ON_POSTGRESQL, reason="a database that is a file")
@@ -112,15 +133,12 @@ def test_a_restored_database_has_the_encoding_and_locale_of_the_one_that_it_repl
     kind = "SELECT pg_encoding_to_char(encoding), datcollate, datctype FROM pg_database WHERE datname = current_database()"
     with psycopg.connect(address.geturl(), autocommit=True) as connection:
         connection.execute(create.encode())
-    try:
-        other = Store(tmp_path / "c", {**store.settings, "DATABASE_URL": address._replace(path=f"/{name}").geturl()})
-        server = ServerProcess(other)
-        server.manage("migrate", "--verbosity", "0")
-        server.manage("restore", server.manage("backup"), "--discard")
-        with psycopg.connect(other.settings["DATABASE_URL"]) as connection:
-            assert connection.execute(kind).fetchone() == ("UTF8", "C", "C")
-    finally:
-        drop(store, name)
+    other = Store(tmp_path / "c", {**store.settings, "DATABASE_URL": address._replace(path=f"/{name}").geturl()})
+    server = ServerProcess(other)
+    server.manage("migrate", "--verbosity", "0")
+    server.manage("restore", server.manage("backup"), "--discard")
+    with psycopg.connect(other.settings["DATABASE_URL"]) as connection:
+        assert connection.execute(kind).fetchone() == ("UTF8", "C", "C")
 
 
 def test_a_restore_without_the_folder_of_files_says_how_many_are_missing(store: Store, tmp_path: Path) -> None:
@@ -133,13 +151,87 @@ def test_a_restore_without_the_folder_of_files_says_how_many_are_missing(store: 
     files, kept = Path(f"{backup}.files"), tmp_path / "elsewhere"
     files.rename(kept)
     shutil.rmtree(store.folder / "files")
-    for present, said in ((False, f"1 files of chats are missing: they belong into {files}."), (True, "")):
+    for present, said in ((False, f"1 files of chats are missing or incomplete: they belong into {files}."), (True, "")):
         if present:
             kept.rename(files)
         command = [sys.executable, "manage.py", "restore", "--discard", backup]
         done = subprocess.run(command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0
         assert done.stderr.partition(" Put")[0] == said
+
+
+def test_a_file_that_is_not_whole_is_put_back(store: Store, tmp_path: Path) -> None:
+    """A disk that was full, or a copy that was broken off, leaves a file of another size. The backup may have such a one too."""
+    with ServerProcess(store) as server:
+        api = server.api(server.key("ana"))
+        _, session = api.session("/with-a-file")
+        file = api.http.post(f"/sessions/{session}/files", content=b"all words").json()["file"]
+        backup = server.manage("backup", "--to", str(tmp_path / "whole.backup"))
+        server.stop()
+        [stored] = [path for path in (store.folder / "files").rglob("*") if path.is_file()]
+        for kept in (b"all", b"all words and more", b""):
+            stored.unlink()
+            stored.write_bytes(kept)
+            said = server.manage("restore", "--discard", backup)
+            assert "Restored" in said
+            assert stored.read_bytes() == b"all words"
+        [saved] = [path for path in Path(f"{backup}.files").rglob("*") if path.is_file()]
+        saved.unlink()
+        saved.write_bytes(b"all")
+        server.manage("restore", "--discard", backup)
+        server.start()
+        assert api.http.get(f"/files/{file}").content == b"all words"
+        api.close()
+
+
+def test_a_restore_begins_anew_where_a_killed_one_ended(store: Store, tmp_path: Path) -> None:
+    server = ServerProcess(store)
+    backup = server.manage("backup", "--to", str(tmp_path / "whole.backup"))
+    if not ON_POSTGRESQL:
+        (store.folder / "stillhere.sqlite3.restoring").write_bytes(b"half")
+        assert "Restored" in server.manage("restore", "--discard", backup)
+        assert not (store.folder / "stillhere.sqlite3.restoring").exists()
+        return
+    in_database(store, f'CREATE DATABASE "{urlsplit(store.settings["DATABASE_URL"]).path[1:]}_restoring"')
+    # As its pg_restore, which goes on.
+    with psycopg.connect(f"{store.settings['DATABASE_URL']}_restoring"):
+        assert "Restored" in server.manage("restore", "--discard", backup)
+
+
+def test_of_two_restores_the_second_is_refused(store: Store, tmp_path: Path) -> None:
+    """It would put its half store in the place of the whole one."""
+    server = ServerProcess(store)
+    backup = server.manage("backup", "--to", str(tmp_path / "whole.backup"))
+    with first_at_work(server, backup):
+        said = refused(server, backup)
+        assert "another restore" in said.lower()
+        assert "Nothing was changed." in said
+
+
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="a folder is removed with all that is in it")
+def test_a_test_of_these_that_fails_midway_leaves_no_database() -> None:
+    url = ""
+    with suppress(ZeroDivisionError), own_database() as settings:
+        url = settings["DATABASE_URL"]
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{urlsplit(url).path[1:]}_restoring"'.encode())
+        raise ZeroDivisionError
+    for name in (url, f"{url}_restoring"):
+        with pytest.raises(psycopg.OperationalError, match="does not exist"):
+            psycopg.connect(name)
+
+
+@contextmanager
+def first_at_work(server: ServerProcess, backup: str) -> Iterator[None]:
+    environment = {**server.environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command, pipe = [sys.executable, "-c", SLOW, backup], subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "unpacked\n"
+            yield
+        finally:
+            process.kill()
 
 
 def messages_of(store: Store, name: str) -> list[str]:
@@ -153,9 +245,3 @@ def messages_of(store: Store, name: str) -> list[str]:
         return [row[0] for row in file.execute(select).fetchall()]
     finally:
         file.close()
-
-
-def drop(store: Store, name: str) -> None:
-    if ON_POSTGRESQL:
-        with psycopg.connect(store.settings["DATABASE_URL"].rpartition("/")[0] + "/postgres", autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE "{name}"'.encode())

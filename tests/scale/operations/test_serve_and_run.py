@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.databases import own_database
+from tests.support.databases import ON_POSTGRESQL, own_database
 from tests.support.server_process import ROOT, free_port
 
 pytestmark = pytest.mark.scale
@@ -24,23 +24,36 @@ START_SECONDS = 120
 @contextmanager
 def started(command: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The command once it serves: its address and its process."""
-    port = str(free_port())
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}
-    ours = {f"STILLHERE_{name}": value for name, value in {"DATA_DIR": str(folder), "PORT": port, **environment}.items()}
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", command], cwd=ROOT, env=inherited | ours, stdout=subprocess.PIPE, text=True
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + START_SECONDS
-        while not answers(url):
-            assert process.poll() is None, "it ended"
-            assert time.monotonic() < deadline, "it does not serve"
-            time.sleep(0.1)
+    with begun(command, folder, **environment) as (url, process):
+        wait_for(url, process)
         yield url, process
+
+
+@contextmanager
+def begun(command: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    port = str(free_port())
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", command], cwd=ROOT, env=variables(folder, PORT=port, **environment),
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        yield f"http://127.0.0.1:{port}", process
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=15)
+
+
+def variables(folder: Path, **environment: str) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}
+    return inherited | {f"STILLHERE_{name}": value for name, value in {"DATA_DIR": str(folder), **environment}.items()}
+
+
+def wait_for(url: str, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not answers(url):
+        assert process.poll() is None, "it ended"
+        assert time.monotonic() < deadline, "it does not serve"
+        time.sleep(0.1)
 
 
 def answers(url: str) -> bool:
@@ -72,7 +85,30 @@ def test_servers_that_start_together_on_one_data_folder_wait_for_each_other(tmp_
             return httpx.get(url + address[1]).status_code if address else 0
 
     with own_database() as own, ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(script, (own, own))) == [200, 200]
+        # An embedded store has one server.
+        each = (own, own) if own else [{"DATABASE_URL": f"sqlite:///{tmp_path}/{name}"} for name in "ab"]
+        assert list(pool.map(script, each)) == [200, 200]
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="a store that is a file")
+def test_a_second_server_on_an_embedded_store_is_refused_and_may_follow_the_first(tmp_path: Path) -> None:
+    """It ended the answers that the first one was making: on SQLite a server takes itself for the only one."""
+    first, second, link = tmp_path / "first", tmp_path / "second", tmp_path / "link"
+    link.symlink_to(first, target_is_directory=True)
+    settings = {"STATIC_MANIFEST": "0", "DATABASE_URL": f"sqlite:///{link}/stillhere.sqlite3"}
+    with started("serve", first, STATIC_MANIFEST="0") as (_, process):
+        for command in (("serve",), ("restore", "no-such-file")):
+            done = subprocess.run(
+                [sys.executable, "manage.py", *command], cwd=ROOT, env=variables(second, PORT=str(free_port()), **settings),
+                capture_output=True, text=True, check=False, timeout=START_SECONDS,
+            )  # fmt: skip
+            assert done.returncode == 1
+            assert "Traceback" not in done.stderr
+            assert "server" in done.stderr.splitlines()[-1]
+            assert "Stop it" in done.stderr.splitlines()[-1]
+        with begun("serve", second, **settings) as (url, follower):
+            process.send_signal(signal.SIGTERM)
+            wait_for(url, follower)
 
 
 def test_serve_ends_on_sigterm_without_an_error(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from stillhere.http.wires import AsyncWires, Server, Wires
 
 TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
+NO_CONTENT = 204
 
 
 class Request(NamedTuple):
@@ -103,9 +104,8 @@ class Connection:
         headers = {**self._headers, "Content-Type": "application/x-ndjson"}
         try:
             with httpx.Client(timeout=self._timeout) as client:
-                return _value_of(
-                    answer_of(client.post(f"{self.url}/api/v1{path}", params=query, content=content, headers=headers))
-                )
+                sent = client.post(f"{self.url}/api/v1{path}", params=query, content=content, headers=headers)
+                return _value_of(answer_of(sent))
         except httpx.TransportError as error:
             raise NoAnswer(error, self.url) from error
 
@@ -206,11 +206,21 @@ def _next_request[T](steps: Operation[T], answer: Answer | StillhereError) -> Re
 
 
 def _value_of(answer: Answer) -> Any:
-    if 200 <= answer.status < 300:
-        return value_of(answer.content) if answer.content else None
+    """An object, or None if there is none. Raises StillhereError for a refusal, and for what is no answer of the API, such as the
+    sign-in page of a network."""
+    if answer.status == NO_CONTENT:
+        return None
     try:
-        error = value_of(answer.content)["error"]
+        value = value_of(answer.content)
+        if 200 <= answer.status < 300 and isinstance(value, dict):
+            return value
+        error = value["error"]
         code, message, details = error["code"], error["message"], error["details"]
     except (ValueError, KeyError, TypeError):
-        code, message, details = "unreadable", answer.content[:200].decode(errors="replace"), {}
+        code, message, details = "unreadable", _shown(answer), {}
     raise StillhereError(answer.status, code, message, details, retry_after(answer))
+
+
+def _shown(answer: Answer) -> str:
+    moved = answer.headers.get("location")
+    return f"This address leads to {moved}." if moved else answer.content[:200].decode(errors="replace")

@@ -64,6 +64,15 @@ def plain(text: str) -> str:
 
 
 @register.filter
+def middle_cut(text: str, length: int) -> str:
+    """A long path without its middle: its end says most."""
+    if len(text) <= length:
+        return text
+    begins = length // 3
+    return f"{text[:begins]}…{text[begins + 1 - length :]}"
+
+
+@register.filter
 def size(number: int) -> str:
     """Bytes in thousands, as the limits count them."""
     if number < 1_000:
@@ -97,7 +106,8 @@ def ago(moment: datetime) -> str:
     if past < NOW_SECONDS:
         return "now"
     unit, length = next((unit, length) for unit, length, most in AGES if past < most)
-    number = max(1, int(past // length))
+    # A key that was just made for nine days ends in nine days.
+    number = max(1, int(past / length + (0.5 if seconds > 0 else 0)))
     words = f"{number} {unit}{'' if number == 1 else 's'}"
     return f"in {words}" if seconds > 0 else f"{words} ago"
 

@@ -1,13 +1,17 @@
 /**
  * What the model is told before this session's messages. They are the session's own, in its metadata. If somebody else changed them
- * while they were written here, both texts are shown before one replaces the other.
+ * while they were written here, both texts are shown before one replaces the other. What is typed or not saved yet is a draft in this
+ * browser.
  */
 import { byId, messageOf, one } from "../../pages/elements.js";
 
 /**
  * @import { Connection, Session } from "../../stillhere.js"
  * @import { Api } from "../api.js"
+ * @typedef {Pick<Instructions, "unsaved" | "typed" | "seen">} Kept
  */
+
+const KIND = "instructions";
 
 export class Instructions {
   /** @param {{chat: Connection, api: Api, alert: (words: string) => void}} needs */
@@ -17,12 +21,17 @@ export class Instructions {
     this.unsaved = null;
     /** What was stored when the writing began. */
     this.seen = "";
+    /** Typed, and neither saved nor given up. @type {string | null} */
+    this.typed = null;
+    /** The session whose draft was read. @type {string | undefined} */
+    this.read = undefined;
     this.dialog = byId("chat-instructions", HTMLDialogElement);
     this.field = byId("chat-instructions-text", HTMLTextAreaElement);
     this.newer = byId("chat-instructions-newer", HTMLElement);
     this.button = byId("chat-instruct", HTMLButtonElement);
-    this.button.addEventListener("click", () => this._write(this.text));
-    this.dialog.addEventListener("close", () => this.dialog.returnValue === "save" && this._take(this.field.value.trim()));
+    this.button.addEventListener("click", () => this._write(this.typed ?? this.text));
+    this.field.addEventListener("input", () => this._typed(this.field.value));
+    this.dialog.addEventListener("close", () => this._closed(this.dialog.returnValue));
   }
 
   /** What a request for an answer says; "" for the project's own. */
@@ -31,13 +40,15 @@ export class Instructions {
   }
 
   show() {
+    this._restore();
     this.button.toggleAttribute("data-on", this.text !== "");
     this.button.title = this.text ? "This session has instructions of its own" : "What the model is told beforehand";
   }
 
   /** The page shows another session now. */
   forget() {
-    this.unsaved = null;
+    this.unsaved = this.typed = null;
+    this.read = undefined;
     this.dialog.close();
   }
 
@@ -57,6 +68,7 @@ export class Instructions {
       session.metadata = saved.metadata;
       this.seen = text;
       if (this.unsaved === text) this.unsaved = null;
+      this._keep();
     } catch (error) {
       if (!(error instanceof TypeError)) alert(`The instructions are not saved: ${messageOf(error)}`);
     }
@@ -67,7 +79,7 @@ export class Instructions {
   _write(text, theirs = null) {
     this.newer.hidden = theirs === null;
     one(this.newer, "pre", HTMLElement).textContent = theirs || "None: the project's own.";
-    this.seen = storedIn(this.needs.chat.session);
+    if (this.typed === null) this.seen = storedIn(this.needs.chat.session);
     if (this.dialog.open) return;
     this.field.value = text;
     this.dialog.returnValue = "";
@@ -77,14 +89,49 @@ export class Instructions {
   /** Nobody's words go unseen: those of somebody else stay until these are saved once more. @param {string} text @param {string} theirs */
   _differ(text, theirs) {
     this.unsaved = null;
+    this.seen = theirs;
+    this._typed(text);
     this.show();
     this._write(text, theirs);
   }
 
   /** @param {string} text */
-  _take(text) {
-    this.unsaved = text;
+  _typed(text) {
+    this.typed = text;
+    this._keep();
+  }
+
+  /** Escape keeps what was typed. @param {string} how */
+  _closed(how) {
+    if (how !== "save" && how !== "cancel") return;
+    this.typed = null;
+    if (how === "save") this.unsaved = this.field.value.trim();
+    this._keep();
     this.show();
+    this.save();
+  }
+
+  _keep() {
+    const { unsaved, typed, seen } = this;
+    /** @type {Kept} */
+    const kept = { unsaved, typed, seen };
+    this.needs.chat.saveDraft(unsaved === null && typed === null ? "" : JSON.stringify(kept), KIND);
+  }
+
+  /** What this page or a former one left in the session that is shown now. */
+  async _restore() {
+    const { chat } = this.needs;
+    const session = chat.session?.id ?? "";
+    if (this.read === session) return;
+    this.read = session;
+    const draft = await chat.draft(KIND);
+    if (this.read !== session) return;
+    if (draft && this.unsaved === null && this.typed === null && !this.dialog.open) {
+      /** @type {Kept} */
+      const { unsaved, typed, seen } = JSON.parse(draft);
+      Object.assign(this, { unsaved, typed, seen });
+      this.show();
+    }
     this.save();
   }
 }

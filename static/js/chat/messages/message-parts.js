@@ -3,7 +3,7 @@
 /**
  * @import { Message, Siblings, Status } from "../../stillhere.js"
  *
- * @typedef {Message & {text: string, status: Status, siblings?: Siblings, created_at?: string}} PageMessage
+ * @typedef {Message & {text: string, status: Status, siblings?: Siblings, created_at?: string, position?: number}} PageMessage
  * @typedef {{type?: string, text?: string, filename?: string, mediaType?: string, title?: string, url?: string, toolName?: string, file?: string,
  *   state?: string}} Part
  */

@@ -34,6 +34,7 @@ import { withResults } from "./tool-results.js";
 const SPEAKERS = { user: "You", assistant: "Answer", system: "Instructions", tool: "Tool" };
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "cut off" };
+const UNSAVED = "not saved yet";
 const NEAR_VIEW = "800px";
 
 export class Transcript {
@@ -50,6 +51,10 @@ export class Transcript {
     /** Pieces of growing messages that the server renders, by the id under which they are asked for. */
     /** @type {Map<string, {of: string, at: number, source: string}>} */
     this.pieces = new Map();
+    /** The server has not confirmed them for a while. @type {Set<string>} */
+    this.unsaved = new Set();
+    /** @type {(messages: PageMessage[]) => void} */
+    this.shown = () => {};
     /** @type {() => Promise<unknown>} */
     this.older = async () => {};
     /** @type {MessageActs} */
@@ -76,6 +81,21 @@ export class Transcript {
       this.count.textContent = `${count(messages.length)} of ${count(total)} messages`;
       this._place(withResults(messages));
     });
+    this.shown(messages);
+  }
+
+  /** @param {Set<string>} ids of messages that the server has not confirmed for a while */
+  noteUnsaved(ids) {
+    const changed = [...ids].filter((id) => !this.unsaved.has(id)).concat([...this.unsaved].filter((id) => !ids.has(id)));
+    this.unsaved = ids;
+    for (const id of changed) this._note(this.entries.get(id));
+  }
+
+  /** @param {Shown | undefined} entry */
+  _note(entry) {
+    if (!entry) return;
+    const { id, status } = entry.message;
+    entry.note.textContent = NOTES[status] ?? (this.unsaved.has(id) ? UNSAVED : "");
   }
 
   toEnd() {
@@ -112,7 +132,7 @@ export class Transcript {
   _fill(entry, message, former) {
     entry.message = message;
     entry.watched ||= message.status === "streaming";
-    entry.note.textContent = NOTES[message.status] ?? "";
+    this._note(entry);
     entry.buttons.show(message);
     const print = printOf(message);
     if (entry.print === print && former === message.status) return;
@@ -146,7 +166,7 @@ export class Transcript {
     const words = content.querySelector(".words");
     this.pieces.delete(message.id);
     if (!entry || !words) return;
-    prepare(content, words);
+    prepare(content);
     if (piece) {
       if (entry.lightly && !busy(entry.words.children[piece.at])) {
         this.scroll.keep(() => placePiece(entry.words, piece.at, piece.source, words));
@@ -245,14 +265,10 @@ export class Transcript {
   }
 }
 
-/** @param {DocumentFragment} content @param {Element} words */
-function prepare(content, words) {
+/** @param {DocumentFragment} content */
+function prepare(content) {
   addCodeButtons(content);
   addTextButtons(content);
-  // Line breaks of the source are kept by the style sheet: a break must not count twice.
-  for (const { nextSibling } of words.querySelectorAll("br")) {
-    if (nextSibling instanceof Text && nextSibling.data.startsWith("\n")) nextSibling.deleteData(0, 1);
-  }
 }
 
 /** @param {number} number */

@@ -1,5 +1,6 @@
 /** The session's title: shown as the heading, changed in place. A session without one gets its first words. */
 import { byId, messageOf } from "../../pages/elements.js";
+import { Refused } from "../api.js";
 import { titleOf } from "../messages/message-parts.js";
 
 /**
@@ -21,6 +22,8 @@ export class SessionTitle {
     this.outdated = undefined;
     /** The session whose title is being written. @type {string | undefined} */
     this.edited = undefined;
+    /** The title that is replaced by what is written. */
+    this.seen = "";
     document.addEventListener("visibilitychange", () => document.hidden || this.changed(this.outdated));
     this.heading = byId("chat-title", HTMLElement);
     this.button = byId("chat-rename", HTMLButtonElement);
@@ -49,7 +52,7 @@ export class SessionTitle {
     const title = titleOf(messages);
     if (!title) return;
     this.titled.add(session);
-    this._save(session, title).catch(() => {});
+    this._save(session, title, "").catch(() => {});
   }
 
   /** Another page renamed the session, or changed its metadata. @param {string | undefined} session */
@@ -70,7 +73,7 @@ export class SessionTitle {
 
   _edit() {
     this.edited = this.needs.chat.session?.id;
-    this.field.value = this.needs.chat.session?.title ?? "";
+    this.field.value = this.seen = this.needs.chat.session?.title ?? "";
     this._open(true);
     this.field.select();
   }
@@ -90,18 +93,19 @@ export class SessionTitle {
   async _rename() {
     const { session } = this.needs.chat;
     try {
-      if (session) await this._save(session, this.field.value.trim());
+      if (session) await this._save(session, this.field.value.trim(), this.seen);
       this._open(false);
       this.show();
       this.needs.focus();
     } catch (error) {
+      if (error instanceof Refused && error.code === "title_changed") this.seen = String(error.details.title);
       this.needs.alert(`Not renamed: ${messageOf(error)}`);
     }
   }
 
-  /** @param {Session} session @param {string} title */
-  async _save(session, title) {
-    await this.needs.api.call("PATCH", `/sessions/${session.id}`, { title });
+  /** @param {Session} session @param {string} title @param {string} seen the title that it replaces */
+  async _save(session, title, seen) {
+    await this.needs.api.call("PATCH", `/sessions/${session.id}`, { title, if_title: seen });
     session.title = title;
     this.show();
   }

@@ -1,6 +1,11 @@
-/** The session was moved to the trash elsewhere: a notice says so until it is restored; then unsaved changes are sent. */
+/**
+ * The session was moved to the trash elsewhere: a notice says so until it is restored; then unsaved changes are sent. Of one that was
+ * erased the page still shows what it has.
+ */
 
 import { messageOf } from "../../pages/elements.js";
+import { whenSeen } from "../../pages/event-stream.js";
+import { Refused } from "../api.js";
 
 /**
  * @import { Connection, Frame } from "../../stillhere.js"
@@ -10,6 +15,7 @@ import { messageOf } from "../../pages/elements.js";
 
 const CAUSE = "trash";
 const WORDS = "This session is in the trash. Restore it to continue, or start a new one.";
+const ERASED = "This session was erased. What you see is only in this page: copy what you need, and start a new session.";
 
 export class TrashNotice {
   /** @param {{chat: Connection, api: Api, view: View}} page */
@@ -20,13 +26,25 @@ export class TrashNotice {
     this.told = false;
     /** @param {Uppercase<string>} type @param {() => void} act */
     const onOwn = (type, act) => chat.on(type, (/** @type {Frame} */ { session }) => session === chat.session?.id && act());
-    onOwn("SESSION_DELETED", () => this.tell());
+    const look = whenSeen(() => this._look());
+    onOwn("SESSION_DELETED", look);
     onOwn("SESSION_UPDATED", () => this._over());
   }
 
   tell() {
     this.told = true;
     this.view.notices.say(CAUSE, WORDS, [{ label: "Restore", act: () => this._bringBack() }]);
+  }
+
+  async _look() {
+    const path = `/sessions/${this.chat.session?.id}?messages=0`;
+    const error = await this.api.get(path).then(
+      () => null,
+      (/** @type {unknown} */ refusal) => refusal,
+    );
+    if (!(error instanceof Refused && error.code === "not_found")) return error && this.tell();
+    this.forget();
+    return this.view.notices.say(CAUSE, ERASED);
   }
 
   /** The page shows another session now. */

@@ -57,13 +57,17 @@ export class Answers {
     this._set({ state: "waiting", question, message: null, ...fresh(body.id, session), own: true });
   }
 
-  /** A request for an answer was answered, of whichever tab. @param {EntryBody} asked @param {AnswerBody} body */
-  async acknowledged(asked, body) {
+  /**
+   * A request for an answer was answered, of whichever tab.
+   * @param {EntryBody} asked @param {AnswerBody} body @param {boolean} ours this page asked
+   */
+  async acknowledged(asked, body, ours) {
     const waits = this.present?.state === "waiting" && this.present.generation === asked.id;
     const question = asked.question ?? asked.parent_id ?? null;
     const found = /** @type {GenerationBody} */ (body);
     if (this.unwanted.delete(asked.id ?? "") && found.generation) return this._stop(found.generation, found.session);
-    if (body.error) return waits && this._refused(asked, question, body.error);
+    if (body.error?.code === "generation_running") return ours && this._askLater(asked, question);
+    if (body.error) return waits && this._refused(question, body.error);
     if (!found.ended_at || waits) this._attach(found, { question, own: waits });
     return undefined;
   }
@@ -133,6 +137,11 @@ export class Answers {
     if (this.present) this._set(null);
   }
 
+  /** The session of what is asked for is another one. @param {string} from @param {string} to */
+  join(from, to) {
+    if (this.present?.session === from) this.present = { ...this.present, session: to };
+  }
+
   close() {
     this.closed = true;
     document.removeEventListener("visibilitychange", this.seen);
@@ -164,20 +173,25 @@ export class Answers {
     retry.untilAnswered(() => http.request("POST", path, {}), { refused: () => {}, wanted: () => !this.closed });
   }
 
-  /** @param {EntryBody} asked @param {string | null} question @param {{code: string, message?: string}} error */
-  async _refused(asked, question, { code, message }) {
-    const { queue, batching, emit } = this.needs;
-    const { present } = this;
-    if (code !== "generation_running") {
-      this.leave();
-      emit("answered", { question, message: null, state: "failed", error: message ?? code, own: true });
-      return;
-    }
-    // Another answer is made first.
-    await sleep(TAKEN_MS);
-    if (this.present !== present || this.closed) return;
+  /** @param {string | null} question @param {{code: string, message?: string}} error */
+  _refused(question, { code, message }) {
+    this.leave();
+    this.needs.emit("answered", { question, message: null, state: "failed", error: message ?? code, own: true });
+  }
+
+  /** Another answer is made first. @param {EntryBody} asked @param {string | null} question */
+  async _askLater(asked, question) {
+    const { queue, batching, state } = this.needs;
+    const chat = () => `${state.session?.id}/${state.session?.epoch}`;
+    const former = chat();
+    const { id = "" } = asked;
+    const isOver = () => this.closed || chat() !== former || this.unwanted.has(id);
+    do await sleep(TAKEN_MS);
+    while (!isOver() && this.present && this.present.generation !== id);
+    if (isOver()) return void this.unwanted.delete(id);
     queue.ask(asked);
     batching.asked();
+    if (!this.present) this._set({ state: "waiting", question, message: null, ...fresh(id, state.id), own: true });
   }
 
   /** @param {Omit<GenerationBody, "ended_at" | "state">} found @param {{question: string | null, own: boolean}} asked */

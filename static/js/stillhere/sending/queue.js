@@ -4,11 +4,12 @@
  * grow. The stash covers the time until they are stored. A `seq` is used for one body only: each form of a draft gets its own.
  */
 import { sleep } from "../util.js";
-import { asking, changes, creation, pieces, step } from "./requests.js";
+import { creation, keyOf, requestsOf, rerouted, step } from "./requests.js";
 
 /**
+ * @import { Session } from "../../stillhere.js"
  * @import { QueueNeeds } from "../needs.d.ts"
- * @import { Entry, EntryBody, Refusal, SentOperation } from "../types.d.ts"
+ * @import { Entry, EntryBody, Joined, Refusal, SentOperation } from "../types.d.ts"
  * @import { Context } from "./requests.js"
  */
 
@@ -31,7 +32,7 @@ export class Queue {
     this.draftKeys = [];
     this.version = 0;
     this.stored = 0;
-    this.storedAt = 0;
+    this.storedAt = -Infinity;
     this.keepDue = 0;
     this.storing = false;
     this.again = false;
@@ -49,14 +50,20 @@ export class Queue {
     return session ? this.waiting.filter((entry) => entry.session === session.id) : this.waiting;
   }
 
-  /** Number of waiting clears by this page. */
-  get clears() {
-    return this.present.filter((entry) => entry.kind === "clear" && !entry.late).length;
+  /** The epoch of the next request: clears that the server does not have yet are done by then. @param {Session | null} session */
+  epochIn(session) {
+    const epoch = session?.epoch ?? 1;
+    const clears = [...this.needs.state.inherited, ...this.waiting].filter((entry) => entry.kind === "clear" && !entry.late);
+    return epoch + clears.filter((entry) => entry.session === session?.id && (entry.body.epoch ?? 1) >= epoch).length;
   }
 
-  /** The epoch of the next request: waiting clears are done by then. */
   get epoch() {
-    return (this.needs.state.session?.epoch ?? 1) + this.clears;
+    return this.epochIn(this.needs.state.session);
+  }
+
+  /** Is the present session about to be cleared? */
+  get clears() {
+    return this.epoch > (this.needs.state.session?.epoch ?? 1);
   }
 
   get openingStep() {
@@ -73,10 +80,10 @@ export class Queue {
     return Boolean(this.newest(id));
   }
 
-  /** The newest unacknowledged operation on a message. @param {string} id */
+  /** The newest unacknowledged operation on a message; what is too late for the present epoch changes nothing in it. @param {string} id */
   newest(id) {
     if (this.operations.has(id)) return this.operations.get(id);
-    return this.waiting.flatMap((entry) => entry.body.ops ?? []).findLast((operation) => operation.id === id);
+    return this.waiting.flatMap(({ late, body }) => (late ? [] : (body.ops ?? []))).findLast((operation) => operation.id === id);
   }
 
   /** Call `keep()` or `seal()` next. @param {SentOperation[]} operations @param {string} [openingStep] left out: it stays */
@@ -112,14 +119,14 @@ export class Queue {
    */
   keep(wait) {
     this.stash();
-    const due = Math.max(Date.now(), this.storedAt + wait);
+    const due = Math.max(performance.now(), this.storedAt + wait);
     if (this.keeping && this.keepDue <= due) return;
     clearTimeout(this.keeping);
     this.keeping = undefined;
     // No unnecessary timer: hidden pages run timers late.
-    if (due <= Date.now()) return void this._keep();
+    if (due <= performance.now()) return void this._keep();
     this.keepDue = due;
-    this.keeping = setTimeout(() => this._keep(), due - Date.now());
+    this.keeping = setTimeout(() => this._keep(), due - performance.now());
   }
 
   /** Make requests of all operations. Resolves when they are stored. */
@@ -173,17 +180,22 @@ export class Queue {
     return own;
   }
 
-  /** The present requests that somebody else's clear overtook, each once. @param {number} epoch the one after that clear */
-  overtaken(epoch) {
-    const late = this.present.filter(({ body, refused, late }) => (body.epoch ?? epoch) < epoch && !refused && !late);
-    for (const entry of late) entry.late = true;
-    return late;
-  }
-
   /** @param {string} key @param {Refusal} refused */
   refuse(key, refused) {
     const own = this.waiting.find((entry) => entry.key === key);
     if (own) own.refused = refused;
+  }
+
+  /** The session `from` is never made: what this page meant for it goes to another one. @param {Joined} joined */
+  join(joined) {
+    const own = this.waiting.filter(({ session, kind }) => session === joined.from && kind !== "create");
+    const former = [...own.map(keyOf), ...this.draftKeys];
+    for (const entry of own) Object.assign(entry, rerouted(entry, joined), { kept: false });
+    this.draftKeys = this.draftKeys.map((key) => key.replace(joined.from, joined.session.id));
+    this.version += 1;
+    this.stash();
+    this._store(own, former);
+    if (this.unsent) this.keep(0);
   }
 
   retry() {
@@ -205,7 +217,7 @@ export class Queue {
   /** Resolves when everything is stored in this browser, or cannot be. */
   async onDisk() {
     await null;
-    for (const until = Date.now() + DISK_MS; this._exposed && Date.now() < until; ) await sleep(10);
+    for (const until = performance.now() + DISK_MS; this._exposed && performance.now() < until; ) await sleep(10);
   }
 
   close() {
@@ -221,10 +233,10 @@ export class Queue {
 
   /** @returns {Context} */
   _context() {
-    const { identity, state, verOf } = this.needs;
+    const { identity, state, seenOf } = this.needs;
     const { scope, project, chat, writer } = identity;
     const { id: session, baseRev } = state;
-    return { scope, project, chat, writer, session, created: state.session !== null, epoch: this.epoch, baseRev, verOf };
+    return { scope, project, chat, writer, session, created: state.session !== null, epoch: this.epoch, baseRev, seenOf };
   }
 
   _next() {
@@ -234,30 +246,26 @@ export class Queue {
 
   /** @param {number} [characters] */
   _requests(characters) {
-    const { newStep: openingStep, asks } = this;
-    const lists = this.operations.size > 0 || openingStep !== null ? pieces(this.operations.values(), characters) : [];
+    const made = requestsOf(this._context(), () => this._next(), this, characters);
     this.operations = new Map();
     this.newStep = null;
     this.asks = [];
     this.stored = this.version;
-    const saves = lists.map((ops, at) => changes(this._context(), this._next(), ops, at === 0 ? openingStep : null));
-    return [...saves, ...asks.map((body) => asking(this._context(), this._next(), body))];
+    return made;
   }
 
   /** The operations as the requests that a successor sends if the page ends now. */
   _drafts() {
     const context = this._context();
     const made = context.created ? [] : [creation(context, this.newStep)];
-    const steps = (/** @type {number} */ at) => (at === 0 ? this.newStep : null);
-    const saves = pieces(this.operations.values()).map((ops, at) => changes(context, this._next(), ops, steps(at)));
-    const asks = this.asks.map((body) => asking(context, this._next(), body));
-    return [...made, ...saves, ...asks].map((entry) => ({ ...entry, draft: true }));
+    const saves = requestsOf(context, () => this._next(), this);
+    return [...made, ...saves].map((entry) => ({ ...entry, draft: true }));
   }
 
-  /** @param {Entry[]} entries */
-  async _store(entries) {
+  /** @param {Entry[]} entries @param {string[]} [instead] keys of what they replace */
+  async _store(entries, instead = []) {
     const own = new Set(entries.map((entry) => entry.key));
-    const former = this.unsent ? [] : this.draftKeys;
+    const former = [...instead, ...(this.unsent ? [] : this.draftKeys)];
     this.draftKeys = this.draftKeys.filter((key) => !own.has(key) && !former.includes(key));
     const kept = await this.needs.outbox.put(entries, former);
     if (!kept) return;
@@ -271,7 +279,7 @@ export class Queue {
     if (this.storing) this.again = true;
     if (this.storing || !this.unsent || this.stored === this.version) return;
     this.storing = true;
-    this.storedAt = Date.now();
+    this.storedAt = performance.now();
     await this._keepDraft();
     this.storing = false;
     if (!this.again) return;

@@ -19,7 +19,7 @@ export class RequestTimer {
    * @param {number} wait @param {{keep: boolean}} options
    */
   in(wait, { keep }) {
-    const present = Date.now();
+    const present = performance.now();
     if (this.pending && this.dueAt <= present + wait && (keep || this.dueAt <= present)) return;
     if (!this.pending) this.firstAt = present;
     clearTimeout(this.timer);

@@ -2,10 +2,10 @@
 
 /**
  * @import { Session, StoredMessage } from "../../stillhere.js"
- * @import { Entry, EntryBody, Identity, SentOperation } from "../types.d.ts"
+ * @import { Entry, EntryBody, Identity, Joined, Seen, SentOperation } from "../types.d.ts"
  *
  * @typedef {Omit<Identity, "client"> & {session: string, created: boolean, epoch: number, baseRev: number,
- *   verOf: (id: string) => number}} Context where the page is when it makes a request; `created`: not a session that is still to be
+ *   seenOf: (id: string) => Seen}} Context where the page is when it makes a request; `created`: not a session that is still to be
  *   made
  */
 
@@ -58,9 +58,32 @@ export function creation(context, openingStep) {
  * @param {Context} context @param {number} seq @param {SentOperation[]} operations @param {string | null} openingStep null: it stays
  */
 export function changes(context, seq, operations, openingStep) {
-  const ops = operations.map((op) => ({ ...op, if_ver: op.if_ver ?? context.verOf(op.id) }));
+  const ops = operations.map((op) => ({ ...context.seenOf(op.id), ...op }));
   const fields = { base_rev: context.baseRev, ops, ...(openingStep === null ? {} : { opening_step: openingStep }) };
   return step(context, seq, "changes", "changes", fields);
+}
+
+/**
+ * Saves of all operations, and what is asked for behind them.
+ * @param {Context} context @param {() => number} next the writer's next number
+ * @param {{operations: Map<string, SentOperation>, newStep: string | null, asks: EntryBody[]}} unsent @param {number} [characters]
+ */
+export function requestsOf(context, next, { operations, newStep, asks }, characters) {
+  const lists = operations.size > 0 || newStep !== null ? pieces(operations.values(), characters) : [];
+  const saves = lists.map((ops, at) => changes(context, next(), ops, at === 0 ? newStep : null));
+  return [...saves, ...asks.map((body) => asking(context, next(), body))];
+}
+
+/**
+ * A request that was meant for a session that is never made, for the one that is there instead.
+ * @template {Entry} Made @param {Made} entry @param {Joined} joined @returns {Made}
+ */
+export function rerouted(entry, { from, session }) {
+  const { body, path } = entry;
+  const ahead = session.epoch - 1;
+  const inEpoch = (/** @type {number | undefined} */ epoch) => (epoch === undefined ? undefined : epoch + ahead);
+  const made = { ...entry, session: session.id, path: path.replace(`/sessions/${from}/`, `/sessions/${session.id}/`) };
+  return { ...made, key: keyOf(made), body: { ...body, epoch: inEpoch(body.epoch), of: inEpoch(body.of) } };
 }
 
 /**
@@ -92,9 +115,8 @@ export function pieces(operations, characters = REQUEST_CHARACTERS) {
  */
 export function applied(messages, entries, session) {
   const shown = new Map(messages.map((message) => [message.id, message]));
-  for (const entry of entries) {
-    if (session && (entry.session !== session.id || (entry.body.epoch ?? 1) !== session.epoch)) continue;
-    for (const { op, if_ver: _, ...message } of entry.body.ops ?? []) {
+  for (const entry of entries.filter((one) => isOf(one, session))) {
+    for (const { op, if_ver: _, if_write: __, ...message } of entry.body.ops ?? []) {
       if (op === "delete") shown.delete(message.id);
       else if (op === "upsert") {
         const parts = message.parts ?? [{ type: "text", text: message.text }];
@@ -104,3 +126,15 @@ export function applied(messages, entries, session) {
   }
   return [...shown.values()];
 }
+
+/**
+ * The newest of these requests that said each message, for what is said on top of them: the server has no version of that yet.
+ * @param {Entry[]} entries @param {Session | null} session @returns {Map<string, NonNullable<Seen["if_write"]>>}
+ */
+export function writesOf(entries, session) {
+  const said = entries.filter((entry) => isOf(entry, session));
+  return new Map(said.flatMap(({ writer, seq, body }) => (body.ops ?? []).map(({ id }) => [id, { writer_id: writer, seq }])));
+}
+
+/** @param {Pick<Entry, "session" | "body">} entry @param {Session | null} session null: of whichever session it is */
+const isOf = (entry, session) => !session || (entry.session === session.id && (entry.body.epoch ?? 1) === session.epoch);

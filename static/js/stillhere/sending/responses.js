@@ -11,15 +11,15 @@ export class Responses {
   /** @param {ResponsesNeeds} needs */
   constructor(needs) {
     this.needs = needs;
-    /** @type {Map<string, (body: AnswerBody | null) => void>} */
-    this.resolvers = new Map();
+    /** @type {WeakMap<Entry, (body: AnswerBody | null) => void>} */
+    this.resolvers = new WeakMap();
   }
 
   /** Resolves when this request is answered: with the answer, or null if it has no content. @param {Entry} entry */
   answerTo(entry) {
     /** @type {Promise<AnswerBody | null>} */
     const answered = new Promise((resolve) => {
-      this.resolvers.set(entry.key, resolve);
+      this.resolvers.set(entry, resolve);
     });
     return answered;
   }
@@ -30,24 +30,33 @@ export class Responses {
    */
   take(entry, status, body) {
     const { state, queue, epochChange, goOn } = this.needs;
-    const own = queue.answered(entry.key);
+    const own = queue.answered(entry.key) ?? state.inheritedAnswer(entry.key);
     if (body?.error?.code === "stale_epoch") {
       if (own) epochChange.refused(own, Number(body.error.details?.epoch));
     } else if (entry.session !== state.session?.id) this._elsewhere(entry, body);
-    else if (entry.kind === "ask") this.needs.acknowledged(entry.body, body ?? {});
+    else if (entry.kind === "ask") this.needs.acknowledged(entry.body, body ?? {}, own !== undefined);
     else if (own) this._taken(entry, status, body ?? {});
     else this._report(entry, body);
-    this.resolvers.get(entry.key)?.(body?.error ? null : (body ?? {}));
-    this.resolvers.delete(entry.key);
+    if (own) this.resolvers.get(own)?.(body?.error ? null : (body ?? {}));
+    epochChange.answered();
     goOn();
   }
 
   /** @param {Entry & {refused: Refusal}} entry */
   refuse(entry) {
-    const { queue, emit, log } = this.needs;
+    const { state, queue, emit, log } = this.needs;
     queue.refuse(entry.key, entry.refused);
+    state.inheritedAnswer(entry.key);
     log("refused", entry.refused);
-    emit("refused", { ...entry.refused, operations: entry.body.ops ?? [], entry });
+    emit("refused", { ...entry.refused, operations: this._unsaved(entry), entry });
+  }
+
+  /** What a refused request leaves unsaved: without its session, everything. @param {Entry} entry */
+  _unsaved({ kind, session, body }) {
+    if (kind !== "create") return body.ops ?? [];
+    const { queue, state } = this.needs;
+    const behind = queue.waiting.filter((one) => one.session === session).flatMap((one) => one.body.ops ?? []);
+    return session === state.session?.id ? [...behind, ...queue.operations.values()] : behind;
   }
 
   /** @param {Entry} entry @param {AnswerBody | null} body */

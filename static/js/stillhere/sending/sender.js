@@ -9,14 +9,15 @@ import { hold, supported } from "../web-locks.js";
 import { laneOf } from "./requests.js";
 
 /**
+ * @import { Session } from "../../stillhere.js"
  * @import { SenderNeeds } from "../needs.d.ts"
- * @import { AnswerBody, Broadcast, Entry, Refusal } from "../types.d.ts"
+ * @import { AnswerBody, Broadcast, Entry, Joined, Refusal } from "../types.d.ts"
  */
 
 const PATIENCE_MS = 4000;
 const SIGNED_OUT = new Set([401, 403, 423]);
 // Refusals that lose nothing: the requested state exists already, or is impossible. They block nothing.
-const ANSWERED = new Set(["stale_epoch", "session_exists", "nothing_to_restore", "purged"]);
+const ANSWERED = new Set(["stale_epoch", "session_exists", "external_id_taken", "nothing_to_restore", "purged"]);
 
 export class Sender {
   /** @param {SenderNeeds} needs */
@@ -37,6 +38,8 @@ export class Sender {
     this.refusedLanes = new Set();
     /** What this tab has sent and is not answered, by key. @type {Map<string, Promise<void>>} */
     this.sending = new Map();
+    /** By the session that was never made. @type {Map<string, Joined>} */
+    this.joined = new Map();
     this.channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(`stillhere:${scope}`) : null;
     if (this.channel) this.channel.onmessage = (event) => this._hear(event.data);
     this.wake = () => this.interrupt();
@@ -63,14 +66,14 @@ export class Sender {
 
   /** Wait until the queue is empty or stuck, at most this long. @param {number} milliseconds */
   async drain(milliseconds) {
-    const until = Date.now() + milliseconds;
+    const until = performance.now() + milliseconds;
     const led = await within(
       this.lock.held.then(() => true),
       Math.min(300, milliseconds),
       false,
     );
     this.poke();
-    while (Date.now() < until) {
+    while (performance.now() < until) {
       if ((await this._sendable()).length === 0) return true;
       if (led && this.failures > 0) return false;
       await sleep(25);
@@ -171,6 +174,9 @@ export class Sender {
 
   /** @param {Entry} entry */
   async _sendAlone(entry) {
+    const joined = this.joined.get(entry.session);
+    // A tab that had not heard of it yet made this request.
+    if (joined) return this.needs.outbox.join(joined);
     while (!this.closed) {
       try {
         const { status, body } = await this._attempt(entry);
@@ -194,11 +200,36 @@ export class Sender {
     try {
       return await this.needs.http.request(entry.method, entry.path, entry.body, entry.headers);
     } catch (error) {
-      if (error instanceof ApiError && error.code === "external_id_taken") return this._attempt(unnamed(entry));
+      if (error instanceof ApiError && error.code === "external_id_taken") await this._join(entry, error);
       if (error instanceof ApiError && (ANSWERED.has(error.code) || isUnasked(entry, error)))
         return { status: error.status, body: { error: { code: error.code, message: error.message, details: error.details } } };
       throw error;
     }
+  }
+
+  /**
+   * Another device made the chat's session meanwhile: what was said here goes there. First in the pages, which then store nothing more
+   * for the other one. @param {Entry} entry @param {ApiError} error
+   */
+  async _join(entry, { details }) {
+    const { body } = await this.needs.http.request("GET", `/sessions/${details.session}?messages=0`);
+    const joined = { from: entry.session, session: /** @type {{session: Session}} */ (body).session };
+    this._hearJoined(joined);
+    this.tell({ kind: "joined", joined });
+    await this.needs.outbox.join(joined);
+  }
+
+  /** @param {Extract<Broadcast, {kind: "answer"}>} message */
+  _hearAnswer({ entry, status, body }) {
+    // This tab stored its requests again when it heard of the other session: perhaps after this one was sent.
+    if (this.joined.size > 0) this.needs.outbox.remove(entry);
+    this.needs.answered(entry, status, body);
+  }
+
+  /** @param {Joined} joined */
+  _hearJoined(joined) {
+    this.joined.set(joined.from, joined);
+    this.needs.joined(joined);
   }
 
   /** @param {Entry} entry @param {number} status @param {AnswerBody | null} body */
@@ -241,7 +272,8 @@ export class Sender {
   _hear(message) {
     const { needs } = this;
     if (message.kind === "queued" && this.leading) this._run();
-    else if (message.kind === "answer") needs.answered(message.entry, message.status, message.body);
+    else if (message.kind === "answer") this._hearAnswer(message);
+    else if (message.kind === "joined") this._hearJoined(message.joined);
     else if (message.kind === "refused" && isRefused(message.entry)) needs.refused(message.entry);
     else if (message.kind === "met") needs.met(message.error && new ApiError(message.error.status, message.error));
     else if (message.kind === "frame") needs.frame(message.frame);
@@ -256,9 +288,6 @@ const isUnasked = ({ kind }, { status, code }) =>
 
 /** @param {Entry} entry @returns {entry is Entry & {refused: Refusal}} */
 const isRefused = (entry) => entry.refused !== undefined;
-
-/** Another device created the chat's session meanwhile: what was said here is kept in one of its own. @param {Entry} entry @returns {Entry} */
-const unnamed = ({ body: { external_id: _, ...body }, ...entry }) => ({ ...entry, body });
 
 /** @param {Entry} entry @returns {Entry} */
 const unrefused = ({ refused: _, ...entry }) => entry;

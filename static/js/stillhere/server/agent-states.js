@@ -8,6 +8,7 @@ import { ApiError } from "./http.js";
 /**
  * @import { AgentState, AgentStateFields, PendingAction } from "../../stillhere.js"
  * @import { StatesNeeds } from "../needs.d.ts"
+ * @import { KeptState } from "../types.d.ts"
  *
  * @typedef {object} Due
  * @property {string | null} session
@@ -33,6 +34,10 @@ export class AgentStates {
     this.due = [];
     this.sending = false;
     this.closed = false;
+    /** When this page saved which field. @type {Map<string, number>} */
+    this.savedAt = new Map();
+    /** The session whose state was read. @type {string | undefined} */
+    this.adopted = undefined;
   }
 
   /** Including unacknowledged changes. @returns {AgentState | null} */
@@ -65,6 +70,7 @@ export class AgentStates {
     const one = last && !last.flying && last.session === session ? last : this._begin(session);
     one.fields = replace ? fields : { ...one.fields, ...fields };
     one.replace ||= replace;
+    for (const name of Object.keys(fields)) this.savedAt.set(name, Date.now());
     this._keep();
     this._send();
     return one.saved;
@@ -97,21 +103,50 @@ export class AgentStates {
     }
   }
 
-  /** The whole session was read, with this state. Unsent states of ended pages are sent if nobody saved one since. @param {AgentState | null} known */
+  /**
+   * The whole session was read, with this state. Unsent states of ended pages are sent if nobody saved one since; those of a session
+   * that is still to be made wait for it.
+   * @param {AgentState | null} known
+   */
   async adopt(known) {
     this.known = known;
-    const { storage, state, writer } = this.needs;
+    const { storage, state, writer, unmadeByAny } = this.needs;
+    this.adopted = state.session?.id;
+    const unmade = await unmadeByAny();
     for (const [former, kept] of await storage.keptStates()) {
-      if (former === writer) continue;
+      const elsewhere = kept.session !== state.session?.id && !kept.any;
+      if (former === writer || (elsewhere && unmade.has(kept.session))) continue;
       storage.keepState(former, null);
-      if (kept.session !== state.session?.id || kept.rev !== (known?.rev ?? 0)) continue;
-      this.save(kept.fields, kept);
+      // What the ended page sent itself may be there, though its answer never came.
+      const isSince = kept.rev !== (known?.rev ?? 0) && !(kept.sent && holds(known, kept.sent));
+      if (!elsewhere && !isSince) this._saveKept(kept);
     }
+  }
+
+  /** Without the fields that this page saved since. @param {KeptState} kept */
+  _saveKept({ fields, replace, at = 1 }) {
+    const names = Object.keys(fields);
+    const older = names.filter((name) => (this.savedAt.get(name) ?? 0) >= at);
+    const left = Object.fromEntries(Object.entries(fields).filter(([name]) => !older.includes(name)));
+    if (older.length === names.length && names.length > 0) return;
+    this.save(left, { replace: replace && older.length === 0 });
+    for (const name of Object.keys(left)) this.savedAt.set(name, at);
   }
 
   /** The page shows another session: pending states still go to their own session. */
   forget() {
     this.known = null;
+  }
+
+  /** The session `from` is never made: states of all pages that were meant for it. @param {string} from @param {string} to */
+  async join(from, to) {
+    for (const one of this.due) if (one.session === from) one.session = to;
+    const { storage, writer } = this.needs;
+    const kept = await storage.keptStates();
+    for (const [other, one] of kept)
+      if (one.session === from && other !== writer) storage.keepState(other, { ...one, session: to });
+    this._keep();
+    if (this.adopted === to && kept.some(([, one]) => one.session === from)) await this.adopt(this.known);
   }
 
   close() {
@@ -162,10 +197,12 @@ export class AgentStates {
     const { state, findOrCreate, retry, emit } = this.needs;
     if (!one.session && !state.session) await findOrCreate();
     one.session ??= state.session?.id ?? null;
+    // The session must exist on the server; this page may have just created it, or gone to another one instead.
+    while (one.session && this.needs.unmade(one.session) && !this.closed) await sleep(20);
     const { session } = one;
     if (!session) return null;
-    await this._made(session);
     one.flying = true;
+    this._keep();
     /** @param {ApiError} error */
     const refused = (error) => emit("refused", { ...error.refusal, operations: [], state: one.fields });
     const answer = await retry.untilAnswered(() => this._request(session, one), { refused, wanted: () => !this.closed });
@@ -178,11 +215,6 @@ export class AgentStates {
     return this.needs.http.request(replace ? "PUT" : "PATCH", pathOf(session), fields, {}, options);
   }
 
-  /** The session must exist on the server; this page may have just created it. @param {string} session */
-  async _made(session) {
-    while (this.needs.unmade(session) && !this.closed) await sleep(20);
-  }
-
   /** Stores unacknowledged states beside the mirror, merged into one. */
   _keep() {
     const { storage, writer, state } = this.needs;
@@ -193,12 +225,27 @@ export class AgentStates {
     let fields = {};
     for (const one of same) fields = one.replace ? one.fields : { ...fields, ...one.fields };
     const replace = same.some((one) => one.replace);
-    return storage.keepState(writer, { session: first.session ?? state.id, fields, replace, rev: first.rev });
+    const any = first.session === null;
+    const sent = first.flying ? first.fields : undefined;
+    return storage.keepState(writer, { session: first.session ?? state.id, any, fields, replace, rev: first.rev, sent });
   }
 }
 
 /** @param {string} session */
 const pathOf = (session) => `/sessions/${session}/agent-state`;
+
+/** Does a state have these fields? @param {AgentState | null} state @param {AgentStateFields} fields */
+function holds(state, fields) {
+  const had = /** @type {Record<string, unknown>} */ (state ?? {});
+  return Object.entries(fields).every(([name, value]) => inOrder(had[name] ?? null) === inOrder(value ?? null));
+}
+
+/** As JSON whose keys are sorted. @param {unknown} value */
+const inOrder = (value) =>
+  JSON.stringify(value, (_, one) => (isObject(one) ? Object.fromEntries(Object.entries(one).sort()) : one));
+
+/** @param {unknown} value */
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Null removes a field, as on the server.

@@ -25,6 +25,8 @@ export class EventSocket {
     this.silence = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.retrying = undefined;
+    this.wake = () => this._wake();
+    globalThis.addEventListener?.("online", this.wake);
   }
 
   lead() {
@@ -47,6 +49,7 @@ export class EventSocket {
 
   close() {
     this.closed = true;
+    globalThis.removeEventListener?.("online", this.wake);
     clearTimeout(this.silence);
     this.socket?.close();
   }
@@ -76,7 +79,7 @@ export class EventSocket {
     this.socket = socket;
     socket.onopen = () => {
       if (this.since !== null) socket.send(JSON.stringify({ type: "subscribe", since: this.since }));
-      else this.needs.missed();
+      else this._missed();
       this._heard();
     };
     socket.onmessage = (event) => {
@@ -94,10 +97,25 @@ export class EventSocket {
     };
   }
 
+  /** In the other tabs too. */
+  _missed() {
+    this.needs.missed();
+    const frame = /** @type {unknown} */ ({ type: "RESYNC", project: this.needs.project });
+    this.needs.tell(/** @type {SessionFrame} */ (frame));
+  }
+
   /** A socket that was silent for so long is dead, even if the browser reports it as open. */
   _heard() {
     clearTimeout(this.silence);
     this.silence = setTimeout(() => this.socket?.close(), SILENCE_MS);
+  }
+
+  /** The network is back: without further pause, and not by a connection from before, which may be dead without a sign of it. */
+  _wake() {
+    this.failures = 0;
+    clearTimeout(this.retrying);
+    if (this.socket) this.socket.close();
+    else this._open();
   }
 
   _later() {

@@ -1,4 +1,5 @@
 /** The project's handoff, in the form that a resume returns. */
+import { ApiError } from "./http.js";
 
 /**
  * @import { Handoff, HandoffContent } from "../../stillhere.js"
@@ -7,6 +8,8 @@
  * @typedef {Handoff["live"] & {last_snapshot: number | null}} Live
  * @typedef {{number: number, sha256: string, payload: HandoffContent}} Snapshot
  */
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** @param {Pick<Http, "get">} http @param {string | undefined} project its id @param {string} path @returns {Promise<Handoff | null>} */
 export async function readHandoff(http, project, path) {
@@ -21,9 +24,19 @@ export async function readHandoff(http, project, path) {
   return { live, frozen: { number, sha256, payload } };
 }
 
-/** A project can have a handoff without a session. @param {Pick<Http, "get">} http @param {string} path */
-export async function projectId(http, path) {
+/** A project can have a handoff without a session. @param {Pick<Http, "get">} http @param {string} project its path or id */
+export async function projectId(http, project) {
   /** @type {{items: {id: string}[]}} */
-  const { items } = await http.get(`/projects?path=${encodeURIComponent(path)}`);
-  return items[0]?.id;
+  const { items } = await http.get(`/projects?path=${encodeURIComponent(project)}`);
+  return items[0]?.id ?? (ID.test(project) ? knownId(http, project) : undefined);
 }
+
+/** @param {Pick<Http, "get">} http @param {string} id @returns {Promise<string | undefined>} */
+const knownId = (http, id) =>
+  http.get(`/projects/${id}`).then(
+    () => id,
+    (error) => {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    },
+  );

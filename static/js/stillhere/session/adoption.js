@@ -1,6 +1,7 @@
 /** Merges a session that was read from the server with unsent changes of this browser. */
-import { applied } from "../sending/requests.js";
+import { applied, writesOf } from "../sending/requests.js";
 import { textOf } from "./message-content.js";
+import { lost, restoredSince } from "./restored-store.js";
 
 /**
  * @import { Session } from "../../stillhere.js"
@@ -15,30 +16,53 @@ export class Adoption {
     this.needs = needs;
   }
 
-  /** @param {FoundSession} found @returns {Promise<Adopted>} */
-  async adopt({ session, messages: items, more }) {
-    const { outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
+  /**
+   * Null: this page knows more than was read, which is to be read again.
+   * @param {FoundSession} found @param {{last?: boolean}} [options] `last`: it is taken nevertheless @returns {Promise<Adopted | null>}
+   */
+  async adopt({ session, messages, more }, { last = false } = {}) {
+    const { writer, outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
     const queued = await outbox.all();
-    const former = state.session ?? mirror.read()?.session;
-    const passed = former?.id === session.id && former.epoch !== session.epoch;
+    const left = queued.filter((entry) => entry.writer !== writer);
+    state.inherit(session.id, left);
+    const epoch = queue.epochIn(session);
+    if (!last && isOlder({ ...session, epoch }, state.session)) return null;
+    const former = state.session ? { ...state.session, epoch: queue.epoch } : mirror.read()?.session;
+    const passed = former?.id === session.id && former.epoch !== epoch;
     const restored = passed && restoredSince(former, session);
     const cleared = passed && !restored;
     const known = restored ? this._known() : [];
+    const moved = this._move(session);
     if (cleared && state.session) epochChange.handOver(session.epoch);
     state.adopt(session);
+    // What this page is about to clear is still there.
+    const items = queue.clears ? [] : messages;
     const shown = this._known().findLast(({ status }) => status === "streaming");
+    const vers = store.vers;
     store.reset(items, { tombstones: cleared });
     // The stream of the answer will have that text, so it is not taken off the screen.
     if (shown && !passed) store.grow({ id: shown.id, text: textOf(shown) });
-    olderMessages.begin(items, more);
+    olderMessages.begin(items, more && items === messages);
     if (restored) {
       // This page saves missing messages again.
-      queue.add(store.lost(known));
+      queue.add(lost(store, known));
       goOn();
-    } else this._overlay(session, queued);
+    } else this._overlay({ ...session, epoch: queue.epoch }, left, vers);
     mirror.write();
+    await moved;
     await opened();
     return { restored, cleared };
+  }
+
+  /** What was written here before this session was found belongs to it. @param {Session} session */
+  async _move(session) {
+    const { chat, state, mirror, moved, carry } = this.needs;
+    const before = state.session ?? mirror.read()?.session;
+    // Of a chat there is one session: the one that was begun here is never made.
+    const isBegun = chat !== undefined && before && !before.project_id && before.id !== session.id;
+    if (!state.session) await moved(state.nextId, session.id);
+    else if (isBegun) return carry({ from: before.id, session });
+    return isBegun && moved(before.id, session.id);
   }
 
   _known() {
@@ -46,17 +70,22 @@ export class Adoption {
     return store.messages.size > 0 ? store.list() : (mirror.read()?.messages ?? []);
   }
 
-  /** @param {Session} session @param {Entry[]} queued by whichever page */
-  _overlay(session, queued) {
-    const { writer, store, queue } = this.needs;
-    const others = queued.filter((entry) => entry.writer !== writer && !entry.refused);
+  /**
+   * @param {Session} session in the epoch of the next request @param {Entry[]} left by other pages
+   * @param {Map<string, number>} vers what this page knew when it said what is unsent: it has not seen what was read now
+   */
+  _overlay(session, left, vers) {
+    const { store, queue } = this.needs;
+    const others = left.filter((entry) => !entry.refused);
     for (const message of applied([], others, session)) store.overlay(message, false);
+    for (const [id, write] of writesOf(others, session)) if (!queue.holds(id)) store.sees(id, write);
     const said = { session: session.id, body: { ops: [...queue.operations.values()], epoch: session.epoch } };
-    for (const message of applied([], [...queue.waiting, said], session)) store.overlay(message, true);
+    for (const message of applied([], [...queue.waiting, said], session)) store.overlay(message, true, vers.get(message.id) ?? 0);
   }
 }
 
-/** Was the store restored from a backup, which lacks later acknowledged changes? @param {Session} known @param {Session} present */
-function restoredSince(known, present) {
-  return known.incarnation !== undefined && known.incarnation !== present.incarnation;
+/** Was a session read before something that this page knows of it? @param {Session} read @param {Session | null} known */
+function isOlder(read, known) {
+  if (known?.id !== read.id || known.incarnation !== read.incarnation) return false;
+  return read.epoch < known.epoch || read.rev < known.rev;
 }

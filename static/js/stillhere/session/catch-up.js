@@ -43,7 +43,7 @@ export class CatchUp {
   /** Has this page cleared the chat meanwhile? Then the result belongs to the old chat. @param {number} epoch */
   _overtaken(epoch) {
     const { state, queue } = this.needs;
-    return epoch < (state.session?.epoch ?? 0) || queue.clears > 0;
+    return epoch < (state.session?.epoch ?? 0) || queue.clears;
   }
 
   async _read() {

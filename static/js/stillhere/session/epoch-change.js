@@ -22,6 +22,8 @@ export class EpochChange {
     /** The epoch that could not be read. @type {{session: Session | null, epoch: number} | null} */
     this.told = null;
     this.epoch = 0;
+    /** An epoch that was heard of while a request was unanswered. @type {{of: string | undefined, epoch: number} | null} */
+    this.heard = null;
     this.reading = false;
     this.toRead = false;
   }
@@ -35,16 +37,37 @@ export class EpochChange {
 
   /** The session is in another epoch than this page. @param {number} epoch */
   found(epoch) {
-    if (this.needs.queue.present.some((entry) => !entry.refused && !entry.late)) return; // Its answer will show it.
+    if (this._waits) {
+      this.heard = { of: this.needs.state.session?.id, epoch };
+      return;
+    }
     this.handOver(epoch);
     this._take(epoch);
+  }
+
+  /** A request was answered. If it came before the clear, though its answer came after it, the answer does not show the clear. */
+  answered() {
+    const { heard } = this;
+    const { session } = this.needs.state;
+    if (!heard || this._waits) return;
+    this.heard = null;
+    if (session && session.id === heard.of && session.epoch < heard.epoch) this.found(heard.epoch);
+  }
+
+  get _waits() {
+    return this.needs.queue.present.some((entry) => !entry.refused && !entry.late);
   }
 
   /** The server refused a request that arrived after the clear, and kept its text. @param {Entry} entry @param {number} epoch */
   refused(entry, epoch) {
     this._remember(entry.body.ops ?? []);
-    const { session } = this.needs.state;
-    if (entry.late || entry.session !== session?.id || session.epoch >= epoch) return;
+    const { state } = this.needs;
+    const { session } = state;
+    if (entry.late || entry.session !== session?.id) return;
+    const isClear = entry.kind === "clear";
+    // Somebody else cleared it first. What was said since this page did follows theirs.
+    if (isClear) state.inEpoch(Math.min(epoch, (entry.body.epoch ?? 1) + 1));
+    if (session.epoch >= epoch && !isClear) return;
     this.handOver(epoch);
     this._take(epoch);
   }
@@ -56,9 +79,17 @@ export class EpochChange {
     // An answer of the server: it is not sent, but an undo restores what was shown of it.
     if (store.tail) this._remember([store.tail]);
     store.grow(null);
-    const operations = queue.overtaken(epoch).flatMap((entry) => entry.body.ops ?? []);
+    const operations = this._overtaken(epoch).flatMap((entry) => entry.body.ops ?? []);
     this._remember(operations);
     this.unsent.push(...operations);
+  }
+
+  /** This page's requests that somebody else's clear overtook, each once. @param {number} epoch the one after that clear */
+  _overtaken(epoch) {
+    const { queue } = this.needs;
+    const late = queue.present.filter(({ body, refused, late }) => (body.epoch ?? epoch) < epoch && !refused && !late);
+    for (const entry of late) entry.late = true;
+    return late;
   }
 
   /** The clear was undone: answers that were longer on this page than on the server get their longer text again. */
@@ -82,6 +113,7 @@ export class EpochChange {
    */
   async _take(epoch) {
     this.epoch = Math.max(this.reading ? this.epoch : 0, epoch);
+    this.heard = null;
     this.toRead = true;
     if (this.reading) return;
     this.reading = true;

@@ -6,7 +6,7 @@ import { contentOf, printOf, STATUSES, textOf } from "./message-content.js";
 
 /**
  * @import { Message, Siblings, Status, StoredMessage } from "../../stillhere.js"
- * @import { SentOperation } from "../types.d.ts"
+ * @import { Seen, SentOperation } from "../types.d.ts"
  * @import { Content } from "./message-content.js"
  *
  * @typedef {{ver: number, print: string, status: Status, mine: boolean}} Held what the server has of a message, or will have once
@@ -29,6 +29,8 @@ export class MessageStore {
     this.shown = [];
     /** @type {{id: string, text: string} | null} */
     this.growing = null;
+    /** What this page has seen of other pages' unsent requests. @type {Map<string, Seen["if_write"]>} */
+    this.writes = new Map();
     /** @type {WeakMap<Message, unknown>} */
     this.seen = new WeakMap();
   }
@@ -77,38 +79,16 @@ export class MessageStore {
   }
 
   /**
-   * Known messages that are now missing or different: shown again, and returned as operations that save them again.
-   * @param {StoredMessage[]} known
-   */
-  lost(known) {
-    /** @type {SentOperation[]} */
-    const operations = [];
-    for (const message of known) {
-      const { id } = message;
-      const stored = this.messages.get(id);
-      const content = contentOf(message);
-      if (stored && printOf(contentOf(stored)) === printOf(content)) continue;
-      /** @type {SentOperation} */
-      const operation = { op: "upsert", id, ...content, status: message.status ?? "complete" };
-      // The server has an earlier form of it. If it has something else, both are kept.
-      if (stored && !content.text.startsWith(textOf(stored))) operation.if_ver = (stored.ver ?? 0) + 1;
-      operations.push(JSON.parse(JSON.stringify(operation)));
-      this.overlay(message, true);
-    }
-    return operations;
-  }
-
-  /**
    * Lengthens a message to this operation's text, if that begins with its own.
    * @param {SentOperation} operation @returns {SentOperation | null} the operation to send
    */
-  grown({ if_ver: _, ...operation }) {
+  grown({ if_ver: _, if_write: __, ...operation }) {
     const stored = this.messages.get(operation.id);
     const { text = "" } = operation;
     if (operation.op !== "upsert" || !stored) return null;
     if (text === textOf(stored) || !text.startsWith(textOf(stored))) return null;
     const status = operation.status === "streaming" ? "interrupted" : operation.status;
-    const { op: __, ...message } = { ...operation, status, parts: operation.parts ?? [{ type: "text", text }] };
+    const { op: ___, ...message } = { ...operation, status, parts: operation.parts ?? [{ type: "text", text }] };
     this.overlay(message, true);
     return { ...operation, status, if_ver: stored.ver };
   }
@@ -116,16 +96,16 @@ export class MessageStore {
   /**
    * Shows a page's unacknowledged operations over the server's messages.
    * @param {Partial<Message> & {id: string}} message @param {boolean} mine this page said it
+   * @param {number} [ver] the one that it had seen then
    */
-  overlay(message, mine) {
+  overlay(message, mine, ver = this.verOf(message.id)) {
     const { id } = message;
-    const held = this.held.get(id);
     this.messages.set(id, /** @type {StoredMessage} */ ({ ...(this.messages.get(id) ?? this._placed(id)), ...message }));
     const print = printOf(contentOf(message));
     // Another tab's operation: this page shows it, the other one sends it.
     if (!mine) return void this.passed.set(id, `${message.status ?? "complete"}${print}`);
     this.tombstones.delete(id);
-    this.held.set(id, { ver: held?.ver ?? 0, print, status: message.status ?? "complete", mine });
+    this.held.set(id, { ver, print, status: message.status ?? "complete", mine });
   }
 
   /** Its place on the server. @param {string} id @param {number | undefined} position */
@@ -138,11 +118,28 @@ export class MessageStore {
   acknowledged(id, ver) {
     const held = this.held.get(id);
     if (held) held.ver = ver;
+    this.writes.delete(id);
   }
 
   /** @param {string} id */
   verOf(id) {
     return this.held.get(id)?.ver ?? 0;
+  }
+
+  /** Of all messages. */
+  get vers() {
+    return new Map([...this.held].map(([id, { ver }]) => [id, ver]));
+  }
+
+  /** This page shows what another one has not sent yet. @param {string} id @param {Seen["if_write"]} write */
+  sees(id, write) {
+    this.writes.set(id, write);
+  }
+
+  /** What a change to this message is based on. @param {string} id @returns {Seen} */
+  seenOf(id) {
+    const write = this.writes.get(id);
+    return { if_ver: this.verOf(id), ...(write && { if_write: write }) };
   }
 
   /** @param {string} id @returns {boolean} whether it was there */
@@ -213,8 +210,10 @@ export class MessageStore {
   /** @param {Message} message @param {boolean} growing @returns {SentOperation | null} */
   _changed(message, growing) {
     const { id } = message;
-    if (this.tombstones.has(id) || this.growing?.id === id) return null;
+    if (this.tombstones.has(id)) return null;
     const content = contentOf(message);
+    // What the stream said; another text is the caller's own.
+    if (this.growing?.id === id && this.growing.text.startsWith(content.text)) return null;
     const print = printOf(content);
     const held = this.held.get(id);
     const status = this._status(message, held, growing);
@@ -281,7 +280,7 @@ export class MessageStore {
     const gone = this.lastList.slice(first).filter((id) => !present.has(id) && this.messages.has(id));
     return gone.map((id) => {
       /** @type {SentOperation} */
-      const operation = { op: "delete", id, if_ver: this.verOf(id) };
+      const operation = { op: "delete", id, ...this.seenOf(id) };
       // No tombstone: if the list contains it again, the server keeps its text.
       for (const known of [this.messages, this.held, this.passed]) known.delete(id);
       return operation;

@@ -19,11 +19,12 @@ export class Mirror {
   }
 
   write() {
-    const { state, store, storage, openingStep, agentState, unread } = this.needs;
+    const { state, store, storage, openingStep, epoch, agentState, unread } = this.needs;
     clearTimeout(this.timer);
     this.timer = undefined;
     if (!state.session && store.messages.size === 0) return;
-    const session = { ...(state.session ?? { id: state.id, epoch: 1, rev: 0 }), opening_step: openingStep() };
+    // What a page says after a clear belongs to the next epoch, also if it is loaded before the server has the clear.
+    const session = { ...(state.session ?? { id: state.id, rev: 0 }), epoch: epoch(), opening_step: openingStep() };
     const messages = store.list();
     const total = messages.length + unread();
     storage.mirror({ session, messages, total, savedAt: state.savedAt, agentState: agentState() });

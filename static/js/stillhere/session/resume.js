@@ -1,9 +1,11 @@
 /** What a page starts from: the mirror at once, then what the server has. */
+import { writesOf } from "../sending/requests.js";
 import { ApiError } from "../server/http.js";
 
 /**
  * @import { State } from "../../stillhere.js"
  * @import { ResumeNeeds } from "../needs.d.ts"
+ * @import { Entry } from "../types.d.ts"
  */
 
 const LEFTOVERS_MS = 2500;
@@ -31,6 +33,7 @@ export class Resume {
     // Unsent messages of this session still go to it, whichever session resumes now.
     if (state.session) await queue.seal();
     await outbox.adopt(identity.writer);
+    const left = await outbox.all();
     await sender.reconsider();
     await sender.drain(LEFTOVERS_MS);
     try {
@@ -39,7 +42,7 @@ export class Resume {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       retry.met(error);
-      const peeked = await this._peekWhole();
+      const peeked = await this._peekWhole(left);
       if (store.messages.size === 0) for (const message of peeked?.messages ?? []) store.fromServer(message);
       if (error.denied || !error.passing) throw error;
       // What is written meanwhile belongs to the session that is shown, also when this page ends before the server is back.
@@ -50,11 +53,17 @@ export class Resume {
     return this._restored();
   }
 
-  /** Like `peek`, with the requests in the outbox, which survive a killed browser. */
-  async _peekWhole() {
-    const { reader, mirror, outbox } = this.needs;
-    const entries = [...(await outbox.all()), ...outbox.stashed()];
-    return reader.shows ? reader.state() : mirror.restored(entries);
+  /**
+   * Like `peek`, with the requests in the outbox, which survive a killed browser. @param {Entry[]} left what was there at first: if it
+   * was sent meanwhile, the mirror does not know that
+   */
+  async _peekWhole(left) {
+    const { store, reader, mirror, outbox } = this.needs;
+    const entries = [...left, ...(await outbox.all()), ...outbox.stashed()];
+    if (reader.shows) return reader.state();
+    const peeked = mirror.restored(entries);
+    for (const [id, write] of writesOf(entries, peeked?.session ?? null)) store.sees(id, write);
+    return peeked;
   }
 
   async _resumeLater() {
@@ -63,10 +72,12 @@ export class Resume {
       if (state.session) await queue.seal();
       await sender.drain(LEFTOVERS_MS);
       await reader.open({ quiet: false });
-      this._restored();
+      return true;
     };
     await retry.pause(2);
-    await retry.untilAnswered(ask, { refused: () => {}, wanted: () => !reader.bundle, failures: 3 });
+    const read = await retry.untilAnswered(ask, { refused: () => {}, wanted: () => !reader.bundle, failures: 3 });
+    // Perhaps a save read it first.
+    if (read || (reader.bundle && !retry.closed)) this._restored();
   }
 
   /** Notifies the page, first of the session, then of the plan. */

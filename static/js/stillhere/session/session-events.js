@@ -19,7 +19,7 @@ export class SessionEvents {
     emit(frame.type, frame);
     const { session } = state;
     if (!session && frame.type === "SESSION_CREATED") reader.begun();
-    if (frame.type === "RESYNC" && session) this._behind();
+    if (frame.type === "RESYNC") this.missed();
     if (!session || frame.session !== session.id || frame.by?.writer_id === writer) return;
     if (frame.type.startsWith("GENERATION_")) answers.heard(/** @type {GenerationFrame} */ (frame));
     else if (frame.type === "SESSION_CLEARED") {
@@ -31,10 +31,11 @@ export class SessionEvents {
     }
   }
 
-  /** A new project has no event to continue from: all changes so far are read. */
+  /** There is no event to continue from: all changes so far are read, or the session that was made meanwhile. */
   missed() {
-    const { state, queue } = this.needs;
-    if (state.session && !queue.present.some((entry) => entry.kind === "create")) this._behind();
+    const { state, queue, reader } = this.needs;
+    if (!state.session) reader.begun();
+    else if (!queue.present.some((entry) => entry.kind === "create")) this._behind();
   }
 
   close() {

@@ -14,9 +14,9 @@ export class SessionOpening {
 
   /** One tab at a time, so that two tabs do not both create one. */
   async findOrCreate() {
-    const { identity, state, queue, retry, open, emit } = this.needs;
+    const { identity, state, queue, retry, find, emit } = this.needs;
     await inTurn(`stillhere:create:${identity.scope}`, async () => {
-      const found = await retry.untilAnswered(open, {
+      const found = await retry.untilAnswered(find, {
         wanted: () => !state.session,
         refused: (error) => emit("refused", { ...error.refusal, operations: [...queue.operations.values()] }),
       });
@@ -24,14 +24,15 @@ export class SessionOpening {
     });
   }
 
-  async create() {
-    const { identity, state, queue, answerTo, begun } = this.needs;
+  /** Resolves when it is made, or after this long. @param {number} [patience] milliseconds */
+  async create(patience = MADE_MS) {
+    const { identity, state, queue, made, begun } = this.needs;
     const openingStep = queue.newStep ?? "";
     const entry = queue.create();
     state.begin(identity.project, openingStep);
     begun();
-    const created = answerTo(entry);
+    const created = made(entry);
     await queue.enqueue(entry);
-    await within(created, MADE_MS);
+    await within(created, patience);
   }
 }

@@ -6,6 +6,8 @@
  * @import { Bundle, FoundSession } from "../types.d.ts"
  */
 
+const MOST_READS = 5;
+
 export class SessionReader {
   /** @param {ReaderNeeds} needs */
   constructor(needs) {
@@ -24,18 +26,17 @@ export class SessionReader {
    * @param {{quiet: boolean}} options `quiet`: nobody resumed, so nobody is notified
    */
   async open({ quiet }) {
-    const { identity, http, state, mirror, adoption, agentStates, events } = this.needs;
+    const { identity, http, state, mirror, agentStates, events } = this.needs;
     const { project, chat, client } = identity;
     const asked = new URLSearchParams({ project, client, optional: "1", ...(quiet ? { quiet: "1" } : {}) });
     if (chat !== undefined) asked.set("external_id", chat);
-    this.bundle = await http.get(`/resume?${asked}`);
+    await this._read(async () => (this.bundle = await http.get(`/resume?${asked}`)));
     if (!this.bundle) {
       if (!state.session) mirror.forget();
       events.follow();
       return Boolean(state.session);
     }
     const { agent_state: agentState, event_cursor: cursor } = this.bundle;
-    await adoption.adopt(this.bundle);
     await agentStates.adopt(agentState);
     events.follow(cursor);
     return true;
@@ -59,17 +60,40 @@ export class SessionReader {
 
   /** Another page or agent created the first session, while this page had none. */
   async begun() {
-    const { state, queue, patiently } = this.needs;
-    if (state.session || queue.unsent) return;
-    if (await patiently(() => this.open({ quiet: true }))) this._changed();
+    const { state, queue } = this.needs;
+    if (!state.session && !queue.unsent) await this.joined();
+  }
+
+  /** The chat's session is there already: another device made it. */
+  joined() {
+    return this.needs.patiently(() => this.find());
+  }
+
+  /** Reads the session that another page, device or agent made, and tells the page. Resolves with whether there is one. */
+  async find() {
+    const found = await this.open({ quiet: true });
+    if (found) this._changed();
+    return found;
   }
 
   /** Reads the whole session again. Null if it is refused. */
   async reread() {
-    const { http, state, adoption, patiently } = this.needs;
-    /** @type {FoundSession | null} */
-    const found = await patiently(() => http.get(`/sessions/${state.id}`));
-    return found && adoption.adopt(found);
+    const { http, state, patiently } = this.needs;
+    /** @type {() => Promise<FoundSession | null>} */
+    const ask = () => http.get(`/sessions/${state.id}`);
+    return this._read(() => patiently(ask));
+  }
+
+  /**
+   * Read it, and again if a save or a clear of this page was faster than the answer. Null if there is nothing.
+   * @param {() => Promise<FoundSession | null>} ask
+   */
+  async _read(ask) {
+    for (let left = MOST_READS; ; left -= 1) {
+      const found = await ask();
+      const adopted = found && (await this.needs.adoption.adopt(found, { last: left === 1 }));
+      if (adopted || !found) return adopted;
+    }
   }
 
   /** The same, after a clear was undone. */

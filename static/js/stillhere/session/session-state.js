@@ -3,7 +3,7 @@ import { uuid } from "../util.js";
 
 /**
  * @import { Session } from "../../stillhere.js"
- * @import { EpochAnswer, SaveAnswer } from "../types.d.ts"
+ * @import { Entry, EpochAnswer, SaveAnswer } from "../types.d.ts"
  */
 
 export class SessionState {
@@ -16,6 +16,10 @@ export class SessionState {
     this.baseRev = 0;
     /** @type {string | null} RFC 3339 */
     this.savedAt = null;
+    /** Clears of this session that other pages left, until they are answered. @type {Entry[]} */
+    this.inherited = [];
+    /** The session that they are of, or would be. */
+    this.heirOf = "";
   }
 
   /** The session's id; before it is created, its future id. */
@@ -26,6 +30,7 @@ export class SessionState {
   /** A new session, which the server has not created yet. @param {string} project @param {string} openingStep */
   begin(project, openingStep) {
     this.session = { id: this.nextId, epoch: 1, rev: 0, opening_step: openingStep, project };
+    this.heirOf = this.nextId;
     this.nextId = uuid();
     this.baseRev = 0;
     this.savedAt = null;
@@ -41,6 +46,29 @@ export class SessionState {
     this.session = { ...session };
     this.baseRev = session.rev;
     this.savedAt = session.updated_at ?? null;
+  }
+
+  /**
+   * What this page showed from its start was cleared already: it goes on in the epoch after those clears. A clear that another page
+   * makes later comes as news. @param {string} session @param {Entry[]} left what other pages have not sent
+   */
+  inherit(session, left) {
+    if (this.heirOf === session) return;
+    this.heirOf = session;
+    this.inherited = left.filter(({ kind, session: of, refused }) => kind === "clear" && of === session && !refused);
+  }
+
+  /** @param {string} key @returns {Entry | undefined} the inherited clear that was answered or refused */
+  inheritedAnswer(key) {
+    const answered = this.inherited.find((entry) => entry.key === key);
+    this.inherited = this.inherited.filter((entry) => entry !== answered);
+    return answered;
+  }
+
+  /** The session that was begun is another one, of which nothing else is known yet. @param {Session} session */
+  join(session) {
+    this.session = { ...session };
+    this.baseRev = 0;
   }
 
   /** @param {string | null | undefined} head */
@@ -67,9 +95,15 @@ export class SessionState {
 
   /** A clear (`empty`) or its undo was acknowledged. @param {EpochAnswer} answer @param {boolean} empty */
   startedOver({ epoch, rev, saved_at }, empty) {
+    if (epoch < (this.session?.epoch ?? 1)) return;
     this.savedAt = saved_at;
     if (empty) this.baseRev = rev;
     if (this.session) Object.assign(this.session, { epoch, rev });
+  }
+
+  /** Somebody started it over. @param {number} epoch */
+  inEpoch(epoch) {
+    if (this.session) this.session.epoch = Math.max(this.session.epoch, epoch);
   }
 
   /** All changes up to this revision were read. @param {number} rev */

@@ -32,10 +32,10 @@ export class BrowserStorage {
 
   // Unacknowledged agent states, one per page load.
 
-  /** @param {string} writer @param {KeptState | null} content */
+  /** @param {string} writer @param {KeptState | null} content without `at` it is kept now */
   keepState(writer, content) {
     const name = this._stateName(writer);
-    const kept = content && { ...content, at: Date.now() };
+    const kept = content && { at: Date.now(), ...content };
     if (kept) this.local.set(name, kept);
     else this.local.remove(name);
     this._keep(name, kept);
@@ -46,7 +46,7 @@ export class BrowserStorage {
     return this.local.listed(this._stateName(""));
   }
 
-  /** `[writer, content]` */
+  /** `[writer, content]`, the oldest first. */
   async keptStates() {
     const prefix = this._stateName("");
     const listed = /** @type {[string, KeptState][]} */ (await this._listed(prefix));
@@ -54,7 +54,7 @@ export class BrowserStorage {
     for (const [writer, content] of this.stashedStates()) {
       if ((states.get(writer)?.at ?? 0) < (content.at ?? 1)) states.set(writer, content);
     }
-    return [...states];
+    return [...states].sort(([, one], [, other]) => (one.at ?? 1) - (other.at ?? 1));
   }
 
   // Drafts, one per session. A sent one is stored as an empty text, because localStorage may still hold an older one.
@@ -80,6 +80,13 @@ export class BrowserStorage {
     const stashed = /** @type {KeptDraft | null} */ (this.local.get(name));
     const newest = (stashed?.at ?? 0) > (kept?.at ?? 0) ? stashed : kept;
     return newest?.text ? newest : null;
+  }
+
+  /** The named kinds of a session's drafts. @param {string} session @returns {Promise<string[]>} */
+  async draftKinds(session) {
+    const prefix = this._draftName(`${session}#`);
+    const kept = (await this._listed(prefix)).map(([name]) => name.slice(prefix.length));
+    return [...kept, ...this.local.listed(prefix).map(([kind]) => kind)];
   }
 
   // The mirror.

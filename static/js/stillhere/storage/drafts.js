@@ -1,4 +1,4 @@
-/** Composer drafts: text that was typed and not sent, one per session, stored like unacknowledged messages. */
+/** Drafts: text that was typed and not sent, one of each kind per session, stored like unacknowledged messages. */
 
 /** @import { BrowserStorage } from "./browser-storage.js" */
 
@@ -6,15 +6,58 @@ const STORED_MS = 40;
 
 export class Drafts {
   /**
-   * @param {Pick<BrowserStorage, "keepDraft" | "stashDraft" | "draft">} storage
+   * @param {Pick<BrowserStorage, "keepDraft" | "stashDraft" | "draft" | "draftKinds">} storage
    * @param {() => string} session its id; "" while there is none
    * @param {() => Promise<unknown>} said resolves once all saved messages are on the disk
    */
   constructor(storage, session, said) {
     this.storage = storage;
+    /** @param {string} kind */
+    this.make = (kind) => new Draft(storage, session, said, kind);
+    /** @type {Map<string, Draft>} */
+    this.kinds = new Map();
+  }
+
+  /** @param {string} text @param {string} [kind] */
+  save(text, kind) {
+    return this._of(kind).save(text);
+  }
+
+  /** @param {string} [kind] */
+  read(kind) {
+    return this._of(kind).read();
+  }
+
+  flush() {
+    for (const draft of this.kinds.values()) draft.flush();
+  }
+
+  /** What was begun in one session, by whichever page, belongs to another one. @param {string} from @param {string} to */
+  async join(from, to) {
+    for (const draft of this.kinds.values()) draft.renamed(from, to);
+    for (const kind of ["", ...(await this.storage.draftKinds(from))]) this._of(kind);
+    await Promise.all([...this.kinds.values()].map((draft) => draft.join(from, to)));
+  }
+
+  _of(kind = "") {
+    const draft = this.kinds.get(kind) ?? this.make(kind);
+    this.kinds.set(kind, draft);
+    return draft;
+  }
+}
+
+class Draft {
+  /**
+   * @param {Pick<BrowserStorage, "keepDraft" | "stashDraft" | "draft">} storage @param {() => string} session
+   * @param {() => Promise<unknown>} said @param {string} kind "" for the message that is written
+   */
+  constructor(storage, session, said, kind) {
+    this.storage = storage;
     this.session = session;
     this.said = said;
-    this.storedAt = 0;
+    /** Under which it is stored. @param {string} id of a session */
+    this.name = (id) => (kind ? `${id}#${kind}` : id);
+    this.storedAt = -Infinity;
     /** @type {{session: string, text: string, at: number} | undefined} */
     this.due = undefined;
     /** On its way to the disk: a page that closes may not get it there. @type {{session: string, text: string, at: number} | undefined} */
@@ -29,7 +72,7 @@ export class Drafts {
     this.due = due;
     if (!text) await this.said();
     if (this.due !== due) return;
-    if (Date.now() - this.storedAt >= STORED_MS) this._store();
+    if (performance.now() - this.storedAt >= STORED_MS) this._store();
     else this.timer ??= setTimeout(() => this._store(), STORED_MS);
   }
 
@@ -37,8 +80,23 @@ export class Drafts {
   async read() {
     if (this.due) return this.due.text;
     const session = this.session();
-    const found = (await this.storage.draft(session)) ?? (session ? await this.storage.draft("") : null);
+    const found = (await this.storage.draft(this.name(session))) ?? (session ? await this.storage.draft(this.name("")) : null);
     return found?.text ?? "";
+  }
+
+  /** @param {string} from @param {string} to */
+  renamed(from, to) {
+    for (const one of [this.due, this.written]) if (one?.session === from) one.session = to;
+  }
+
+  /** The newer one stays. @param {string} from @param {string} to */
+  async join(from, to) {
+    this.renamed(from, to);
+    const draft = await this.storage.draft(this.name(from));
+    if (!draft) return;
+    const there = await this.storage.draft(this.name(to));
+    if ((there?.at ?? 0) < draft.at) await this.storage.keepDraft(this.name(to), draft);
+    await this.storage.keepDraft(this.name(from), { ...draft, text: "" });
   }
 
   /** The page is closing. */
@@ -46,7 +104,7 @@ export class Drafts {
     const last = this.due ?? this.written;
     if (!last) return;
     const { session, ...draft } = last;
-    this.storage.stashDraft(session, draft);
+    this.storage.stashDraft(this.name(session), draft);
     this._store();
   }
 
@@ -58,10 +116,10 @@ export class Drafts {
     const { session, ...draft } = written;
     this.due = undefined;
     this.written = written;
-    this.storedAt = Date.now();
+    this.storedAt = performance.now();
     // It may have been begun without a session.
-    if (session && !draft.text) this.storage.keepDraft("", draft);
-    await this.storage.keepDraft(session, draft);
+    if (session && !draft.text) this.storage.keepDraft(this.name(""), draft);
+    await this.storage.keepDraft(this.name(session), draft);
     if (this.written === written) this.written = undefined;
   }
 }

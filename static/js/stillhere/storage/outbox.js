@@ -4,13 +4,13 @@
  * drafts included, under the old `writer_id` and `seq`.
  */
 
-import { keyOf, laneOf } from "../sending/requests.js";
+import { keyOf, laneOf, rerouted } from "../sending/requests.js";
 import { within } from "../util.js";
 import { inTurn, supported } from "../web-locks.js";
 import { Database, warningOf } from "./database.js";
 
 /**
- * @import { Entry, Warn } from "../types.d.ts"
+ * @import { Entry, Joined, Warn } from "../types.d.ts"
  * @import { LocalStore } from "./local-storage.js"
  * @typedef {{entries?: Entry[], at?: number}} Stash
  */
@@ -92,6 +92,33 @@ export class Outbox {
     const merged = new Map(stored.map((entry) => [entry.key, entry]));
     for (const [key, entry] of this.memory) merged.set(key, entry);
     return inOrder([...merged.values()]);
+  }
+
+  /** The sessions that are still to be made. */
+  async unmade() {
+    const creations = [...(await this.all()), ...this.stashed()].filter(({ kind }) => kind === "create");
+    return new Set(creations.map(({ session }) => session));
+  }
+
+  /** Requests of all pages, their stashes too, that were meant for a session that is never made. @param {Joined} joined */
+  async join(joined) {
+    const isMeant = (/** @type {Entry} */ { session }) => session === joined.from;
+    const going = (/** @type {Entry[]} */ entries) =>
+      entries.flatMap((entry) => (!isMeant(entry) ? entry : entry.kind === "create" ? [] : rerouted(entry, joined)));
+    const unwritten = [...this.memory.values()].filter(isMeant);
+    // Read and written at once: what a page replaces meanwhile must not come back.
+    const move = (/** @type {IDBObjectStore} */ queue) => {
+      /** @type {IDBRequest<Entry[]>} */
+      const found = queue.index("scope").getAll(this.scope);
+      found.onsuccess = () => {
+        const meant = found.result.filter(isMeant);
+        for (const { key } of meant) queue.delete(key);
+        for (const entry of going(meant)) queue.put(entry);
+      };
+    };
+    await this.database.run("readwrite", move).catch((error) => this.warn(warningOf(error), error));
+    if (unwritten.length > 0) await this.put(going(unwritten), unwritten.map(keyOf));
+    for (const [writer, { entries = [] }] of this._stashes()) if (entries.some(isMeant)) this.stash(writer, going(entries));
   }
 
   /** And send what earlier pages left, which could not be read until now. */

@@ -14,6 +14,8 @@ from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.timed]
 OPEN_MS, FIND_MS = 300, 200
+# Times as long as a page of four messages: about 2 on a quiet machine; all 320 messages in place of the newest 40: above 10.
+SHORT_PAGES = 4
 # In ms from the click: the server's answer, and all of the transcript with its scripts.
 OPENED = """
     const [page] = performance.getEntriesByType("navigation");
@@ -77,6 +79,12 @@ def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
 SIZES = [320, pytest.param(5_000, marks=[pytest.mark.prove, pytest.mark.timeout(900)])]
 
 
+def opened_page(browser: Browser, address: str) -> Any:
+    browser.open(address)
+    browser.until(LIVE)
+    return browser.run(OPENED)
+
+
 @pytest.mark.parametrize("messages", SIZES)
 def test_a_rich_session_opens_and_is_searched_quickly(
     signed_in: Browser, server: LiveServer, chat: Chat, messages: int, record_property: Callable[[str, Any], None]
@@ -84,14 +92,9 @@ def test_a_rich_session_opens_and_is_searched_quickly(
     other = Chat(chat.api)
     other.ops(*({"op": "upsert", "id": f"m{at}", **message} for at, message in enumerate(rich_messages(4))))
     fill(chat, messages)
-    opened = []
     # The server and the browser are not new: another session was read before.
-    signed_in.open(f"{server.url}/sessions/{other.id}/")
-    signed_in.until(LIVE)
-    for _ in range(10):
-        signed_in.open(f"{server.url}/sessions/{chat.id}/")
-        signed_in.until(LIVE)
-        opened.append(signed_in.run(OPENED))
+    short = [opened_page(signed_in, f"{server.url}/sessions/{other.id}/") for _ in range(5)]
+    opened = [opened_page(signed_in, f"{server.url}/sessions/{chat.id}/") for _ in range(10)]
     assert signed_in.run(ELEMENTS) <= MOST_ELEMENTS
     found = [signed_in.run(FOUND, words) for words in ("needle", "PARAGRAPH 2 of", "nothing says this", "def check_out")]
     record_property("opened", opened)
@@ -99,8 +102,10 @@ def test_a_rich_session_opens_and_is_searched_quickly(
     assert found[0]["hits"] == messages // NEEDLE_EVERY + (1 if messages % NEEDLE_EVERY > 7 else 0)
     assert max(one["ms"] for one in found) <= FIND_MS
     # The best of some: what other work on the machine adds is not the page's. The first one renders each text for the first time.
-    assert min(one["ready"] for one in opened) <= OPEN_MS
-    assert opened[0]["ready"] <= 3 * OPEN_MS
+    # A slow machine opens a page of four messages slowly too.
+    limit = max(OPEN_MS, SHORT_PAGES * min(one["ready"] for one in short))
+    assert min(one["ready"] for one in opened) <= limit
+    assert opened[0]["ready"] <= 3 * limit
 
 
 @pytest.mark.parametrize("messages", SIZES)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sessions_app.chats.message_content import Content
-from sessions_app.chats.saving.message_input import Rejected, read_message
+from sessions_app.chats.saving.message_input import Rejected, Seen, read_message
 from sessions_app.chats.saving.message_patch import Append, Patch, patched, read_after
 from sessions_app.models.message import EXTRA_BYTES, TEXT_LENGTH
 
@@ -23,7 +23,7 @@ def sent(raw: dict[str, Any], form: str = "openai.chat", **more: Any) -> Content
 
 
 def after(stored: Content, **named: Any) -> Content:
-    return patched(stored, Patch("m", None, named))
+    return patched(stored, Patch("m", Seen(), named))
 
 
 def refusal(stored: Content, **named: Any) -> str:
@@ -92,7 +92,8 @@ def test_of_all_parts_only_the_text_s_changes_with_the_text() -> None:
 
 
 def test_an_append_is_a_patch_of_the_version_that_it_names() -> None:
-    assert Append("m", 3, 2, "!").as_patch("ab..") == Patch("m", 3, {"text": "ab!"})
+    seen = Seen(3)
+    assert Append("m", seen, 2, "!").as_patch("ab..") == Patch("m", seen, {"text": "ab!"})
 
 
 def test_a_truncate_says_after_what() -> None:

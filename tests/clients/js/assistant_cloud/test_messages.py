@@ -72,6 +72,16 @@ const rows = await new CloudMessagePersistence(cloud()).load(thread_id, "ai-sdk/
 say({ texts: rows.map(({ content }) => Number(content.parts[0].text)),
   chain: rows.every(({ parent_id }, at) => parent_id === (rows[at + 1]?.id ?? null)) });
 """
+LONG_IDS = """
+const { thread_id } = await cloud().threads.create({ last_message_at: now() });
+const append = (id, parentId, text) => // As after a reload: nothing is known of what was sent before.
+  new CloudMessagePersistence(cloud()).append(thread_id, id, parentId, "ai-sdk/v6", { ...GIVEN.message, metadata: { text } });
+const long = "m".repeat(200);
+for (const text of ["lost answer", "again"]) await append(long, null, text);
+await append("next", long, "next");
+const rows = (await cloud().threads.messages.list(thread_id)).messages;
+say({ texts: rows.map(({ content }) => content.metadata.text), follows: rows[0].parent_id === rows[1].id });
+"""
 FOREIGN = """
 const rows = (await cloud().threads.messages.list(GIVEN.thread, GIVEN.format ? { format: GIVEN.format } : {})).messages;
 say(rows.map(({ id, parent_id, format, content }) => [id, parent_id, format, content]));
@@ -126,6 +136,10 @@ def test_updates_branches_deletions_and_feedback(script: Script, api: Any, alice
 
 def test_a_long_thread_is_read_by_pages(script: Script) -> None:
     assert script(LONG) == {"texts": list(range(409, -1, -1)), "chain": True}
+
+
+def test_an_id_that_is_too_long_for_a_message_is_the_same_message_each_time(script: Script) -> None:
+    assert script(LONG_IDS, message=USER) == {"texts": ["next", "again"], "follows": True}
 
 
 def test_sessions_of_other_clients_are_threads_too(script: Script, api: Any, alice: Any) -> None:

@@ -40,6 +40,14 @@ for (let after; ; ) {
 }
 say(titles);
 """
+TWO_TABS = """
+const { threads } = cloud();
+for (let at = 0; at < 4; at += 1) await threads.create({ title: `${at}`, last_message_at: now() });
+const { id } = (await threads.list({ limit: 2 })).threads[1];
+await threads.delete(id);
+const rest = await threads.list({ limit: 4, after: id });
+say({ rest: rest.threads.map(({ title }) => title), again: await refused(threads.delete(id)) });
+"""
 TITLE = """
 const { thread_id } = await cloud().threads.create({ last_message_at: now() });
 const said = (role, text) => ({ role, content: [{ type: "text", text }] });
@@ -76,6 +84,11 @@ def test_a_thread_is_made_changed_archived_and_deleted(script: Script) -> None:
 
 def test_lists_begin_with_the_newest_and_go_on(script: Script) -> None:
     assert script(PAGES) == [["6", "5", "4"], ["3", "2", "1"], ["0"]]
+
+
+def test_what_another_tab_deleted_is_no_error(script: Script) -> None:
+    """A list goes on from the beginning, because the deleted one has no place in it."""
+    assert script(TWO_TABS) == {"rest": ["3", "1", "0"], "again": 0}
 
 
 def test_a_title_is_the_beginning_of_the_first_question(script: Script) -> None:

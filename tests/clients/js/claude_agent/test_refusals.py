@@ -190,7 +190,10 @@ def test_a_read_waits_for_what_was_appended_before_it_and_for_no_more(script: Sc
     await store.append(KEY, [said(0)]);
     let reading = true;
     const appending = (async () => {
-      for (let number = 1; reading; number += 1) await store.append({ ...KEY, sessionId: "other" }, [said(number)]);
+      for (let number = 1; reading; number += 1) {
+        await store.append({ ...KEY, sessionId: "other" }, [said(number)]);
+        await new Promise((go) => setTimeout(go, 5)); // So that a slow server has them all in the time of a close.
+      }
     })();
     const found = await store.load(KEY);
     reading = false;

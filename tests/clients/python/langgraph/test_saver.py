@@ -78,6 +78,11 @@ def test_an_earlier_checkpoint_begins_a_branch_of_its_own(saver: StillhereSaver)
     assert graph.get_state(first.config).values == first.values
 
 
+def test_a_thread_without_a_name_is_refused_in_words(saver: StillhereSaver) -> None:
+    with pytest.raises(ValueError, match="The id of a thread is not empty"):
+        _asking(saver).invoke({"words": ["hello"]}, {"configurable": {"thread_id": ""}})
+
+
 class Log(TypedDict):
     lines: Annotated[list[str], DeltaChannel(lambda lines, new: [*lines, *(each for some in new for each in some)])]
 

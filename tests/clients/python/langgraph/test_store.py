@@ -95,6 +95,16 @@ def test_pages_of_a_search(store: StillhereStore) -> None:
     assert {item.value["n"] for item in store.search(("many",), filter={"n": {"$lt": 3}})} == {0, 1, 2}
 
 
+def test_a_batch_may_be_larger_than_a_request(store: StillhereStore) -> None:
+    store.batch([PutOp(("large",), str(number), {"text": "x" * 900_000}) for number in range(7)])
+    assert sorted(item.key for item in store.search(("large",))) == list("0123456")
+
+
+def test_a_search_for_no_items_finds_none(store: StillhereStore) -> None:
+    store.put(("a",), "k", {"n": 1})
+    assert (store.search(("a",), limit=0), asyncio.run(store.asearch(("a",), limit=0))) == ([], [])
+
+
 def test_what_expires(store: StillhereStore) -> None:
     store.put(("short",), "k", {"n": 1}, ttl=0.0001)
     store.put(("long",), "k", {"n": 1}, ttl=60)

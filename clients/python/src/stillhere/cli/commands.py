@@ -9,6 +9,7 @@ from typing import Any
 
 from stillhere.client import Client
 from stillhere.operations.records import Hit, Message, Session
+from stillhere.operations.sessions import MOST_READ
 
 # Characters.
 MOST_OF_A_RESULT = 500
@@ -53,7 +54,9 @@ def search(given: Namespace) -> int:
     left, cursor = given.limit, None
     with _client(given) as client:
         while left > 0:
-            page = client.search(given.text, within=given.within, everywhere=given.everywhere, limit=left, cursor=cursor)
+            page = client.search(
+                given.text, within=given.within, everywhere=given.everywhere, limit=min(left, MOST_READ), cursor=cursor
+            )
             for hit in page.items:
                 _print_json(asdict(hit)) if given.json else _print_hit(given.url, hit)
             left, cursor = left - len(page.items), page.next
@@ -84,13 +87,13 @@ def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def _session_to_save(client: Client, given: Namespace) -> Session:
-    if given.session:
+    if given.session is not None:
         return client.open_session(given.session, title=given.title)
     return _session(client, None) or client.create_session(title=given.title)
 
 
 def _session(client: Client, external_id: str | None) -> Session | None:
-    if external_id:
+    if external_id is not None:
         return client.find_session(external_id)
     current = client.get_project().current_session
     return None if current is None else client.get_session(current)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from stillhere.cli import commands, transfer
 from stillhere.cli.mcp import serve
+from stillhere.cli.streams import end_of_reader, use_streams
 from stillhere.errors import StillhereError
 
 KEY_VARIABLE = "STILLHERE_KEY"
@@ -15,6 +16,7 @@ EPILOG = f"The API key is read from {KEY_VARIABLE}, never from an argument, whic
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0, or 1 if the server refused or did not answer. Wrong arguments end the program with 2."""
+    use_streams()
     parser = _parser()
     given = parser.parse_args(arguments)
     given.url = given.url or os.environ.get("STILLHERE_URL")
@@ -25,6 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"which key? Set {KEY_VARIABLE}.")
     try:
         code: int = given.run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return end_of_reader()
     except (StillhereError, OSError, ValueError) as error:
         print(f"stillhere: {error}", file=sys.stderr)
         return 1

@@ -5,6 +5,7 @@ Each message is a line of JSON. While the server is away, calls are answered wit
 
 import base64
 import json
+import os
 import re
 import signal
 import sys
@@ -21,6 +22,7 @@ from stillhere.client import Client
 from stillhere.connection import is_id
 
 AT_ONCE = 16
+ENDING_SECONDS = 3.0
 TIMEOUTS = httpx.Timeout(300, connect=5)
 PARSE_ERROR, SERVER_AWAY = -32700, -32000
 AWAY = "The Stillhere server does not answer ({reason}). Continue without it and repeat this call in a minute."
@@ -35,8 +37,9 @@ _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 
 
 def serve(given: Namespace) -> int:
-    """Until the input ends, or SIGTERM."""
-    signal.signal(signal.SIGTERM, _end)
+    """Until the input ends, SIGTERM or Ctrl-C."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
     with (
         Client(given.url, None, given.project, retry_seconds=5) as client,
         Run(client, given.agent) as run,
@@ -48,6 +51,10 @@ def serve(given: Namespace) -> int:
 
 
 def _end(number: int, frame: object) -> None:
+    """What is on its way, and the end of the run, have a moment: a silent server does not hold the process."""
+    ending = threading.Timer(ENDING_SECONDS, os._exit, [128 + number])
+    ending.daemon = True
+    ending.start()
     raise SystemExit(128 + number)
 
 

@@ -4,11 +4,13 @@ import json
 import sys
 import time
 from argparse import Namespace
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from stillhere.client import Client
 from stillhere.connection import Operation, Request
 
+PIECE = 262_144
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
@@ -17,10 +19,10 @@ def import_file(given: Namespace) -> int:
     query = {"dry_run": "1"} if given.dry_run else {}
     with Client(given.url, None, given.project) as client:
         if given.file == "-":
-            job = client.connection.upload("/imports", sys.stdin.buffer, query)
+            job = client.connection.upload("/imports", _pieces(sys.stdin.buffer), query)
         else:
             with open(given.file, "rb") as file:
-                job = client.connection.upload("/imports", file, query)
+                job = client.connection.upload("/imports", _pieces(file), query)
         pause = PAUSE_SECONDS
         while job["finished_at"] is None:
             time.sleep(pause)
@@ -28,6 +30,11 @@ def import_file(given: Namespace) -> int:
             job = client.connection.run(_job(job["id"]))
     print(json.dumps(job) if given.json else _told(job))
     return 1 if job["error"] else 0
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Not the file itself: httpx would take the size that the system gives for a length, and that of a pipe is 0."""
+    return iter(lambda: file.read(PIECE), b"")
 
 
 def _job(job: str) -> Operation[dict[str, Any]]:

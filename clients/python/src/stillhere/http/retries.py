@@ -1,7 +1,9 @@
 """When a request is sent again, and after which pause."""
 
+import math
 import random
 import time
+from email.utils import parsedate_to_datetime
 
 import httpx
 
@@ -14,6 +16,8 @@ _NOT_DONE = {429, 503}
 _UNKNOWN = {408, 500, 502, 504}
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
+# More overflows where it is waited for.
+MOST_NAMED_SECONDS = 86_400.0
 
 
 class Attempts:
@@ -45,8 +49,13 @@ class Attempts:
 
 
 def retry_after(answer: Answer) -> float | None:
-    """Seconds."""
+    """Seconds, from a number of them or a date. None for what is neither."""
+    named = answer.headers.get("retry-after", "")
     try:
-        return float(answer.headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
+        seconds = float(named)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(named).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(seconds, MOST_NAMED_SECONDS) if 0 <= seconds < math.inf else None

@@ -24,9 +24,13 @@ class Server:
     """`url`: with a path before each target, or without. Raises ValueError for one that is no URL of HTTP."""
 
     def __init__(self, url: str) -> None:
-        parsed = httpx.URL(url)
-        if parsed.scheme not in {"http", "https"} or not parsed.host:
-            raise ValueError(f"`url` begins with http:// or https:// and a name: {url}")
+        wrong = ValueError(f"`url` begins with http:// or https:// and a name, and has no query: {url}")
+        try:
+            parsed = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise wrong from error
+        if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.query:
+            raise wrong
         self.host, self.secure = parsed.raw_host.decode("ascii"), parsed.scheme == "https"
         self.port = parsed.port or (443 if self.secure else 80)
         self._prefix = parsed.raw_path.decode("ascii").rstrip("/")
@@ -196,10 +200,22 @@ class _Line(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.lost.done():  # Who waited for it may be cancelled.
             self.lost.set_result(None)
+        if exc is not None:
+            self._take_unread()
         if exc is None or self._waiting is None or self._waiting.done():
             self._take(b"")
         else:
             self._waiting.set_exception(exc)
+
+    def _take_unread(self) -> None:
+        """Writing met a reset before the loop looked for an answer, which the server may have sent before it closed."""
+        if self.transport.get_extra_info("sslcontext") is not None:
+            return  # These bytes are encrypted.
+        named = self.transport.get_extra_info("socket")
+        with suppress(OSError), socket.fromfd(named.fileno(), named.family, named.type) as unread:
+            unread.setblocking(False)
+            while self._waiting is not None and not self._waiting.done() and (received := unread.recv(PIECE)):
+                self._take(received)
 
     def _take(self, received: bytes) -> None:
         if self._waiting is None or self._waiting.done():  # Nothing comes between two answers but the end.

@@ -21,16 +21,17 @@ from langgraph.store.base import (
 
 from stillhere.connection import Connection, Operation
 from stillhere.operations import memory
+from stillhere.operations.saving import pieces
 
 # LangGraph reserves this root for itself, so no namespace of a graph begins with it.
 ROOT = "langgraph"
-MOST_OPS, MOST_LISTED, MOST_NAMESPACES = 500, 500, 10_000
+MOST_LISTED, MOST_NAMESPACES = 500, 10_000
 
 
 class StillhereStore(BaseStore):
     """Keeps items in a project's memory, below the namespace `langgraph`, exactly as they are: without redaction, versions and
-    lease. A batch of up to 500 operations is one round trip; each list of namespaces is one more. `query` is not supported:
-    a search finds by namespace and filter, the most recently changed first."""
+    lease. A batch of up to 500 operations and 4 MB is one round trip; each list of namespaces is one more. `query` is not
+    supported: a search finds by namespace and filter, the most recently changed first."""
 
     supports_ttl = True
 
@@ -51,7 +52,7 @@ class StillhereStore(BaseStore):
         """Reads see what was stored before the batch; of puts of one key the last counts."""
         for op in ops:
             validate_op_namespace(op)
-        results: list[Result] = [None] * len(ops)
+        results: list[Result] = [[] if isinstance(op, SearchOp) else None for op in ops]
         reads = [(number, each) for number, op in enumerate(ops) for each in _reads(op)]
         puts = {(op.namespace, op.key): _put(op) for op in ops if isinstance(op, PutOp)}
         for number, op in enumerate(ops):
@@ -62,15 +63,15 @@ class StillhereStore(BaseStore):
             self._is_set_up = True
         sent = [each for _, each in reads] + list(puts.values())
         answers: list[Any] = []
-        for start in range(0, len(sent), MOST_OPS):
-            answers += yield from memory.batch(sent[start : start + MOST_OPS])
+        for some in pieces(sent) if sent else ():
+            answers += yield from memory.batch(some)
         for (number, _), answer in zip(reads, answers, strict=False):
             op = ops[number]
             if isinstance(op, GetOp):
                 results[number] = None if answer["entry"] is None else Item(**_fields(answer["entry"]))
             else:
-                found: Any = results[number] or []
-                results[number] = [*found, *(SearchItem(**_fields(each)) for each in answer["items"])]
+                found: Any = results[number]
+                found.extend(SearchItem(**_fields(each)) for each in answer["items"])
         return results
 
 

@@ -77,6 +77,8 @@ def delete_runs(run_ids: Sequence[str]) -> Operation[None]:
 
 
 def _thread(thread: str) -> str:
+    if not thread:
+        raise ValueError("The id of a thread is not empty.")
     return f"{_THREADS}/{part(thread)}"
 
 

@@ -32,16 +32,18 @@ class Sender:
     def refusal_of(self, item: Item) -> dict[str, Any] | None:
         """Sends it. None: it is stored. Raises StillhereError for what passes by waiting."""
         try:
-            answer = self._answer_to(item)
+            rejected = self._answer_to(item)["rejected"]
+        except (KeyError, TypeError) as error:  # Something else answers instead of the server.
+            raise StillhereError(0, "unreadable", "This is no answer to a save.", {}) from error
         except StillhereError as error:
             if error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}:
                 raise
             if error.code == "stale_epoch":
                 self._epochs.clear()
             return {"status": error.status, "code": error.code, "message": error.message, "details": error.details}
-        if not answer["rejected"]:
+        if not rejected:
             return None
-        details = {"rejected": answer["rejected"]}
+        details = {"rejected": rejected}
         return {"status": 200, "code": "rejected", "message": "Some messages were rejected.", "details": details}
 
     def _answer_to(self, item: Item) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
 from stillhere.operations.saving import Op, pieces, upserts
 from stillhere.spool.sender import Sender
-from stillhere.spool.storage import Item, Refused, Storage
+from stillhere.spool.storage import DamagedSpool, Item, Refused, SpoolError, Storage
 
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 # What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
@@ -27,10 +27,6 @@ FORGOTTEN_SECONDS = 0.2
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
 _KEY_REFUSED = {401, 403}
 _log = logging.getLogger(__name__)
-
-
-class SpoolError(Exception):
-    """Neither the disk nor the server took a save: it is not stored. `__cause__`: why the server did not."""
 
 
 class Spool:
@@ -86,7 +82,7 @@ class Spool:
         """On the disk when it returns. Either `session`, the id of one that exists, or your own `external_id`: then the session
         is created if there is none, with the fields of `opening` (title, metadata, tags, current). Messages without an `id` get
         one.
-        Raises SpoolError if the disk is full and the server is away."""
+        Raises SpoolError if the disk is full and the server is away, and DamagedSpool, which is one, if the file is damaged."""
         self.change(upserts(messages), session=session, external_id=external_id, opening=opening)
 
     def change(
@@ -113,6 +109,8 @@ class Spool:
             ]
             try:
                 self._storage.add(items)
+            except DamagedSpool:  # What waits in it has to be sent before this.
+                raise
             except sqlite3.Error:
                 self._send_directly(items)
         self._work()
@@ -162,15 +160,17 @@ class Spool:
         """Tries so long to send what waits; the rest stays in the file for the next spool."""
         if self._closing.is_set():
             return
-        if self._thread is not None:
-            self.flush(seconds)
-        self._closing.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._forget()
-        self._connection.close()
-        self._storage.close()
+        try:
+            if self._thread is not None:
+                self.flush(seconds)
+        finally:
+            self._closing.set()
+            self._wake.set()
+            if self._thread is not None:
+                self._thread.join()
+                self._forget()
+            self._connection.close()
+            self._storage.close()
 
     def __enter__(self) -> Self:
         return self
@@ -256,6 +256,8 @@ class Spool:
             try:
                 self._send_waiting()
                 refusals = [self._sender.refusal_of(item) for item in items]
+            except DamagedSpool:
+                raise
             except (StillhereError, sqlite3.Error) as error:
                 raise SpoolError("Neither the disk nor the server took this save.") from error
         for refusal in refusals:

@@ -5,11 +5,17 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stillhere.http.forks import renew_in_forks
 
+DAMAGED = (
+    "The spool file {path} is damaged ({reason}). Nothing was removed from it. Move it away, with {path}-journal if that exists, "
+    "so that a new one begins. `sqlite3 {path} .recover` shows what it still holds: requests in it may not have been sent."
+)
 WAIT_SECONDS, STRANDED_SECONDS = 30.0, 60.0
 _TABLE = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -53,9 +59,17 @@ class Refused(NamedTuple):
     error: dict[str, Any]
 
 
+class SpoolError(Exception):
+    """Neither the disk nor the server took a save: it is not stored. `__cause__`: why the server did not."""
+
+
+class DamagedSpool(SpoolError, sqlite3.DatabaseError):
+    """The file of a spool cannot be read, so nothing can be saved behind what waits in it. The message says what to do."""
+
+
 class Storage:
     """`scope`: the server and project whose requests these are; others may share the file. Raises sqlite3.Error if the disk takes
-    nothing."""
+    nothing, of these DamagedSpool if the file cannot be read."""
 
     def __init__(self, path: str | os.PathLike[str], scope: str) -> None:
         self._scope = scope
@@ -78,7 +92,7 @@ class Storage:
 
     def add(self, items: list[Item]) -> None:
         """All of them or none. They are on the disk when this returns."""
-        with self._lock:
+        with self._lock, _naming(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 for item in items:
@@ -114,7 +128,7 @@ class Storage:
     def stranded(self) -> dict[str, int]:
         """How many requests of each other scope wait for so long that no spool seems to send them."""
         sql = "SELECT scope, count(*) FROM requests WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
-        with self._lock:
+        with self._lock, _naming(self.path):
             return dict(self._db.execute(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
 
     def freeze(self, number: int, session: str, epoch: int) -> None:
@@ -130,7 +144,7 @@ class Storage:
     def refused(self) -> list[Refused]:
         sql = "SELECT number, session, external_id, ops, refused FROM requests"
         sql += " WHERE scope = ? AND refused IS NOT NULL ORDER BY number"
-        with self._lock:
+        with self._lock, _naming(self.path):
             rows = self._db.execute(sql, (self._scope,)).fetchall()
         return [
             Refused(number, session, external_id, json.loads(ops), json.loads(error))
@@ -147,21 +161,37 @@ class Storage:
                 self._connection.close()
 
     def _write(self, sql: str, values: tuple[Any, ...]) -> None:
-        with self._lock:
+        with self._lock, _naming(self.path):
             self._db.execute(sql, values)
 
     def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
-        with self._lock:
+        with self._lock, _naming(self.path):
             return self._db.execute(sql, values).fetchone()
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Raises DamagedSpool, which names the file, in place of SQLite's error."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, DamagedSpool) or not any(words in str(error) for words in ("not a database", "malformed")):
+            raise
+        raise DamagedSpool(DAMAGED.format(path=path, reason=error)) from error
 
 
 def _opened(path: Path) -> sqlite3.Connection:
     _make_private(path)
     opened = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-    # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
-    for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
-        opened.execute(f"PRAGMA {setting}").fetchall()
-    opened.execute(_TABLE)
+    try:
+        with _naming(path):
+            # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
+            for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
+                opened.execute(f"PRAGMA {setting}").fetchall()
+            opened.execute(_TABLE)
+    except BaseException:
+        opened.close()
+        raise
     return opened
 
 

@@ -1,0 +1,195 @@
+"""A page goes on where an earlier one ended without the network: after its clear, and with words that were never sent."""
+
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import Frontend, stored
+from tests.browser.module.joining import NETWORK
+from tests.conftest import Api
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+# No clear gets to the server until then.
+LATE_CLEAR = """
+    const send = window.fetch;
+    let away = true;
+    const isLate = (url) => away && url.endsWith("/clear");
+    window.fetch = (url, options) => (isLate(url) ? Promise.reject(new TypeError("lost")) : send(url, options));
+    window.letGo = () => { away = false; window.dispatchEvent(new Event("online")); };
+"""
+TAKE_OUT = "list = list.filter(({ id }) => id !== args[0]); chat.save(list);"
+
+
+class Page(Frontend):
+    """Of a device whose network comes and goes: see `NETWORK`."""
+
+    def open(self) -> list[str]:
+        """What it shows."""
+        self.browser.open(f"{self.server.url}/healthz")
+        self.browser.run(NETWORK, None, None, 1)
+        return [message["text"] for message in self.begin()["messages"]]
+
+    def away(self) -> None:
+        self.browser.run("localStorage.setItem('network', 'away'); for (const socket of sockets.splice(0)) socket.close();")
+
+    def back(self) -> None:
+        self.browser.run("localStorage.setItem('network', ''); window.dispatchEvent(new Event('online'));")
+
+    def end(self) -> None:
+        self.browser.run("await chat.stored();")
+
+
+@pytest.fixture
+def page(browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]) -> Iterator[Page]:
+    """A page with two messages saved, without the network."""
+    page = Page(browser, server, alice)
+    page.open()
+    page.say("m1", "one")
+    page.say("m2", "two")
+    page.settle()
+    page.away()
+    yield page
+    browser.leave()
+
+
+@pytest.fixture
+def account(page: Page, api: Callable[..., Api]) -> Api:
+    return api(page.user)
+
+
+def session(account: Api, page: Page) -> str:
+    found: str = account.get(f"/resume?project={quote(page.project)}&quiet=1").json()["session"]["id"]
+    return found
+
+
+def copies(account: Api, page: Page) -> list[str]:
+    found = account.get(f"/sessions/{session(account, page)}/conflicts").json()
+    return [copy["text"] for copy in found["items"]]
+
+
+def settles(page: Page, account: Api, api: Callable[..., Api], texts: list[str]) -> None:
+    page.back()
+    page.settle()
+    wait_for(lambda: stored(api, page) == texts, what=f"{texts}, not {stored(api, page)}")
+    wait_for(lambda: page.texts() == texts, 40)
+    assert copies(account, page) == []
+
+
+def test_what_is_said_after_a_clear_that_was_not_sent_is_in_the_cleared_chat(
+    page: Page, account: Api, api: Callable[..., Api]
+) -> None:
+    page.browser.run("void chat.clear();")
+    page.say("m3", "after it")
+    page.end()
+    assert page.open() == ["after it"]
+    page.say("m4", "in the next page")
+    page.end()
+    assert page.open() == ["after it", "in the next page"]
+    page.say("m5", "in the one after that")
+    settles(page, account, api, ["after it", "in the next page", "in the one after that"])
+
+
+def test_a_second_clear_takes_what_was_said_after_the_first(page: Page, account: Api, api: Callable[..., Api]) -> None:
+    page.browser.run("void chat.clear();")
+    page.say("m3", "between")
+    page.end()
+    assert page.open() == ["between"]
+    page.browser.run("void chat.clear();")
+    page.say("m4", "after both")
+    page.end()
+    assert page.open() == ["after both"]
+    settles(page, account, api, ["after both"])
+
+
+def test_a_page_that_reads_the_chat_before_its_clear_is_sent_shows_it_cleared(
+    page: Page, account: Api, api: Callable[..., Api]
+) -> None:
+    page.browser.run("void chat.clear();")
+    page.end()
+    page.back()
+    page.browser.open(f"{page.server.url}/healthz")
+    page.browser.run(LATE_CLEAR)
+    assert page.begin()["messages"] == []
+    page.say("m3", "after it")
+    page.browser.pause(0.5)
+    assert page.texts() == ["after it"]
+    page.browser.run("letGo();")
+    wait_for(lambda: stored(api, page) == ["after it"])
+    page.say("m4", "and on")
+    page.settle()
+    assert (page.texts(), stored(api, page), copies(account, page)) == (["after it", "and on"], ["after it", "and on"], [])
+    # The next clear of another device is news.
+    account.post(f"/sessions/{session(account, page)}/clear", {})
+    wait_for(lambda: page.texts() == [])
+
+
+@pytest.mark.parametrize("reload", [False, True])
+def test_another_device_cleared_it_first(page: Page, account: Api, api: Callable[..., Api], reload: bool) -> None:
+    page.browser.run("void chat.clear();")
+    page.say("m3", "after mine")
+    page.say("m4", "an answer that gr", role="assistant", streaming=True)
+    page.end()
+    account.post(f"/sessions/{session(account, page)}/clear", {})
+    op = {"op": "upsert", "id": "t1", "role": "user", "text": "after theirs"}
+    body = {"epoch": 2, "writer_id": "their-page", "seq": 1, "ops": [op]}
+    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
+    if reload:
+        assert page.open() == ["after mine", "an answer that gr"]
+    page.say("m5", "and on")
+    settles(page, account, api, ["after theirs", "after mine", "an answer that gr", "and on"])
+
+
+@pytest.mark.parametrize("pages", [1, 2])
+def test_words_that_were_never_sent_can_be_changed_and_taken_out(
+    page: Page, account: Api, api: Callable[..., Api], pages: int
+) -> None:
+    """By the next page, and by the one after that."""
+    page.say("m3", "three")
+    page.say("m4", "four")
+    page.say("m5", "five")
+    page.say("m2", "two, edited")
+    texts = ["one", "two, edited", "three", "four", "five"]
+    for number in range(pages):
+        page.end()
+        assert page.open() == texts
+        page.say("m3", f"otherwise {number}")
+        page.say("m2", f"edited again {number}")
+        page.browser.run(TAKE_OUT, f"m{4 + number}")
+        texts = ["one", f"edited again {number}", f"otherwise {number}", *texts[4:]]
+    page.end()
+    page.open()
+    settles(page, account, api, texts)
+
+
+def test_a_change_to_what_another_device_wrote_meanwhile_is_kept_beside_it(
+    page: Page, account: Api, api: Callable[..., Api]
+) -> None:
+    page.say("m2", "two, edited")
+    page.end()
+    op = {"op": "upsert", "id": "m2", "role": "user", "text": "theirs", "if_ver": 1}
+    body = {"epoch": 1, "writer_id": "their-page", "seq": 1, "ops": [op]}
+    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
+    page.open()
+    page.say("m2", "edited again")
+    page.back()
+    page.settle()
+    wait_for(lambda: page.texts() == ["one", "theirs"], 40)
+    assert stored(api, page) == ["one", "theirs"]
+    assert set(copies(account, page)) == {"two, edited", "edited again"}
+
+
+def test_a_read_does_not_make_the_page_know_what_it_has_not_shown(page: Page, account: Api, api: Callable[..., Api]) -> None:
+    """What it says was said before."""
+    page.back()
+    page.say("m2", "two, and gro", role="assistant", streaming=True)
+    op = {"op": "upsert", "id": "m2", "role": "user", "text": "theirs", "if_ver": 1}
+    body = {"epoch": 1, "writer_id": "their-page", "seq": 1, "ops": [op]}
+    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
+    page.browser.run("await chat._sessionClient.parts.reader.reread();")
+    page.settle()
+    wait_for(lambda: stored(api, page) == ["one", "theirs"])
+    wait_for(lambda: copies(account, page) == ["two, and gro"])

@@ -1,0 +1,145 @@
+"""The database is away for a while, or the clock is set, while answers are made: none that goes on is ended, none is doubled."""
+
+import itertools
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from generation_app.generations import answer as answers
+from generation_app.generations import claims, runner
+from generation_app.generations.answer import Answer
+from generation_app.generations.answer_saving import save
+from generation_app.generations.claims import renew
+from generation_app.generations.model.pieces import Piece
+from generation_app.generations.queries import question_of
+from generation_app.models import Generation, GenerationState
+from sessions_app.chats.saving import receipts
+from sessions_app.core.public_names import now
+from sessions_app.models import ConflictCopy
+from tests.generation.generations.steps import Looking, claimed, started, step
+from tests.support.chat import Chat
+
+pytestmark = pytest.mark.django_db
+PATIENCE_SECONDS = 30.0
+
+
+def the_time_is(monkeypatch: pytest.MonkeyPatch, **later: float) -> None:
+    monkeypatch.setattr(claims, "now", lambda: now() + timedelta(**later))
+
+
+def test_an_outage_that_is_longer_than_a_lease_ends_no_other_worker_s_answer(chat: Chat) -> None:
+    started(chat)
+    generation = claimed()
+    other = Looking()
+    assert other.look() == 0
+    other.seconds += 60  # Nobody reached the database.
+    assert other.look_for(5) == 0
+    renew(worker="w", held={generation.id})
+    assert other.look_for(9) == 0
+    assert other.look_for(1) == 1
+
+
+def test_a_clock_that_jumps_ends_no_living_worker_s_answer_and_keeps_no_dead_one_s(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started(chat)
+    generation = claimed()
+    other = Looking()
+    for days in (1, 0, -1):
+        the_time_is(monkeypatch, days=days)
+        assert other.look_for(5) == 0
+        renew(worker="w", held={generation.id})
+    the_time_is(monkeypatch, days=-2)
+    assert other.look_for() == 1
+
+
+def an_answer(chat: Chat, text: str) -> Answer:
+    started(chat)
+    answer = Answer(claimed(), text="", chunk_count=0)
+    answer.add(Piece("text", text))
+    return answer
+
+
+def lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next save is stored, and its answer is lost."""
+    numbers = itertools.count()
+
+    def saving(*arguments: Any, **named: Any) -> Any:
+        told = save(*arguments, **named)
+        if next(numbers) == 0:
+            raise OperationalError("server closed the connection unexpectedly")
+        return told
+
+    monkeypatch.setattr(answers, "save", saving)
+
+
+@pytest.mark.parametrize("more", ["", "and more"])
+def test_a_save_whose_answer_was_lost_is_not_taken_for_somebody_else_s(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    answer = an_answer(chat, "half ")
+    lost_once(monkeypatch)
+    with pytest.raises(OperationalError):
+        answer.save()
+    answer.add(Piece("text", more))
+    answer.save()
+    assert chat.texts()[-1] == f"half {more}"
+    assert not ConflictCopy.objects.exists()
+
+
+def test_nor_at_the_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = an_answer(chat, "half ")
+    lost_once(monkeypatch)
+    with pytest.raises(OperationalError):
+        answer.save()
+    answer.add(Piece("text", "and more"))
+    runner._finish(Generation.objects.select_related("owner").get(), answer, GenerationState.COMPLETE, "")
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("half and more", "complete")
+    assert not ConflictCopy.objects.exists()
+
+
+def test_an_answer_goes_on_after_the_clock_went_back(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = an_answer(chat, "half ")
+    answer.save()
+    Looking().look_for()
+    # Another process, an hour earlier.
+    monkeypatch.setattr(receipts, "_clock", receipts._Clock())
+    hour = 3_600 * 10**9
+    monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() - hour)
+    step(chat, {"generation": Generation.objects.get().id}, "continue")
+    generation = claimed()
+    again = Answer(generation, text=question_of(generation).text, chunk_count=1)
+    again.add(Piece("text", "and more"))
+    again.save()
+    assert chat.texts()[-1] == "half and more"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_goes_away_as_an_answer_begins_is_waited_for(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.CHAT_WORD_MS = 1
+    numbers = itertools.count()
+    prepare = runner._prepare
+
+    def preparing(generation: Generation) -> Any:
+        if next(numbers) == 0:
+            raise OperationalError("server closed the connection unexpectedly")
+        return prepare(generation)
+
+    monkeypatch.setattr(runner, "_prepare", preparing)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.05)
+    started(chat, "hello")
+    making = runner.Runner()
+    making.start()
+    until = time.monotonic() + PATIENCE_SECONDS
+    try:
+        while Generation.objects.get().ended_at is None and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        making.stop()
+    assert Generation.objects.get().state == "complete"
