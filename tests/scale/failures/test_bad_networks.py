@@ -16,6 +16,7 @@ from tests.support.live_server import LiveServer
 
 Body = dict[str, Any]
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "one", "lazy", "dog", "and", "runs", "far", "away"]
+STATES = ["streaming", "complete"]
 
 
 @dataclass
@@ -36,7 +37,10 @@ class Log:
         return self
 
     def _fill(self, bodies: list[Body], *, epoch: int, first: int) -> int:
-        """Answers that grow, are finished, or are deleted; an id is never used again."""
+        """Answers that grow, are finished, or are deleted; an id is never used again.
+
+        No client sends a finished answer as streaming without more text. In that case the order would matter.
+        """
         texts: dict[str, int] = {}
         gone: set[str] = set()
         seq = first
@@ -49,7 +53,8 @@ class Log:
                 gone.add(message)
             else:
                 texts[message] = texts.get(message, 0) + self.dice.randint(1, 3)
-                text, status = " ".join(WORDS[: texts[message]]), self.dice.choice(["streaming", "complete"])
+                at_its_end = texts[message] >= len(WORDS)
+                text, status = " ".join(WORDS[: texts[message]]), "complete" if at_its_end else self.dice.choice(STATES)
                 op = {"op": "upsert", "id": message, "role": "assistant", "text": text, "status": status}
             bodies.append({"epoch": epoch, "writer_id": self.writer_id, "seq": seq, "ops": [op]})
         return seq
