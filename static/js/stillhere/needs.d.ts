@@ -67,7 +67,7 @@ export interface QueueNeeds {
 }
 
 export interface ResponsesNeeds {
-  state: Part<SessionState, "session" | "created" | "saved" | "startedOver" | "atHead" | "inheritedAnswer">;
+  state: Part<SessionState, "session" | "created" | "saved" | "startedOver" | "atHead" | "inheritedAnswer" | "told" | "isBehind">;
   store: Part<
     MessageStore,
     "acknowledged" | "appended" | "saySiblings" | "remove" | "tombstones" | "fromServer" | "reordered" | "tell"
@@ -134,7 +134,7 @@ export interface AdoptionNeeds {
   chat: string | undefined;
   writer: string;
   outbox: Part<Outbox, "all">;
-  state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit">;
+  state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit" | "isNewer">;
   store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "grow" | "vers" | "sees">;
   queue: Part<Queue, "operations" | "waiting" | "add" | "clears" | "epoch" | "epochIn" | "holds">;
   mirror: Part<Mirror, "read" | "write">;
@@ -211,7 +211,7 @@ export interface ResumeNeeds {
 
 export interface EventsNeeds {
   writer: string;
-  state: SessionView;
+  state: SessionView & Part<SessionState, "told">;
   queue: Part<Queue, "present">;
   reader: Part<SessionReader, "begun" | "again">;
   catchUp: Part<CatchUp, "run">;

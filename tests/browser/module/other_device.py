@@ -1,5 +1,6 @@
 """Another device with the same chat, by the API, and what holds a page up when it begins that chat too."""
 
+from typing import Any
 from urllib.parse import quote
 
 from tests.conftest import Api
@@ -50,9 +51,16 @@ class Device:
         body = {"epoch": epoch, "writer_id": "their-page", "seq": self.seq, "ops": [op]}
         assert self.api.post(f"/sessions/{self.id}/changes", body).json()["applied"]
 
+    def clear(self) -> None:
+        assert self.api.post(f"/sessions/{self.id}/clear", {}).status_code == 200
+
+    def found(self) -> dict[str, Any]:
+        """What a page reads that resumes now."""
+        found: dict[str, Any] = self.api.get(f"/resume?project={quote(self.project)}&external_id={CHAT}&quiet=1").json()
+        return found
+
     def texts(self) -> list[str]:
-        found = self.api.get(f"/resume?project={quote(self.project)}&external_id={CHAT}&quiet=1").json()
-        return [message["text"] for message in found["messages"]]
+        return [message["text"] for message in self.found()["messages"]]
 
     def sessions(self) -> list[str]:
         return [session["id"] for session in self.api.get("/sessions").json()["items"]]

@@ -31,6 +31,7 @@ export class Responses {
   take(entry, status, body) {
     const { state, queue, epochChange, goOn } = this.needs;
     const own = queue.answered(entry.key) ?? state.inheritedAnswer(entry.key);
+    if (body?.epoch !== undefined && body.rev !== undefined) state.told(entry.session, { epoch: body.epoch, rev: body.rev });
     if (body?.error?.code === "stale_epoch") {
       if (own) epochChange.refused(own, Number(body.error.details?.epoch));
     } else if (entry.session !== state.session?.id) this._elsewhere(entry, body);
@@ -134,9 +135,11 @@ export class Responses {
 
   /** @param {Entry} entry @param {EpochAnswer} body */
   _startedOver(entry, body) {
-    const { state, reader, mirror } = this.needs;
+    const { state, reader, catchUp, mirror } = this.needs;
     state.startedOver(body, entry.kind === "clear");
     if (entry.kind === "undo") reader.again();
+    // What others said after the clear was not read before its answer.
+    else if (state.isBehind) catchUp.run();
     mirror.write();
   }
 }

@@ -26,7 +26,7 @@ export class Adoption {
     const left = queued.filter((entry) => entry.writer !== writer);
     state.inherit(session.id, left);
     const epoch = queue.epochIn(session);
-    if (!last && isOlder({ ...session, epoch }, state.session)) return null;
+    if (!last && state.isNewer(session, epoch)) return null;
     const former = state.session ? { ...state.session, epoch: queue.epoch } : mirror.read()?.session;
     const passed = former?.id === session.id && former.epoch !== epoch;
     const restored = passed && restoredSince(former, session);
@@ -82,10 +82,4 @@ export class Adoption {
     const said = { session: session.id, body: { ops: [...queue.operations.values()], epoch: session.epoch } };
     for (const message of applied([], [...queue.waiting, said], session)) store.overlay(message, true, vers.get(message.id) ?? 0);
   }
-}
-
-/** Was a session read before something that this page knows of it? @param {Session} read @param {Session | null} known */
-function isOlder(read, known) {
-  if (known?.id !== read.id || known.incarnation !== read.incarnation) return false;
-  return read.epoch < known.epoch || read.rev < known.rev;
 }

@@ -16,6 +16,8 @@ export class SessionEvents {
   /** @param {SessionFrame} frame */
   take(frame) {
     const { state, reader, epochChange, answers, writer, emit } = this.needs;
+    const { session: id, epoch = 0, rev = 0 } = frame;
+    if (id) state.told(id, { epoch, rev });
     emit(frame.type, frame);
     const { session } = state;
     if (!session && frame.type === "SESSION_CREATED") reader.begun();

@@ -4,7 +4,10 @@ import { uuid } from "../util.js";
 /**
  * @import { Session } from "../../stillhere.js"
  * @import { Entry, EpochAnswer, SaveAnswer } from "../types.d.ts"
+ * @typedef {{epoch: number, rev: number}} Progress
  */
+
+const MOST_TOLD = 100;
 
 export class SessionState {
   constructor() {
@@ -20,6 +23,8 @@ export class SessionState {
     this.inherited = [];
     /** The session that they are of, or would be. */
     this.heirOf = "";
+    /** How far events and answers said that each session has come; the last told at the end. @type {Map<string, Progress>} */
+    this.progress = new Map();
   }
 
   /** The session's id; before it is created, its future id. */
@@ -71,6 +76,34 @@ export class SessionState {
     this.baseRev = 0;
   }
 
+  /** An event or an answer said how far a session has come; this page may not show it yet. @param {string} id @param {Progress} told */
+  told(id, told) {
+    const known = this.progress.get(id);
+    if (known && !isBefore(known, told)) return;
+    this.progress.delete(id);
+    this.progress.set(id, told);
+    const [oldest] = this.progress.keys();
+    if (this.progress.size > MOST_TOLD) this.progress.delete(oldest);
+  }
+
+  /**
+   * Was a session read before something that this page knows of it? @param {Session} read
+   * @param {number} epoch of it, with the clears that the server does not have yet
+   */
+  isNewer(read, epoch) {
+    const told = this.progress.get(read.id);
+    if (told && isBefore(read, told)) return true;
+    if (this.session?.id !== read.id || this.session.incarnation !== read.incarnation) return false;
+    return epoch < this.session.epoch || read.rev < this.session.rev;
+  }
+
+  /** Are there changes that this page has not read? */
+  get isBehind() {
+    const { session, baseRev } = this;
+    const told = session && this.progress.get(session.id);
+    return Boolean(told && isBefore({ epoch: session.epoch, rev: baseRev }, told));
+  }
+
   /** @param {string | null | undefined} head */
   atHead(head) {
     if (this.session) this.session.head = head;
@@ -115,4 +148,9 @@ export class SessionState {
   isCurrent() {
     if (this.session) this.session.rev = Math.max(this.session.rev, this.baseRev);
   }
+}
+
+/** A restored session has a higher epoch than any before, and may have a lower revision. @param {Progress} one @param {Progress} other */
+function isBefore(one, other) {
+  return one.epoch < other.epoch || (one.epoch === other.epoch && one.rev < other.rev);
 }

@@ -1,0 +1,74 @@
+"""What a page reads may be older than what it hears meanwhile: it shows the newest all the same."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.browser.driving import Browser, wait_for
+from tests.browser.frontends import CONNECT, Frontend
+from tests.browser.module.other_device import CHAT, Device
+from tests.conftest import Api
+from tests.support.live_server import LiveServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+# What the server answered to such a request (the first one, or all) reaches the page when the test lets it.
+LATE_ANSWER = """
+    const [part, all] = args;
+    const send = window.fetch;
+    const held = new Promise((resolve) => { window.deliver = resolve; });
+    window.fetch = async (url, options) => {
+      const isHeld = url.includes(part) && (all || !window.answered);
+      const answer = await send(url, options);
+      if (isHeld) { window.answered = true; await held; }
+      return answer;
+    };
+"""
+BEGIN_LATE = f"window.begun = (async () => {{ {CONNECT} }})(); await null;"
+LISTENS = "return chat._sessionClient.parts.events.socket?.readyState === WebSocket.OPEN;"
+HAS_HEARD = "return chat._sessionClient.parts.events.since >= args[0];"
+
+
+@pytest.fixture
+def page(browser: Browser, server: LiveServer, alice: User, other: Device) -> Iterator[Frontend]:
+    """It shows what the other device said, and listens."""
+    page = Frontend(browser, server, alice, project=other.project)
+    page.load(chat=CHAT)
+    wait_for(lambda: browser.run(LISTENS))
+    yield page
+    browser.leave()
+
+
+@pytest.fixture
+def other(alice: User, api: Callable[..., Api]) -> Device:
+    other = Device(api(alice), "/home/alice/late-reads")
+    other.begin("one")
+    return other
+
+
+@pytest.mark.parametrize("cleared", [False, True])
+def test_a_second_page_hears_of_changes_while_it_reads_the_chat(page: Frontend, other: Device, cleared: bool) -> None:
+    """By the first one, which listens for both."""
+    options = {"project": page.project, "chat": CHAT, "auth": {"cookie": True, "user": page.user.username}}
+    page.browser.driver.switch_to.new_window("window")
+    page.browser.open(f"{page.server.url}/healthz")
+    page.browser.run(LATE_ANSWER, "/resume?", False)
+    page.browser.run(BEGIN_LATE, "/static/js/stillhere.js", options)
+    wait_for(lambda: page.browser.run("return window.answered;"))
+    if cleared:
+        other.clear()
+    other.say("two", epoch=2 if cleared else 1)
+    newest = other.found()["event_cursor"]
+    wait_for(lambda: page.browser.run(HAS_HEARD, newest))
+    page.browser.run("deliver();")
+    wait_for(lambda: page.texts() == other.texts(), 5, "the newest")
+
+
+def test_another_device_says_something_in_a_chat_whose_clear_is_unanswered(page: Frontend, other: Device) -> None:
+    page.browser.run(LATE_ANSWER, "/clear", False)
+    page.browser.run("void chat.clear();")
+    wait_for(lambda: page.browser.run("return window.answered;"))
+    other.say("two", epoch=2)
+    page.browser.pause(0.5)
+    page.browser.run("deliver();")
+    wait_for(lambda: page.texts() == ["two"], 5, "what was said after the clear")
