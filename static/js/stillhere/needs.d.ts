@@ -97,6 +97,8 @@ export interface SenderNeeds {
   joined: (joined: Joined) => void;
   /** Another tab received this event. */
   frame: (frame: SessionFrame) => void;
+  /** Another tab receives the events after this one. */
+  listens: (since: number) => void;
   met: Met;
   /** This tab sends from now on. */
   leads: () => Promise<void>;
@@ -126,6 +128,8 @@ export interface SocketNeeds {
   taken: (frame: SessionFrame) => void;
   /** Notifies the other tabs. */
   tell: (frame: SessionFrame) => void;
+  /** Tells the other tabs which event the next ones follow. */
+  listens: (since: number) => void;
   /** Events were missed: there is no event to continue from. */
   missed: () => void;
 }

@@ -150,6 +150,7 @@ export class SessionParts {
       refused: (entry) => responses.refuse(entry),
       joined: (joined) => this._joined(joined),
       frame: (frame) => events.take(frame),
+      listens: (since) => events.passed(since),
       leads: () => {
         events.lead();
         return outbox.adopt(identity.writer);
@@ -183,6 +184,7 @@ export class SessionParts {
       project: this.identity.project,
       taken: (frame) => this.sessionEvents.take(frame),
       tell: (frame) => this.sender.tell({ kind: "frame", frame }),
+      listens: (since) => this.sender.tell({ kind: "listens", since }),
       missed: () => this.sessionEvents.missed(),
     });
   }

@@ -190,6 +190,7 @@ export type Broadcast =
   | { kind: "refused"; entry: Entry }
   | { kind: "joined"; joined: Joined }
   | { kind: "met"; error: Refusal | null }
+  | { kind: "listens"; since: number }
   | { kind: "frame"; frame: SessionFrame };
 
 /** The copy of the server's session that `peek()` reads. */

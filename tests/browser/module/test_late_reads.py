@@ -12,17 +12,25 @@ from tests.conftest import Api
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
-# What the server answered to such a request (the first one, or all) reaches the page when the test lets it.
+# What the server answered to the first such request reaches the page when the test lets it.
 LATE_ANSWER = """
-    const [part, all] = args;
     const send = window.fetch;
     const held = new Promise((resolve) => { window.deliver = resolve; });
     window.fetch = async (url, options) => {
-      const isHeld = url.includes(part) && (all || !window.answered);
+      const isHeld = url.includes(args[0]) && !window.answered;
       const answer = await send(url, options);
       if (isHeld) { window.answered = true; await held; }
       return answer;
     };
+"""
+# The page's socket is closed, and does not get through until then.
+AWAY_SOCKET = """
+    const Socket = window.WebSocket;
+    window.WebSocket = class extends Socket {
+      constructor(url) { super(window.away ? url.replace("/ws/", "/nowhere/") : url); }
+    };
+    window.away = true;
+    chat._sessionClient.parts.events.socket.close();
 """
 BEGIN_LATE = f"window.begun = (async () => {{ {CONNECT} }})(); await null;"
 LISTENS = "return chat._sessionClient.parts.events.socket?.readyState === WebSocket.OPEN;"
@@ -46,13 +54,20 @@ def other(alice: User, api: Callable[..., Api]) -> Device:
     return other
 
 
+def open_beside(page: Frontend) -> str:
+    """A window for a second page: one that is hidden reads nothing. Returns that of the first."""
+    first: str = page.browser.driver.current_window_handle
+    page.browser.driver.switch_to.new_window("window")
+    page.browser.open(f"{page.server.url}/healthz")
+    return first
+
+
 @pytest.mark.parametrize("cleared", [False, True])
 def test_a_second_page_hears_of_changes_while_it_reads_the_chat(page: Frontend, other: Device, cleared: bool) -> None:
     """By the first one, which listens for both."""
     options = {"project": page.project, "chat": CHAT, "auth": {"cookie": True, "user": page.user.username}}
-    page.browser.driver.switch_to.new_window("window")
-    page.browser.open(f"{page.server.url}/healthz")
-    page.browser.run(LATE_ANSWER, "/resume?", False)
+    open_beside(page)
+    page.browser.run(LATE_ANSWER, "/resume?")
     page.browser.run(BEGIN_LATE, "/static/js/stillhere.js", options)
     wait_for(lambda: page.browser.run("return window.answered;"))
     if cleared:
@@ -64,8 +79,22 @@ def test_a_second_page_hears_of_changes_while_it_reads_the_chat(page: Frontend, 
     wait_for(lambda: page.texts() == other.texts(), 5, "the newest")
 
 
+def test_the_listening_page_was_away_and_has_read_what_the_second_one_has_not(page: Frontend, other: Device) -> None:
+    first = open_beside(page)
+    page.begin(chat=CHAT)
+    second = page.browser.driver.current_window_handle
+    page.browser.go_to(first)
+    page.browser.run(AWAY_SOCKET)
+    other.say("two")
+    page.browser.run("await chat.resume();")
+    page.browser.run("window.away = false; window.dispatchEvent(new Event('online'));")
+    wait_for(lambda: page.browser.run(LISTENS))
+    page.browser.go_to(second)
+    wait_for(lambda: page.texts() == ["one", "two"], 5, "what the first page has read")
+
+
 def test_another_device_says_something_in_a_chat_whose_clear_is_unanswered(page: Frontend, other: Device) -> None:
-    page.browser.run(LATE_ANSWER, "/clear", False)
+    page.browser.run(LATE_ANSWER, "/clear")
     page.browser.run("void chat.clear();")
     wait_for(lambda: page.browser.run("return window.answered;"))
     other.say("two", epoch=2)

@@ -277,6 +277,7 @@ export class Sender {
     else if (message.kind === "refused" && isRefused(message.entry)) needs.refused(message.entry);
     else if (message.kind === "met") needs.met(message.error && new ApiError(message.error.status, message.error));
     else if (message.kind === "frame") needs.frame(message.frame);
+    else if (message.kind === "listens") needs.listens(message.since);
     // The draft is sent when its page has ended.
     else if (message.kind === "draft" && this.leading && supported()) needs.outbox.inherit(message.writer);
   }

@@ -34,11 +34,25 @@ export class EventSocket {
     this._open();
   }
 
-  /** There is a project to listen to, and its events are known up to this number. @param {number} [cursor] */
+  /**
+   * There is a project to listen to, and its events are known up to this number. @param {number} [cursor] of what was read; left out: there
+   * was nothing to read
+   */
   follow(cursor) {
-    if (cursor !== undefined) this.since = Math.max(this.since ?? 0, cursor);
+    const { since } = this;
+    const isOld = since !== null && (cursor === undefined ? !this.wanted : cursor < since);
+    if (cursor !== undefined) this.since = Math.max(since ?? 0, cursor);
     this.wanted = true;
     this._open();
+    if (isOld) this.needs.missed();
+  }
+
+  /** The tab that listens for all hears what follows this event; another tab may know less. @param {number} since */
+  passed(since) {
+    if (since <= (this.since ?? 0)) return;
+    this.since = since;
+    // Otherwise the tab has not read the session yet.
+    if (this.wanted) this.needs.missed();
   }
 
   /** @param {SessionFrame} frame */
@@ -78,8 +92,8 @@ export class EventSocket {
   _listen(socket) {
     this.socket = socket;
     socket.onopen = () => {
-      if (this.since !== null) socket.send(JSON.stringify({ type: "subscribe", since: this.since }));
-      else this._missed();
+      if (this.since === null) this._missed();
+      else this._subscribe(socket, this.since);
       this._heard();
     };
     socket.onmessage = (event) => {
@@ -95,6 +109,12 @@ export class EventSocket {
       clearTimeout(this.silence);
       this._later();
     };
+  }
+
+  /** @param {WebSocket} socket @param {number} since */
+  _subscribe(socket, since) {
+    socket.send(JSON.stringify({ type: "subscribe", since }));
+    this.needs.listens(since);
   }
 
   /** In the other tabs too. */
