@@ -16,13 +16,13 @@ from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STEPS = 14
-SAID = {"say": 6, "stream": 4, "edit": 3, "remove": 1, "draft": 2, "state": 2, "clear": 2}
+SAID = {"say": 6, "stream": 4, "edit": 3, "remove": 1, "draft": 2, "state": 2, "clear": 2, "undo": 1}
 LIKELY = SAID | {"away": 3, "bad": 2, "back": 2, "load": 3, "close": 2, "kill": 1, "pause": 3}
 
 
 class History:
     """`last`: the text that each message must have at the end. `cleared`: the one tab that clears the chat, if it
-    does; `before`, `after`: what it said before the last time and since."""
+    does; `before`: what it said and is cleared at the end; `again`: of this what an undo restores; `after`: what stays of it."""
 
     def __init__(self, browser: Browser, server: LiveServer, user: User, api: Api, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -38,6 +38,7 @@ class History:
         self.last: dict[str, str] = {}
         self.cleared: Tab | None = None
         self.before: set[str] = set()
+        self.again: set[str] = set()
         self.after: set[str] = set()
         self.drafts: dict[tuple[int, str], str] = {}
         self.context: str | None = None
@@ -67,7 +68,7 @@ class History:
         self.steps.append(f"{name} {number}.{device.tabs.index(tab)}")
         self.browser.go_to(tab.handle)
         match name:
-            case "say" | "stream" | "edit" | "remove" | "clear":
+            case "say" | "stream" | "edit" | "remove" | "clear" | "undo":
                 getattr(self, name)(tab)
             case "draft":
                 kind = self.dice.choice(("", "note"))
@@ -129,9 +130,18 @@ class History:
 
     def clear(self, tab: Tab) -> None:
         if (self.cleared is None or self.cleared is tab) and self.browser.run("return chat.session !== null;"):
+            self.again = (set(tab.said) & self.last.keys()) - self.before
             self.cleared = tab
             self.before, self.after = set(tab.said), set()
             self.browser.run("void chat.clear(); await null;")
+
+    def undo(self, tab: Tab) -> None:
+        """Of the last clear, if this tab has cleared anything of its own since."""
+        if tab is self.cleared and self.again:
+            self.before -= self.again
+            self.after |= self.again
+            self.again = set()
+            self.browser.run("void chat.undoClear(); await null;")
 
     def check(self) -> None:
         [session] = [one for one in self.api.get("/sessions?limit=200").json()["items"] if one["project"] == self.project]
