@@ -59,6 +59,14 @@ SAY = """
     chat.save(list, { streaming });
     return text;
 """
+ASK = """
+    const [id] = args;
+    const text = "count to 12";
+    list = [...list, { id, role: "user", text }];
+    chat.save(list);
+    chat.answer(id);
+    return text;
+"""
 # What waits in this browser, of all its pages.
 WAITING = """
     const rows = await new Promise((resolve, reject) => {

@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 
 from sessions_app.models import ConflictCopy, Message
 from tests.browser.driving import Browser, wait_for
-from tests.browser.module.joining import CHAT, SAY, Device, Tab
+from tests.browser.module.joining import ASK, CHAT, SAY, Device, Tab
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STEPS = 14
-SAID = {"say": 6, "stream": 4, "edit": 3, "remove": 1, "draft": 2, "state": 2, "clear": 2, "undo": 1}
+SAID = {"say": 6, "stream": 4, "edit": 3, "remove": 1, "draft": 2, "state": 2, "clear": 2, "undo": 1, "ask": 2}
 LIKELY = SAID | {"away": 3, "bad": 2, "back": 2, "load": 3, "close": 2, "kill": 1, "pause": 3}
 
 
@@ -40,6 +40,7 @@ class History:
         self.before: set[str] = set()
         self.again: set[str] = set()
         self.after: set[str] = set()
+        self.asked: set[str] = set()
         self.drafts: dict[tuple[int, str], str] = {}
         self.context: str | None = None
         self.steps: list[str] = []
@@ -59,6 +60,7 @@ class History:
             device.set_network("")
         for device in self.devices * 2:
             device.settle()
+        self.wait_for_answers()
         self.check()
 
     def step(self, name: str) -> None:
@@ -68,7 +70,7 @@ class History:
         self.steps.append(f"{name} {number}.{device.tabs.index(tab)}")
         self.browser.go_to(tab.handle)
         match name:
-            case "say" | "stream" | "edit" | "remove" | "clear" | "undo":
+            case "say" | "stream" | "edit" | "remove" | "clear" | "undo" | "ask":
                 getattr(self, name)(tab)
             case "draft":
                 kind = self.dice.choice(("", "note"))
@@ -101,6 +103,15 @@ class History:
         tab.said.append(self.word())
         self.write(tab, tab.said[-1], "user")
 
+    def ask(self, tab: Tab) -> None:
+        """A question that the server answers."""
+        message = self.word()
+        tab.said.append(message)
+        self.asked.add(message)
+        self.last[message] = self.browser.run(ASK, message)
+        if tab is self.cleared:
+            self.after.add(message)
+
     def stream(self, tab: Tab) -> None:
         """An answer begins, and grows at each further step; the last one may never come."""
         message = f"{self.word()}-answer"
@@ -113,7 +124,7 @@ class History:
     def shown(self, tab: Tab) -> list[str]:
         """What is this tab's to change, and on its screen."""
         shown = self.browser.run("return list.map(({ id }) => id);")
-        return [message for message in tab.said if message in shown and message in self.last]
+        return [message for message in tab.said if message in shown and message in self.last and message not in self.asked]
 
     def edit(self, tab: Tab) -> None:
         if shown := self.shown(tab):
@@ -143,6 +154,18 @@ class History:
             self.again = set()
             self.browser.run("void chat.undoClear(); await null;")
 
+    def wait_for_answers(self) -> None:
+        """A question that came while another one was answered is asked later."""
+        quiet = 0
+        while self.asked and quiet < 2:
+            quiet += 1
+            for tab in [tab for device in self.devices for tab in device.tabs]:
+                self.browser.go_to(tab.handle)
+                if self.browser.run("return chat.answering !== null;"):
+                    wait_for(lambda: self.browser.run("return chat.answering === null;"), 25, "the end of an answer")
+                    quiet = 0
+            self.browser.pause(2)
+
     def check(self) -> None:
         [session] = [one for one in self.api.get("/sessions?limit=200").json()["items"] if one["project"] == self.project]
         assert session["external_id"] == CHAT
@@ -171,7 +194,8 @@ class History:
     def check_words(self, session: str, messages: list[list[str]]) -> None:
         there = dict(messages)
         assert len(there) == len(messages)
-        assert there.keys() <= self.last.keys(), "not removed, or not of this chat"
+        answers = [there.pop(message) for message in there.keys() - self.last.keys()]
+        assert len(answers) <= len(there.keys() & self.asked), "not removed, or not of this chat"
         if self.cleared is None:
             assert there == self.last
             return

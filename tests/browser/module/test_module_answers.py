@@ -66,6 +66,18 @@ def test_a_question_is_answered_live_and_asked_once(page: Frontend) -> None:
     assert states == ["waiting", "running", None]
 
 
+def test_a_question_that_an_answer_covers_already_is_not_waited_for(page: Frontend) -> None:
+    """It was asked again, or together with a later one."""
+    load(page)
+    question = page.browser.run("return chat.ask('count to 3');")
+    first = answered(page)
+    page.browser.run("window.heard = []; chat.answer(args[0]);", question)
+    again = answered(page)
+    assert (again["question"], again["message"], again["state"]) == (question, first["message"], "complete")
+    assert page.browser.run("return chat.answering;") is None
+    assert page.texts() == ["count to 3", "1 2 3"]
+
+
 def test_offline_the_question_is_on_the_disk_at_once_and_asked_later(page: Frontend) -> None:
     load(page)
     page.say("m1", "Hello")

@@ -68,6 +68,7 @@ export class Answers {
     if (this.unwanted.delete(asked.id ?? "") && found.generation) return this._stop(found.generation, found.session);
     if (body.error?.code === "generation_running") return ours && this._askLater(asked, question);
     if (body.error) return waits && this._refused(question, body.error);
+    if (waits && this.ended.has(found.stream ?? "")) return this._wasAnswered(found, question);
     if (!found.ended_at || waits) this._attach(found, { question, own: waits });
     return undefined;
   }
@@ -179,6 +180,12 @@ export class Answers {
     this.needs.emit("answered", { question, message: null, state: "failed", error: message ?? code, own: true });
   }
 
+  /** By an answer whose end was reported. @param {GenerationBody} found @param {string | null} question */
+  _wasAnswered({ message, state }, question) {
+    this.leave();
+    this.needs.emit("answered", { question, message, state: endOf(state), error: null, own: true });
+  }
+
   /** Another answer is made first. @param {EntryBody} asked @param {string | null} question */
   async _askLater(asked, question) {
     const { queue, batching, state } = this.needs;
@@ -264,13 +271,15 @@ export class Answers {
     if (!document.hidden) await catchUp.run();
     const found =
       state === "complete" || document.hidden || !message ? null : await this._found(session, message).catch(() => null);
-    const known = found?.state ?? state ?? "interrupted";
+    const known = endOf(found?.state ?? state);
     store.grow(null);
     if (this.present?.stream === stream) this._set(null);
-    const ended = /** @type {Answered["state"]} */ (STATES.has(known) ? known : "interrupted");
-    emit("answered", { question, message, state: ended, error: found?.error ?? null, own });
+    emit("answered", { question, message, state: known, error: found?.error ?? null, own });
   }
 }
+
+/** @param {string | null | undefined} state @returns {Answered["state"]} */
+const endOf = (state) => (state && STATES.has(state) ? /** @type {Answered["state"]} */ (state) : "interrupted");
 
 /** @param {string} generation @param {string} session */
 const fresh = (generation, session) => ({ generation, session, stream: null, text: "", offset: 0 });
