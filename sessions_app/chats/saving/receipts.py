@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.core.errors import Invalid
-from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, table_of, write_later
+from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, fetch_rows, table_of, write_later
 from sessions_app.core.storage.statement_batch import Batch
 from sessions_app.models.times import now
 
@@ -108,8 +108,8 @@ _clock = _Clock()
 def seq_of_now(*, session_id: uuid.UUID, writer_id: str) -> int:
     """For a writer that several processes are, so that none can count: the time, or more than its newest request has if the
     clock was set back since."""
-    found = fetch_row(_NEWEST, [db_uuid(session_id), writer_id])
-    return _clock.next_after(0 if found is None else found[0] or 0)
+    [(newest,)] = fetch_rows(_NEWEST, [db_uuid(session_id), writer_id])
+    return _clock.next_after(newest or 0)
 
 
 def keep(request: Request, answer: Answer) -> Answer:

@@ -51,7 +51,7 @@ def test_a_parent_that_is_the_newest_message_makes_no_branch(four: Chat) -> None
 
 
 @pytest.mark.parametrize("named", [upsert("x", "edited", parent_id="m2"), upsert("m4", "moved", parent_id="m2")])
-@pytest.mark.parametrize("others", [[], [upsert("m1", "first, edited"), upsert("y", "last")]])
+@pytest.mark.parametrize("others", [[], [upsert("m1", "edited"), upsert("y", "last"), upsert("m2", "edited")]])
 def test_one_message_that_names_its_parent_makes_a_branch(four: Chat, named: Any, others: list[Any]) -> None:
     four.ops(*others[:1], named, *others[1:])
     assert (ids(four), tree(four)[named["id"]]) == (["m1", "m2", named["id"], *(["y"] if others else [])], "m2")

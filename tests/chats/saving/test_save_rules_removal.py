@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.chats.saving.message_input import REASONS
 from tests.support.chat import Chat
-from tests.support.saves import Writer, answer_of_ai, delete, reasons, truncate, upsert
+from tests.support.saves import Writer, answer_of_ai, delete, patch, reasons, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 
@@ -136,6 +136,22 @@ def test_words_for_a_removed_message_that_nothing_supersedes_are_kept(
     assert reasons(answer["ignored"]) == {"m1": "removed"}
     assert [(copy["text"], copy["reason"]) for copy in chat.conflicts()] == [("something else", "removed")]
     assert kept(chat) == {"m1": ("deleted", "one")}
+
+
+def test_the_text_of_a_removed_message_is_that_of_whoever_continued_it_last(chat: Chat, tab: Writer, other: Writer) -> None:
+    """What that writer said before is superseded, whatever the numbers of others."""
+    tab.save(upsert("m1", "one"), delete("m1"), seq=5)
+    other.save(upsert("m1", "one two"), seq=2)
+    other.save(upsert("m1", "one, late"), seq=1)
+    assert (chat.conflicts(), kept(chat)) == ([], {"m1": ("deleted", "one two")})
+
+
+def test_a_patch_supersedes_only_what_it_names_also_if_the_message_is_removed(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m1", "one"), delete("m1"), seq=4)
+    tab.save(upsert("m1", "one two"), patch("m1", text="one two three"), seq=6)
+    tab.save(upsert("m1", "one, late"), seq=5)
+    assert [copy["text"] for copy in chat.conflicts()] == ["one, late"]
+    assert kept(chat) == {"m1": ("deleted", "one two three")}
 
 
 def test_words_of_the_very_request_that_removed_the_message_are_kept(chat: Chat, tab: Writer) -> None:
