@@ -228,7 +228,10 @@ export interface OpeningNeeds {
   identity: Identity;
   state: Part<SessionState, "session" | "begin">;
   queue: Part<Queue, "operations" | "newStep" | "create" | "enqueue">;
-  retry: Part<Retry, "untilAnswered">;
+  outbox: Part<Outbox, "begun">;
+  retry: Part<Retry, "untilAnswered" | "pause" | "closed">;
+  /** Sends what earlier pages left; resolves with whether it is all sent. */
+  drain: () => Promise<boolean>;
   /** Reads the project's current session and tells the page; resolves with whether there is one. */
   find: () => Promise<boolean>;
   /** Resolves when this request is answered, or when the server is away. */

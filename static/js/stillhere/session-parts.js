@@ -15,7 +15,7 @@ import { EpochChange } from "./session/epoch-change.js";
 import { MessageStore } from "./session/message-store.js";
 import { Mirror } from "./session/mirror.js";
 import { OlderMessages } from "./session/older-messages.js";
-import { Resume } from "./session/resume.js";
+import { LEFTOVERS_MS, Resume } from "./session/resume.js";
 import { SessionEvents } from "./session/session-events.js";
 import { SessionOpening } from "./session/session-opening.js";
 import { SessionReader } from "./session/session-reader.js";
@@ -241,12 +241,14 @@ export class SessionParts {
 
   /** @returns {SessionOpening} */
   _makeOpening() {
-    const { identity, state, queue, retry, reader, responses, agentStates, emit } = this;
+    const { identity, state, queue, outbox, retry, reader, responses, agentStates, emit } = this;
     return new SessionOpening({
       identity,
       state,
       queue,
+      outbox,
       retry,
+      drain: () => this.sender.drain(LEFTOVERS_MS),
       find: () => reader.find(),
       made: (entry) => this.reach.orAway(responses.answerTo(entry)),
       begun: () => {

@@ -21,6 +21,14 @@ LATE_CLEAR = """
     window.fetch = (url, options) => (isLate(url) ? Promise.reject(new TypeError("lost")) : send(url, options));
     window.letGo = () => { away = false; window.dispatchEvent(new Event("online")); };
 """
+# A session that was begun without the network is made late.
+LATE_CREATION = """
+    const send = window.fetch;
+    window.fetch = async (url, options) => {
+      if (options?.method === "PUT") await new Promise((go) => setTimeout(go, 700));
+      return send(url, options);
+    };
+"""
 TAKE_OUT = "list = list.filter(({ id }) => id !== args[0]); chat.save(list);"
 
 
@@ -163,6 +171,25 @@ def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     page.end()
     page.open()
     settles(page, account, api, texts)
+
+
+def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+) -> None:
+    page = Page(browser, server, alice)
+    page.open()
+    page.away()
+    page.open()
+    page.say("m1", "one")
+    page.say("m2", "two")
+    page.end()
+    assert page.open() == ["one", "two"]
+    browser.run(LATE_CREATION)
+    page.say("m1", "one, edited")
+    page.say("m3", "three")
+    settles(page, api(alice), api, ["one, edited", "two", "three"])
+    assert [one["message_count"] for one in api(alice).get("/sessions").json()["items"] if one["project"] == page.project] == [3]
+    browser.leave()
 
 
 def test_a_change_to_what_another_device_wrote_meanwhile_is_kept_beside_it(

@@ -8,7 +8,8 @@ import { ApiError } from "../server/http.js";
  * @import { Entry } from "../types.d.ts"
  */
 
-const LEFTOVERS_MS = 2500;
+/** How long a page waits for what earlier pages left to be sent. */
+export const LEFTOVERS_MS = 2500;
 
 export class Resume {
   /** @param {ResumeNeeds} needs */

@@ -16,12 +16,22 @@ export class SessionOpening {
   async findOrCreate() {
     const { identity, state, queue, retry, find, emit } = this.needs;
     await inTurn(`stillhere:create:${identity.scope}`, async () => {
+      await this._othersMade();
       const found = await retry.untilAnswered(find, {
         wanted: () => !state.session,
         refused: (error) => emit("refused", { ...error.refusal, operations: [...queue.operations.values()] }),
       });
       if (found === false && !state.session) await this.create();
     });
+  }
+
+  /** A session that an earlier page began without the server is made first: what is said here goes on there. */
+  async _othersMade() {
+    const { state, outbox, drain, retry } = this.needs;
+    for (let failures = 1; await outbox.begun(); failures += 1) {
+      if ((await drain()) || state.session || retry.closed) return;
+      await retry.pause(failures);
+    }
   }
 
   /** Resolves when it is made, or after this long. @param {number} [patience] milliseconds */

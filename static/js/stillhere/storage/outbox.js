@@ -100,6 +100,11 @@ export class Outbox {
     return new Set(creations.map(({ session }) => session));
   }
 
+  /** Is a session still to be made? Not one of a page that lives and may yet find another. */
+  async begun() {
+    return (await this.all()).some(({ kind, draft, refused }) => kind === "create" && !draft && !refused);
+  }
+
   /** Requests of all pages, their stashes too, that were meant for a session that is never made. @param {Joined} joined */
   async join(joined) {
     const isMeant = (/** @type {Entry} */ { session }) => session === joined.from;
