@@ -139,7 +139,7 @@ export interface AdoptionNeeds {
   writer: string;
   outbox: Part<Outbox, "all">;
   state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit" | "isNewer">;
-  store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "grow" | "vers" | "sees">;
+  store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "takeOut" | "grow" | "vers" | "sees">;
   queue: Part<Queue, "operations" | "waiting" | "add" | "clears" | "epoch" | "epochIn" | "holds">;
   mirror: Part<Mirror, "read" | "write">;
   olderMessages: Part<OlderMessages, "begin">;

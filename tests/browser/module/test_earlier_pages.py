@@ -13,11 +13,11 @@ from tests.conftest import Api
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
-# No clear gets to the server until then.
-LATE_CLEAR = """
+# No such request gets to the server until then.
+LATE = """
     const send = window.fetch;
     let away = true;
-    const isLate = (url) => away && url.endsWith("/clear");
+    const isLate = (url) => away && url.endsWith(args[0]);
     window.fetch = (url, options) => (isLate(url) ? Promise.reject(new TypeError("lost")) : send(url, options));
     window.letGo = () => { away = false; window.dispatchEvent(new Event("online")); };
 """
@@ -120,7 +120,7 @@ def test_a_page_that_reads_the_chat_before_its_clear_is_sent_shows_it_cleared(
     page.end()
     page.back()
     page.browser.open(f"{page.server.url}/healthz")
-    page.browser.run(LATE_CLEAR)
+    page.browser.run(LATE, "/clear")
     assert page.begin()["messages"] == []
     page.say("m3", "after it")
     page.browser.pause(0.5)
@@ -171,6 +171,29 @@ def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     page.end()
     page.open()
     settles(page, account, api, texts)
+
+
+@pytest.mark.parametrize("unsent", [False, True])
+def test_what_is_taken_out_stays_out_if_the_chat_is_read_meanwhile(
+    page: Page, account: Api, api: Callable[..., Api], unsent: bool
+) -> None:
+    """A saved message, or one that an earlier page left unsent."""
+    message = "m2"
+    if unsent:
+        message = "m3"
+        page.say(message, "three")
+        page.end()
+        page.open()
+    page.browser.run(LATE, "/changes")
+    page.browser.run("chat.save(list);")
+    page.browser.run(TAKE_OUT, message)
+    page.back()
+    page.browser.run("list = (await chat.resume()).messages;")
+    texts = ["one", "two"] if unsent else ["one"]
+    assert page.texts() == texts
+    page.browser.run("letGo();")
+    settles(page, account, api, texts)
+    assert page.browser.run("return list.map(({ text }) => text);") == texts
 
 
 def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(

@@ -128,6 +128,16 @@ export function applied(messages, entries, session) {
 }
 
 /**
+ * The messages that these requests take out in the end.
+ * @param {Pick<Entry, "session" | "body">[]} entries @param {Session | null} session null: of whichever session they are
+ */
+export function takenOut(entries, session) {
+  const operations = entries.filter((one) => isOf(one, session)).flatMap(({ body }) => body.ops ?? []);
+  const newest = new Map(operations.map(({ id, op }) => [id, op]));
+  return [...newest].filter(([, op]) => op === "delete").map(([id]) => id);
+}
+
+/**
  * The newest of these requests that said each message, for what is said on top of them: the server has no version of that yet.
  * @param {Entry[]} entries @param {Session | null} session @returns {Map<string, NonNullable<Seen["if_write"]>>}
  */

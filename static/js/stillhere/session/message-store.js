@@ -142,6 +142,11 @@ export class MessageStore {
     return { if_ver: this.verOf(id), ...(write && { if_write: write }) };
   }
 
+  /** Not shown any more. No tombstone: if the caller's list has it again, the server keeps its text. @param {string} id */
+  takeOut(id) {
+    for (const known of [this.messages, this.held, this.passed]) known.delete(id);
+  }
+
   /** @param {string} id @returns {boolean} whether it was there */
   remove(id) {
     this.tombstones.add(id);
@@ -259,7 +264,7 @@ export class MessageStore {
     const at = fork.parent_id === null ? -1 : this.shown.indexOf(fork.parent_id ?? "");
     if (at < 0 && fork.parent_id !== null) return;
     const left = this.shown.slice(at + 1).filter((id) => !present.has(id));
-    for (const id of left) for (const known of [this.messages, this.held, this.passed]) known.delete(id);
+    for (const id of left) this.takeOut(id);
     this.lastList = this.lastList.filter((id) => !left.includes(id));
   }
 
@@ -281,8 +286,7 @@ export class MessageStore {
     return gone.map((id) => {
       /** @type {SentOperation} */
       const operation = { op: "delete", id, ...this.seenOf(id) };
-      // No tombstone: if the list contains it again, the server keeps its text.
-      for (const known of [this.messages, this.held, this.passed]) known.delete(id);
+      this.takeOut(id);
       return operation;
     });
   }
