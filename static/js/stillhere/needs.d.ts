@@ -201,14 +201,16 @@ export interface OlderNeeds {
 
 export interface ResumeNeeds {
   identity: Identity;
-  state: SessionView & Part<SessionState, "adopt">;
+  state: SessionView & Part<SessionState, "adopt" | "goOnWith">;
   store: Part<MessageStore, "messages" | "fromServer" | "sees">;
   queue: Part<Queue, "seal">;
-  outbox: Part<Outbox, "adopt" | "all" | "stashed">;
+  outbox: Part<Outbox, "adopt" | "all" | "stashed" | "withStashes">;
   sender: Part<Sender, "reconsider" | "drain">;
   mirror: Part<Mirror, "restored">;
   reader: Part<SessionReader, "bundle" | "shows" | "open" | "state">;
   retry: Part<Retry, "met" | "pause" | "untilAnswered" | "closed">;
+  /** Resolves when the sessions that earlier pages began are made, or cannot be made now. */
+  othersMade: () => Promise<void>;
   emit: Emit;
   log: (...words: unknown[]) => void;
 }
@@ -244,7 +246,7 @@ export interface OpeningNeeds {
 export interface ReaderNeeds {
   identity: Identity;
   http: Part<Http, "get">;
-  state: SessionView;
+  state: SessionView & Part<SessionState, "isContinued">;
   store: Part<MessageStore, "messages" | "tell">;
   queue: Part<Queue, "unsent" | "openingStep">;
   mirror: Part<Mirror, "forget">;

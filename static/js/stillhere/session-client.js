@@ -133,6 +133,7 @@ export class SessionClient {
     // What was said before there was a session is not said in the new one.
     if (!state.session && queue.unsent) await opening.create(BEGUN_MS);
     if (state.session) await queue.seal();
+    state.beginAnew();
     store.reset([], { tombstones: true });
     reader.forget();
     queue.begin(openingStep);

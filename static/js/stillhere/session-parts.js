@@ -262,7 +262,8 @@ export class SessionParts {
   /** @returns {Resume} */
   _makeResume() {
     const { identity, state, store, queue, outbox, sender, mirror, reader, retry, emit, log } = this;
-    return new Resume({ identity, state, store, queue, outbox, sender, mirror, reader, retry, emit, log });
+    const othersMade = () => this.opening.othersMade();
+    return new Resume({ identity, state, store, queue, outbox, sender, mirror, reader, retry, othersMade, emit, log });
   }
 
   /** The session `from` is never made. @param {Joined} joined */

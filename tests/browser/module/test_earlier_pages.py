@@ -1,6 +1,7 @@
 """A page goes on where an earlier one ended without the network: after its clear, and with words that were never sent."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -35,11 +36,14 @@ TAKE_OUT = "list = list.filter(({ id }) => id !== args[0]); chat.save(list);"
 class Page(Frontend):
     """Of a device whose network comes and goes: see `NETWORK`."""
 
+    chat: str | None = None
+
     def open(self) -> list[str]:
         """What it shows."""
         self.browser.open(f"{self.server.url}/healthz")
         self.browser.run(NETWORK, None, None, 1)
-        return [message["text"] for message in self.begin()["messages"]]
+        options = {} if self.chat is None else {"chat": self.chat}
+        return [message["text"] for message in self.begin(**options)["messages"]]
 
     def away(self) -> None:
         self.browser.run("localStorage.setItem('network', 'away'); for (const socket of sockets.splice(0)) socket.close();")
@@ -72,6 +76,10 @@ def account(page: Page, api: Callable[..., Api]) -> Api:
 def session(account: Api, page: Page) -> str:
     found: str = account.get(f"/resume?project={quote(page.project)}&quiet=1").json()["session"]["id"]
     return found
+
+
+def sessions(page: Page, api: Callable[..., Api]) -> list[dict[str, Any]]:
+    return [one for one in api(page.user).get("/sessions").json()["items"] if one["project"] == page.project]
 
 
 def copies(account: Api, page: Page) -> list[str]:
@@ -211,7 +219,52 @@ def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(
     page.say("m1", "one, edited")
     page.say("m3", "three")
     settles(page, api(alice), api, ["one, edited", "two", "three"])
-    assert [one["message_count"] for one in api(alice).get("/sessions").json()["items"] if one["project"] == page.project] == [3]
+    assert [one["message_count"] for one in sessions(page, api)] == [3]
+    browser.leave()
+
+
+@pytest.mark.parametrize("chat", [None, "thread-42"])
+def test_what_two_pages_said_without_the_network_can_be_changed_by_the_third(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api], chat: str | None
+) -> None:
+    page = Page(browser, server, alice)
+    page.chat = chat
+    page.open()
+    page.away()
+    page.open()
+    page.say("m1", "one")
+    page.say("m2", "two")
+    page.end()
+    page.open()
+    page.say("m3", "three")
+    page.say("m4", "four")
+    page.end()
+    assert page.open() == ["one", "two", "three", "four"]
+    for message in ("m2", "m3"):
+        page.say(message, "edited")
+    page.browser.run(TAKE_OUT, "m4")
+    settles(page, api(alice), api, ["one", "edited", "edited"])
+    assert len(sessions(page, api)) == 1
+    browser.leave()
+
+
+def test_a_new_session_without_the_network_is_not_the_one_that_an_earlier_page_began(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+) -> None:
+    page = Page(browser, server, alice)
+    page.open()
+    page.away()
+    page.open()
+    page.say("m1", "one")
+    page.end()
+    assert page.open() == ["one"]
+    browser.run("list = (await chat.newSession()).messages;")
+    page.say("m2", "two")
+    page.end()
+    assert page.open() == ["two"]
+    page.say("m3", "three")
+    settles(page, api(alice), api, ["two", "three"])
+    assert sorted(one["message_count"] for one in sessions(page, api)) == [1, 2]
     browser.leave()
 
 

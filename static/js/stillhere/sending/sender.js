@@ -42,7 +42,10 @@ export class Sender {
     this.joined = new Map();
     this.channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(`stillhere:${scope}`) : null;
     if (this.channel) this.channel.onmessage = (event) => this._hear(event.data);
-    this.wake = () => this.interrupt();
+    this.wake = () => {
+      this.failures = 0;
+      this.interrupt();
+    };
     globalThis.addEventListener?.("online", this.wake);
     this.lock = hold(`stillhere:sender:${scope}`);
     this.lock.held.then(() => this._lead());

@@ -60,8 +60,8 @@ export class Adoption {
     const before = state.session ?? mirror.read()?.session;
     // Of a chat there is one session: the one that was begun here is never made.
     const isBegun = chat !== undefined && before && !before.project_id && before.id !== session.id;
-    if (!state.session) await moved(state.nextId, session.id);
-    else if (isBegun) return carry({ from: before.id, session });
+    if (!state.session && state.nextId !== session.id) await moved(state.nextId, session.id);
+    else if (state.session && isBegun) return carry({ from: before.id, session });
     return isBegun && moved(before.id, session.id);
   }
 

@@ -47,7 +47,10 @@ export class Resume {
       if (store.messages.size === 0) for (const message of peeked?.messages ?? []) store.fromServer(message);
       if (error.denied || !error.passing) throw error;
       // What is written meanwhile belongs to the session that is shown, also when this page ends before the server is back.
-      if (!state.session && peeked?.session?.project_id) state.adopt(peeked.session);
+      if (!state.session && peeked?.session) {
+        if (peeked.session.project_id) state.adopt(peeked.session);
+        else state.goOnWith(peeked.session.id);
+      }
       this._resumeLater();
       return { ...(peeked ?? reader.state()), mirrored: true };
     }
@@ -60,7 +63,7 @@ export class Resume {
    */
   async _peekWhole(left) {
     const { store, reader, mirror, outbox } = this.needs;
-    const entries = [...left, ...(await outbox.all()), ...outbox.stashed()];
+    const entries = await outbox.withStashes(left);
     if (reader.shows) return reader.state();
     const peeked = mirror.restored(entries);
     for (const [id, write] of writesOf(entries, peeked?.session ?? null)) store.sees(id, write);
@@ -68,9 +71,10 @@ export class Resume {
   }
 
   async _resumeLater() {
-    const { state, queue, sender, reader, retry } = this.needs;
+    const { state, queue, sender, reader, retry, othersMade } = this.needs;
     const ask = async () => {
       if (state.session) await queue.seal();
+      await othersMade();
       await sender.drain(LEFTOVERS_MS);
       await reader.open({ quiet: false });
       return true;

@@ -5,6 +5,7 @@ import { inTurn } from "../web-locks.js";
 /** @import { OpeningNeeds } from "../needs.d.ts" */
 
 const MADE_MS = 5000;
+const MOST_TRIES = 5;
 
 export class SessionOpening {
   /** @param {OpeningNeeds} needs */
@@ -16,7 +17,7 @@ export class SessionOpening {
   async findOrCreate() {
     const { identity, state, queue, retry, find, emit } = this.needs;
     await inTurn(`stillhere:create:${identity.scope}`, async () => {
-      await this._othersMade();
+      await this.othersMade();
       const found = await retry.untilAnswered(find, {
         wanted: () => !state.session,
         refused: (error) => emit("refused", { ...error.refusal, operations: [...queue.operations.values()] }),
@@ -25,10 +26,10 @@ export class SessionOpening {
     });
   }
 
-  /** A session that an earlier page began without the server is made first: what is said here goes on there. */
-  async _othersMade() {
+  /** Sessions that earlier pages began without the server are made first: what is said here goes on in the last one. */
+  async othersMade() {
     const { state, outbox, drain, retry } = this.needs;
-    for (let failures = 1; await outbox.begun(); failures += 1) {
+    for (let failures = 1; failures < MOST_TRIES && (await outbox.begun()); failures += 1) {
       if ((await drain()) || state.session || retry.closed) return;
       await retry.pause(failures);
     }

@@ -58,10 +58,10 @@ export class SessionReader {
     return { ...common, agentState: agentStates.shown, aiStates, handoff, appState, mirrored: false };
   }
 
-  /** Another page or agent created the first session, while this page had none. */
+  /** Another page or agent created the first session, while this page had none and goes on with none that is still to be made. */
   async begun() {
     const { state, queue } = this.needs;
-    if (!state.session && !queue.unsent) await this.joined();
+    if (!state.session && !state.isContinued && !queue.unsent) await this.joined();
   }
 
   /** The chat's session is there already: another device made it. */

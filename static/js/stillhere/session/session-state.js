@@ -15,6 +15,8 @@ export class SessionState {
     this.session = null;
     /** The id of the next session that this page creates. */
     this.nextId = uuid();
+    /** Did an earlier page begin it? */
+    this.isContinued = false;
     /** The revision up to which all changes are known. */
     this.baseRev = 0;
     /** @type {string | null} RFC 3339 */
@@ -36,9 +38,25 @@ export class SessionState {
   begin(project, openingStep) {
     this.session = { id: this.nextId, epoch: 1, rev: 0, opening_step: openingStep, project };
     this.heirOf = this.nextId;
-    this.nextId = uuid();
+    this._next();
     this.baseRev = 0;
     this.savedAt = null;
+  }
+
+  /** An earlier page began this session, and the server has not made it yet: this page goes on with it. @param {string} id */
+  goOnWith(id) {
+    this.nextId = id;
+    this.isContinued = true;
+  }
+
+  /** The session that this page begins next is not one that an earlier page began. */
+  beginAnew() {
+    if (this.isContinued) this._next();
+  }
+
+  _next() {
+    this.nextId = uuid();
+    this.isContinued = false;
   }
 
   /** The server created the session. @param {Partial<Session>} created */
@@ -51,6 +69,7 @@ export class SessionState {
     this.session = { ...session };
     this.baseRev = session.rev;
     this.savedAt = session.updated_at ?? null;
+    if (this.nextId === session.id) this._next();
   }
 
   /**

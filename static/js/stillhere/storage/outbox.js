@@ -94,6 +94,15 @@ export class Outbox {
     return inOrder([...merged.values()]);
   }
 
+  /**
+   * These and the stashes of all pages, in sending order. @param {Entry[]} earlier what there was at some time before: it may have been
+   * sent since
+   */
+  async withStashes(earlier) {
+    const known = [...earlier, ...(await this.all()), ...this.stashed()];
+    return inOrder([...new Map(known.map((entry) => [entry.key, entry])).values()]);
+  }
+
   /** The sessions that are still to be made. */
   async unmade() {
     const creations = [...(await this.all()), ...this.stashed()].filter(({ kind }) => kind === "create");
@@ -142,9 +151,9 @@ export class Outbox {
     if (!kept) this.local.remove(name);
   }
 
-  /** What the pages of this scope stashed. */
+  /** What the pages of this scope stashed, in sending order. */
   stashed() {
-    return this._stashes().flatMap(([, content]) => content.entries ?? []);
+    return inOrder(this._stashes().flatMap(([, content]) => content.entries ?? []));
   }
 
   // Pages that have ended.
