@@ -268,9 +268,7 @@ export class SessionParts {
 
   /** The session `from` is never made. @param {Joined} joined */
   _joined(joined) {
-    const { from, session } = joined;
-    const shown = this.state.session?.id === from;
-    if (shown) this.state.join(session);
+    const shown = this.state.join(joined);
     this._carry(joined);
     if (!shown) return;
     // What it has is about to be cleared by this page.

@@ -3,7 +3,7 @@ import { uuid } from "../util.js";
 
 /**
  * @import { Session } from "../../stillhere.js"
- * @import { Entry, EpochAnswer, SaveAnswer } from "../types.d.ts"
+ * @import { Entry, EpochAnswer, Joined, SaveAnswer } from "../types.d.ts"
  * @typedef {{epoch: number, rev: number}} Progress
  */
 
@@ -89,10 +89,16 @@ export class SessionState {
     return answered;
   }
 
-  /** The session that was begun is another one, of which nothing else is known yet. @param {Session} session */
-  join(session) {
+  /**
+   * The session `from` is never made; of the one that is there instead nothing else is known yet. @param {Joined} joined
+   * @returns {boolean} whether this page shows it
+   */
+  join({ from, session }) {
+    if (this.nextId === from) this._next();
+    if (this.session?.id !== from) return false;
     this.session = { ...session };
     this.baseRev = 0;
+    return true;
   }
 
   /** An event or an answer said how far a session has come; this page may not show it yet. @param {string} id @param {Progress} told */
