@@ -163,7 +163,7 @@ def test_another_device_cleared_it_first(page: Page, account: Api, api: Callable
 def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     page: Page, account: Api, api: Callable[..., Api], pages: int
 ) -> None:
-    """By the next page, and by the one after that."""
+    """By the next page, and by the one after that; and so can those that were."""
     page.say("m3", "three")
     page.say("m4", "four")
     page.say("m5", "five")
@@ -172,10 +172,11 @@ def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     for number in range(pages):
         page.end()
         assert page.open() == texts
+        page.say("m1", f"saved before, edited {number}")
         page.say("m3", f"otherwise {number}")
         page.say("m2", f"edited again {number}")
         page.browser.run(TAKE_OUT, f"m{4 + number}")
-        texts = ["one", f"edited again {number}", f"otherwise {number}", *texts[4:]]
+        texts = [f"saved before, edited {number}", f"edited again {number}", f"otherwise {number}", *texts[4:]]
     page.end()
     page.open()
     settles(page, account, api, texts)

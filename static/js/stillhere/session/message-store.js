@@ -118,6 +118,9 @@ export class MessageStore {
   acknowledged(id, ver) {
     const held = this.held.get(id);
     if (held) held.ver = ver;
+    // The mirror has it, so that the next page knows on what its change is based.
+    const message = this.messages.get(id);
+    if (message) message.ver = ver;
     this.writes.delete(id);
   }
 
