@@ -204,7 +204,7 @@ export interface ResumeNeeds {
   state: SessionView & Part<SessionState, "adopt" | "goOnWith">;
   store: Part<MessageStore, "messages" | "fromServer" | "sees">;
   queue: Part<Queue, "seal">;
-  outbox: Part<Outbox, "adopt" | "all" | "stashed" | "withStashes">;
+  outbox: Part<Outbox, "adopt" | "all" | "begun" | "stashed" | "withStashes">;
   sender: Part<Sender, "reconsider" | "drain">;
   mirror: Part<Mirror, "restored">;
   reader: Part<SessionReader, "bundle" | "shows" | "open" | "state">;

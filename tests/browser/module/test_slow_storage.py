@@ -86,6 +86,36 @@ def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
     wait_for(lambda: stored(api, page) == ["saved", "unsent"])
 
 
+@pytest.mark.parametrize("by", ["a save", "a draft"])
+def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
+    signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any], by: str
+) -> None:
+    """The page began a session without the network, found another one, and ended before the disk had it so."""
+    page, account = Frontend(signed_in, server, alice), api(alice)
+    last = signed_in.new_tab("about:blank")
+    signed_in.go_to(signed_in.driver.window_handles[0])
+    page.load()
+    signed_in.offline()
+    page.say("m1", "one", role="assistant", streaming=True)
+    signed_in.run("await chat.stored();")
+    session = account.post("/projects", {"path": page.project}).json()["id"]
+    session = account.post(f"/projects/{session}/sessions", {}).json()["id"]
+    signed_in.run("chat._sessionClient.parts.outbox.put = () => new Promise(() => {});")
+    signed_in.online()
+    wait_for(lambda: signed_in.run("return chat.session?.id;") == session)
+    if by == "a save":
+        wait_for(lambda: signed_in.run("return chat._sessionClient.parts.queue.waiting.length;"))
+    else:
+        page.say("m1", "one, and", role="assistant", streaming=True)
+    signed_in.crash_tab(then=last)
+    page.load()
+    page.settle()
+    texts = ["one" if by == "a save" else "one, and"]
+    wait_for(lambda: stored(api, page) == page.texts() == texts)
+    assert [one["message_count"] for one in account.get("/sessions").json()["items"] if one["project"] == page.project] == [1]
+    signed_in.leave()
+
+
 def test_the_chat_answers_and_keeps_a_draft_once_it_can(holder: Holder, server: LiveServer) -> None:
     chat = ChatPage(holder.browser, server.url)
     chat.open()

@@ -28,8 +28,9 @@ export class Queue {
     /** @type {Entry[]} */
     this.waiting = [];
     this.seq = 0;
-    /** @type {string[]} */
-    this.draftKeys = [];
+    this.draftKeys = /** @type {string[]} */ ([]);
+    /** Of drafts that what is being stored replaces. */
+    this.replaced = /** @type {string[]} */ ([]);
     this.version = 0;
     this.stored = 0;
     this.storedAt = -Infinity;
@@ -138,7 +139,6 @@ export class Queue {
   /** Add requests. Resolves when they are stored. @param {Entry[]} entries */
   async enqueue(...entries) {
     this.waiting.push(...entries);
-    this.stash();
     await this._store(entries);
     for (const entry of entries) this.needs.queued(entry);
   }
@@ -182,8 +182,7 @@ export class Queue {
 
   /** @param {string} key @param {Refusal} refused */
   refuse(key, refused) {
-    const own = this.waiting.find((entry) => entry.key === key);
-    if (own) own.refused = refused;
+    for (const entry of this.waiting) if (entry.key === key) entry.refused = refused;
   }
 
   /** The session `from` is never made: what this page meant for it goes to another one. @param {Joined} joined */
@@ -193,7 +192,6 @@ export class Queue {
     for (const entry of own) Object.assign(entry, rerouted(entry, joined), { kept: false });
     this.draftKeys = this.draftKeys.map((key) => key.replace(joined.from, joined.session.id));
     this.version += 1;
-    this.stash();
     this._store(own, former);
     if (this.unsent) this.keep(0);
   }
@@ -211,7 +209,8 @@ export class Queue {
   /** Write to localStorage what IndexedDB does not have yet. */
   stash() {
     const drafts = this.unsent && this.version > this.stored ? this._drafts() : [];
-    this.needs.outbox.stash(this.needs.identity.writer, [...this.waiting.filter((entry) => !entry.kept), ...drafts]);
+    const instead = drafts.length > 0 ? [...this.replaced, ...this.draftKeys] : this.replaced;
+    this.needs.outbox.stash(this.needs.identity.writer, [...this.waiting.filter((entry) => !entry.kept), ...drafts], instead);
   }
 
   /** Resolves when everything is stored in this browser, or cannot be. */
@@ -258,17 +257,19 @@ export class Queue {
   _drafts() {
     const context = this._context();
     const made = context.created ? [] : [creation(context, this.newStep)];
-    const saves = requestsOf(context, () => this._next(), this);
-    return [...made, ...saves].map((entry) => ({ ...entry, draft: true }));
+    return [...made, ...requestsOf(context, () => this._next(), this)].map((entry) => ({ ...entry, draft: true }));
   }
 
-  /** @param {Entry[]} entries @param {string[]} [instead] keys of what they replace */
+  /** In the stash at once. @param {Entry[]} entries @param {string[]} [instead] keys of what they replace */
   async _store(entries, instead = []) {
     const own = new Set(entries.map((entry) => entry.key));
     const former = [...instead, ...(this.unsent ? [] : this.draftKeys)];
     this.draftKeys = this.draftKeys.filter((key) => !own.has(key) && !former.includes(key));
+    this.replaced = [...this.replaced, ...former];
+    this.stash();
     const kept = await this.needs.outbox.put(entries, former);
     if (!kept) return;
+    this.replaced = this.replaced.filter((key) => !former.includes(key));
     for (const entry of entries) entry.kept = true;
     this.stash();
   }
@@ -279,12 +280,11 @@ export class Queue {
     if (this.storing) this.again = true;
     if (this.storing || !this.unsent || this.stored === this.version) return;
     this.storing = true;
+    this.again = false;
     this.storedAt = performance.now();
     await this._keepDraft();
     this.storing = false;
-    if (!this.again) return;
-    this.again = false;
-    this._keep();
+    if (this.again) this._keep();
   }
 
   async _keepDraft() {

@@ -48,8 +48,10 @@ export class Resume {
       if (error.denied || !error.passing) throw error;
       // What is written meanwhile belongs to the session that is shown, also when this page ends before the server is back.
       if (!state.session && peeked?.session) {
-        if (peeked.session.project_id) state.adopt(peeked.session);
-        else state.goOnWith(peeked.session.id);
+        const { id, project_id: made } = peeked.session;
+        // A chat's session may turn out to be another one, which another device made.
+        if (made || (identity.chat === undefined && (await outbox.begun(id)))) state.adopt(peeked.session);
+        else state.goOnWith(id);
       }
       this._resumeLater();
       return { ...(peeked ?? reader.state()), mirrored: true };

@@ -12,7 +12,7 @@ import { Database, warningOf } from "./database.js";
 /**
  * @import { Entry, Joined, Warn } from "../types.d.ts"
  * @import { LocalStore } from "./local-storage.js"
- * @typedef {{entries?: Entry[], at?: number}} Stash
+ * @typedef {{entries?: Entry[], instead?: string[], at?: number}} Stash `instead`: keys of the stored drafts that the entries replace
  */
 
 const DEAD_AFTER_MS = 20_000;
@@ -109,9 +109,13 @@ export class Outbox {
     return new Set(creations.map(({ session }) => session));
   }
 
-  /** Is a session still to be made? Not one of a page that lives and may yet find another. */
-  async begun() {
-    return (await this.all()).some(({ kind, draft, refused }) => kind === "create" && !draft && !refused);
+  /**
+   * Is a session still to be made? Not one of a page that lives and may yet find another.
+   * @param {string} [id] this one; left out: any
+   */
+  async begun(id) {
+    const creations = (await this.all()).filter(({ kind, draft, refused }) => kind === "create" && !draft && !refused);
+    return creations.some(({ session }) => id === undefined || session === id);
   }
 
   /** Requests of all pages, their stashes too, that were meant for a session that is never made. @param {Joined} joined */
@@ -132,7 +136,8 @@ export class Outbox {
     };
     await this.database.run("readwrite", move).catch((error) => this.warn(warningOf(error), error));
     if (unwritten.length > 0) await this.put(going(unwritten), unwritten.map(keyOf));
-    for (const [writer, { entries = [] }] of this._stashes()) if (entries.some(isMeant)) this.stash(writer, going(entries));
+    for (const [writer, { entries = [], instead }] of this._stashes())
+      if (entries.some(isMeant)) this.stash(writer, going(entries), instead);
   }
 
   /** And send what earlier pages left, which could not be read until now. */
@@ -144,10 +149,10 @@ export class Outbox {
 
   // The stash: requests that are not in IndexedDB yet, one stash for each page load.
 
-  /** @param {string} writer @param {Entry[]} entries */
-  stash(writer, entries) {
+  /** @param {string} writer @param {Entry[]} entries @param {string[]} [instead] */
+  stash(writer, entries, instead = []) {
     const name = this._stashName(writer);
-    const kept = entries.length > 0 && this.local.set(name, { entries, at: Date.now() });
+    const kept = entries.length > 0 && this.local.set(name, { entries, instead, at: Date.now() });
     if (!kept) this.local.remove(name);
   }
 
@@ -187,10 +192,10 @@ export class Outbox {
   /** @param {string} writer */
   async _takeOver(writer) {
     const stash = /** @type {Stash | null} */ (this.local.get(this._stashName(writer)));
-    const stashed = stash?.entries ?? [];
-    const drafts = (await this.all()).filter((entry) => entry.draft && entry.writer === writer);
+    const { entries: stashed = [], instead = [] } = stash ?? {};
+    const drafts = (await this.all()).filter((entry) => entry.draft && entry.writer === writer && !instead.includes(entry.key));
     const left = [...drafts, ...stashed].map(({ draft: _, ...entry }) => ({ ...entry, key: keyOf(entry) }));
-    if (left.length > 0) await this.put(left);
+    if (left.length > 0) await this.put(left, instead);
     this.stash(writer, []);
     if (left.length > 0) this.inherited();
   }
