@@ -90,7 +90,7 @@ export interface ResponsesNeeds {
 export interface SenderNeeds {
   scope: string;
   http: Part<Http, "request">;
-  outbox: Part<Outbox, "all" | "put" | "remove" | "inherit" | "join">;
+  outbox: Part<Outbox, "all" | "has" | "put" | "remove" | "inherit" | "join">;
   answered: (entry: Entry, status: number, body: AnswerBody | null) => void;
   refused: (entry: Entry & { refused: Refusal }) => void;
   /** The chat's session is another one than a page of this scope began. */

@@ -183,3 +183,27 @@ def test_words_without_a_session_are_kept_before_there_is_one(
     browser.run(ROWS)
     browser.until("return (await rows()).length === 0;")
     browser.forget()
+
+
+def test_a_tab_that_ends_before_it_tells_the_answer_holds_nothing_up(page: Frontend, api: Callable[..., Any]) -> None:
+    """It sent for the others, too."""
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    first = page.browser.driver.current_window_handle
+    second = page.browser.new_tab("about:blank")
+    page.load()
+    page.browser.go_to(first)
+    page.browser.run(
+        "const { sender, outbox } = chat._sessionClient.parts;"
+        "sender._finish = async (entry) => { await outbox.remove(entry); window.sent = true; await new Promise(() => {}); };"
+    )
+    page.browser.go_to(second)
+    page.say("m2", "two")
+    page.browser.go_to(first)
+    wait_for(lambda: page.browser.run("return window.sent;"))
+    page.browser.crash_tab(then=second)
+    page.settle()
+    page.say("m3", "three", role="assistant")
+    page.settle()
+    assert stored(api, page) == ["one", "two", "three"]

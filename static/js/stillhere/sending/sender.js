@@ -61,10 +61,16 @@ export class Sender {
   /** Like `poke`, for a request of this tab: if no tab handles it, this tab sends it, in order. @param {Entry} entry */
   expect(entry) {
     this.poke();
-    if (this.leading) return;
-    setTimeout(() => {
-      if (!entry.done && !this.closed && !this.leading) this._sendOwn(entry.writer);
-    }, PATIENCE_MS);
+    if (!this.leading) setTimeout(() => this._insist(entry), PATIENCE_MS);
+  }
+
+  /** @param {Entry} entry */
+  async _insist(entry) {
+    if (entry.done || entry.refused || this.closed) return;
+    // A tab that sent it and ended could not tell the answer, which the server repeats.
+    if (!(await this.needs.outbox.has(entry)) && !entry.done) await this.needs.outbox.put([entry]);
+    if (this.leading) this._run();
+    else this._sendOwn(entry.writer);
   }
 
   /** Wait until the queue is empty or stuck, at most this long. @param {number} milliseconds */
@@ -263,11 +269,8 @@ export class Sender {
   /** @param {number} milliseconds @returns {Promise<void>} */
   _pause(milliseconds) {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.interrupt = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.interrupt = resolve;
+      setTimeout(resolve, milliseconds);
     });
   }
 

@@ -84,6 +84,11 @@ export class Outbox {
     await this.database.run("readwrite", (queue) => queue.delete(key)).catch(() => {});
   }
 
+  /** Is this request still unanswered, as far as any tab knows? @param {Pick<Entry, "key">} entry */
+  async has({ key }) {
+    return (await this.all()).some((entry) => entry.key === key);
+  }
+
   /** All unanswered requests in sending order. */
   async all() {
     /** @type {(queue: IDBObjectStore) => IDBRequest<Entry[]>} */
