@@ -140,7 +140,7 @@ export interface AdoptionNeeds {
   outbox: Part<Outbox, "all">;
   state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit" | "isNewer">;
   store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "takeOut" | "grow" | "vers" | "sees">;
-  queue: Part<Queue, "operations" | "waiting" | "add" | "clears" | "epoch" | "epochIn" | "holds">;
+  queue: Part<Queue, "operations" | "waiting" | "add" | "seal" | "clears" | "epoch" | "epochIn" | "holds">;
   mirror: Part<Mirror, "read" | "write">;
   olderMessages: Part<OlderMessages, "begin">;
   epochChange: Part<EpochChange, "handOver">;

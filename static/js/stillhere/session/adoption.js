@@ -21,7 +21,7 @@ export class Adoption {
    * @param {FoundSession} found @param {{last?: boolean}} [options] `last`: it is taken nevertheless @returns {Promise<Adopted | null>}
    */
   async adopt({ session, messages, more }, { last = false } = {}) {
-    const { writer, outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
+    const { writer, chat, outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
     const queued = await outbox.all();
     const left = queued.filter((entry) => entry.writer !== writer);
     state.inherit(session.id, left);
@@ -34,6 +34,8 @@ export class Adoption {
     const known = restored ? this._known() : [];
     const moved = this._move(session);
     if (cleared && state.session) epochChange.handOver(session.epoch);
+    // What was said in another session of the project, up to this moment, stays there.
+    if (chat === undefined && state.session && state.session.id !== session.id) queue.seal();
     state.adopt(session);
     // What this page is about to clear is still there.
     const items = queue.clears ? [] : messages;
