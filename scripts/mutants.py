@@ -1,5 +1,6 @@
 """Plants one fault at a time in the modules that `[tool.stillhere.mutants]` in pyproject.toml names, and sees whether their tests
-notice. What they do not notice has to be in the list, with the reason why it does not matter.
+notice. What they do not notice has to be in the list, with the reason why it does not matter. On PostgreSQL it tries those that
+`[tool.stillhere.mutants-on-postgresql]` names, unless others are asked for: much of their code is for that database.
 
 Called by scripts/mutants.sh, with the folder of a copy of the tree that may be changed. The faults are mutmut's.
 """
@@ -48,13 +49,16 @@ def main() -> int:
     parser.add_argument("tree", type=Path)
     parser.add_argument("modules", nargs="*")
     chosen = parser.parse_args()
-    tests = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["stillhere"]["mutants"]
+    settings = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["stillhere"]
+    usual, on_postgresql = settings["mutants"], settings["mutants-on-postgresql"]
+    tests = usual | on_postgresql
     names = {Path(path).stem: path for path in tests}
+    tried = on_postgresql if os.environ.get("STILLHERE_TEST_DATABASE") == "postgresql" else usual
     if unknown := set(chosen.modules) - set(names):
         parser.error(f"no module {', '.join(sorted(unknown))}: there are {', '.join(names)}")
     listed = read_list(LISTED.read_text())
     scores = []
-    for name in chosen.modules or names:
+    for name in chosen.modules or [Path(path).stem for path in tried]:
         score = try_module(chosen.tree, names[name], tests[names[name]])
         scores.append(score)
         tell(score, listed)

@@ -202,7 +202,7 @@ class MessageBatch:
         stayed = (m for m in self._changed.values() if not m.removed and m.was_live)
         return [m for m in stayed if m.content.parent_id not in {None, m.former_parent}]
 
-    def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int, patched: bool = False) -> None:
+    def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int, patched: bool) -> None:
         """A late save of a removed message extends the kept text; the message stays removed."""
         if message.writer_id != writer_id or seq >= message.writer_seq:
             message.writer_id, message.writer_seq, message.patched = writer_id, seq, patched
