@@ -249,6 +249,7 @@ export interface ReaderNeeds {
   state: SessionView & Part<SessionState, "isContinued">;
   store: Part<MessageStore, "messages" | "tell">;
   queue: Part<Queue, "unsent" | "openingStep">;
+  outbox: Part<Outbox, "begun">;
   mirror: Part<Mirror, "forget">;
   olderMessages: Part<OlderMessages, "unread">;
   agentStates: Part<AgentStates, "adopt" | "shown">;

@@ -216,8 +216,8 @@ export class SessionParts {
   /** @returns {SessionReader} */
   _makeReader() {
     const { identity, http, state, store, queue, mirror, olderMessages, agentStates, adoption, epochChange, events, emit } = this;
-    const { patiently } = this;
-    const known = { identity, http, state, store, queue, mirror, olderMessages, agentStates };
+    const { outbox, patiently } = this;
+    const known = { identity, http, state, store, queue, outbox, mirror, olderMessages, agentStates };
     return new SessionReader({ ...known, adoption, epochChange, events, patiently, emit });
   }
 

@@ -58,10 +58,12 @@ export class SessionReader {
     return { ...common, agentState: agentStates.shown, aiStates, handoff, appState, mirrored: false };
   }
 
-  /** Another page or agent created the first session, while this page had none and goes on with none that is still to be made. */
+  /** Another page or agent created the first session, while this page had none. */
   async begun() {
-    const { state, queue } = this.needs;
-    if (!state.session && !state.isContinued && !queue.unsent) await this.joined();
+    const { state, queue, outbox } = this.needs;
+    // The page shows one that is still to be made: it will be the project's last.
+    if (state.isContinued && (await outbox.begun(state.nextId))) return;
+    if (!state.session && !queue.unsent) await this.joined();
   }
 
   /** The chat's session is there already: another device made it. */
