@@ -3,6 +3,7 @@ import type { AgentState } from "../stillhere.js";
 import type { Answers } from "./answers/answers.js";
 import type { Batching } from "./sending/batching.js";
 import type { Queue } from "./sending/queue.js";
+import type { Said } from "./sending/requests.js";
 import type { Retry } from "./sending/retry.js";
 import type { Sender } from "./sending/sender.js";
 import type { AgentStates } from "./server/agent-states.js";
@@ -140,7 +141,7 @@ export interface AdoptionNeeds {
   outbox: Part<Outbox, "all">;
   state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit" | "isNewer">;
   store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "takeOut" | "grow" | "vers" | "sees">;
-  queue: Part<Queue, "operations" | "waiting" | "add" | "seal" | "clears" | "epoch" | "epochIn" | "holds">;
+  queue: Part<Queue, "operations" | "waiting" | "seq" | "add" | "seal" | "clears" | "epoch" | "epochIn" | "holds">;
   mirror: Part<Mirror, "read" | "write">;
   olderMessages: Part<OlderMessages, "begin">;
   epochChange: Part<EpochChange, "handOver">;
@@ -186,6 +187,8 @@ export interface MirrorNeeds {
   openingStep: () => string;
   /** Of the next request. */
   epoch: () => number;
+  /** This page's unanswered requests, and the next one as it is now. */
+  unanswered: () => Said[];
   /** The agent's state as the server has it. */
   agentState: () => AgentState | null;
   /** How many older messages are not loaded. */
@@ -206,7 +209,7 @@ export interface ResumeNeeds {
   queue: Part<Queue, "seal">;
   outbox: Part<Outbox, "adopt" | "all" | "begun" | "stashed" | "withStashes">;
   sender: Part<Sender, "reconsider" | "drain">;
-  mirror: Part<Mirror, "restored">;
+  mirror: Part<Mirror, "read" | "restored">;
   reader: Part<SessionReader, "bundle" | "shows" | "open" | "state">;
   retry: Part<Retry, "met" | "pause" | "untilAnswered" | "closed">;
   /** Resolves when the sessions that earlier pages began are made, or cannot be made now. */

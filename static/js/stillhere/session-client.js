@@ -63,10 +63,16 @@ export class SessionClient {
 
   /** Send everything at once, as a closing page does. @returns {boolean} whether it all went out */
   flush() {
-    const { mirror, agentStates, drafts, queue, state, http, flushToken } = this.parts;
-    mirror.write();
+    const { mirror, agentStates, drafts } = this.parts;
     agentStates.flush();
     drafts.flush();
+    const isSent = this._flush();
+    mirror.write();
+    return isSent;
+  }
+
+  _flush() {
+    const { queue, state, http, flushToken } = this.parts;
     const parked = queue.present.some((entry) => entry.kind !== "changes");
     const flying = parked ? [] : queue.present.filter((entry) => !entry.covered && !entry.late);
     if (!queue.unsent && flying.length === 0) return queue.present.length === 0;

@@ -2,6 +2,7 @@
 import { Answers } from "./answers/answers.js";
 import { Batching } from "./sending/batching.js";
 import { Queue } from "./sending/queue.js";
+import { unanswered } from "./sending/requests.js";
 import { Responses } from "./sending/responses.js";
 import { Retry } from "./sending/retry.js";
 import { Sender } from "./sending/sender.js";
@@ -107,6 +108,7 @@ export class SessionParts {
       store,
       openingStep,
       epoch,
+      unanswered: () => unanswered({ session: state.id, writer: identity.writer, epoch: queue.epoch }, queue),
       agentState: () => agentStates.known,
       unread,
     });

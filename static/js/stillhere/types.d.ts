@@ -201,6 +201,8 @@ export interface MirrorContent {
   agentState: AgentState | null;
   /** How many messages are shown, with those that are not loaded. Absent in a mirror of an earlier version. */
   total?: number;
+  /** The requests that said messages and were not answered yet, for changes by the next page. */
+  writes?: Record<string, NonNullable<Seen["if_write"]>>;
 }
 
 /**

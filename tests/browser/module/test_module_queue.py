@@ -207,3 +207,34 @@ def test_a_tab_that_ends_before_it_tells_the_answer_holds_nothing_up(page: Front
     page.say("m3", "three", role="assistant")
     page.settle()
     assert stored(api, page) == ["one", "two", "three"]
+
+
+def test_a_page_without_the_network_changes_what_another_tab_sent_for_the_one_before(
+    page: Frontend, api: Callable[..., Any]
+) -> None:
+    """Which ended before it heard the answer: its request is gone, and the browser's copy has no version of the message."""
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    first = page.browser.driver.current_window_handle
+    second = page.browser.new_tab("about:blank")
+    page.browser.go_to(first)
+    page.browser.run(
+        "const send = window.fetch;"
+        "window.fetch = async (...asked) => { await send(...asked); window.sent = true; await new Promise(() => {}); };"
+    )
+    page.say("m2", "two")
+    wait_for(lambda: page.browser.run("return window.sent;"))
+    page.browser.run("const { outbox } = chat._sessionClient.parts; for (const one of await outbox.all()) outbox.remove(one);")
+    page.browser.pause(0.6)  # The browser's copy is written.
+    page.browser.crash_tab(then=second)
+    page.browser.block("*/api/*")
+    page.load()
+    assert page.texts() == ["one", "two"]
+    page.say("m2", "two, edited")
+    page.browser.block()
+    page.browser.run("window.dispatchEvent(new Event('online'));")
+    page.settle()
+    session = page.browser.run("return chat.session.id;")
+    assert stored(api, page) == ["one", "two, edited"]
+    assert api(page.user).get(f"/sessions/{session}/conflicts").json()["items"] == []

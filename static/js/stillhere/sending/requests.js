@@ -7,6 +7,7 @@
  * @typedef {Omit<Identity, "client"> & {session: string, created: boolean, epoch: number, baseRev: number,
  *   seenOf: (id: string) => Seen}} Context where the page is when it makes a request; `created`: not a session that is still to be
  *   made
+ * @typedef {Pick<Entry, "session" | "writer" | "seq" | "body">} Said what a request says, and whose it is
  */
 
 const REQUEST_CHARACTERS = 1_000_000;
@@ -139,11 +140,20 @@ export function takenOut(entries, session) {
 
 /**
  * The newest of these requests that said each message, for what is said on top of them: the server has no version of that yet.
- * @param {Entry[]} entries @param {Session | null} session @returns {Map<string, NonNullable<Seen["if_write"]>>}
+ * @param {Said[]} entries @param {Session | null} session @returns {Map<string, NonNullable<Seen["if_write"]>>}
  */
 export function writesOf(entries, session) {
   const said = entries.filter((entry) => isOf(entry, session));
   return new Map(said.flatMap(({ writer, seq, body }) => (body.ops ?? []).map(({ id }) => [id, { writer_id: writer, seq }])));
+}
+
+/**
+ * A page's requests without an answer, and the next one as it is now.
+ * @param {Pick<Context, "session" | "writer" | "epoch">} context
+ * @param {{waiting: Entry[], operations: Map<string, SentOperation>, seq: number}} queue @returns {Said[]}
+ */
+export function unanswered({ session, writer, epoch }, { waiting, operations, seq }) {
+  return [...waiting, { session, writer, seq, body: { ops: [...operations.values()], epoch } }];
 }
 
 /** @param {Pick<Entry, "session" | "body">} entry @param {Session | null} session null: of whichever session it is */

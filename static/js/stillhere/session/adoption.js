@@ -1,5 +1,5 @@
 /** Merges a session that was read from the server with unsent changes of this browser. */
-import { applied, takenOut, writesOf } from "../sending/requests.js";
+import { applied, takenOut, unanswered, writesOf } from "../sending/requests.js";
 import { textOf } from "./message-content.js";
 import { lost, restoredSince } from "./restored-store.js";
 
@@ -77,13 +77,12 @@ export class Adoption {
    * @param {Map<string, number>} vers what this page knew when it said what is unsent: it has not seen what was read now
    */
   _overlay(session, left, vers) {
-    const { store, queue } = this.needs;
+    const { store, queue, writer } = this.needs;
     const others = left.filter((entry) => !entry.refused);
     for (const message of applied([], others, session)) store.overlay(message, false);
     for (const id of takenOut(others, session)) store.takeOut(id);
     for (const [id, write] of writesOf(others, session)) if (!queue.holds(id)) store.sees(id, write);
-    const said = { session: session.id, body: { ops: [...queue.operations.values()], epoch: session.epoch } };
-    const own = [...queue.waiting, said];
+    const own = unanswered({ session: session.id, writer, epoch: session.epoch }, queue);
     for (const message of applied([], own, session)) store.overlay(message, true, vers.get(message.id) ?? 0);
     for (const id of takenOut(own, session)) store.takeOut(id);
   }

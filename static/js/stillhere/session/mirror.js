@@ -1,5 +1,5 @@
 /** The copy of the session in this browser: `peek()` reads it, and a page shows it while the server does not respond. */
-import { applied } from "../sending/requests.js";
+import { applied, writesOf } from "../sending/requests.js";
 import { overlaid } from "../server/agent-states.js";
 
 /**
@@ -19,7 +19,7 @@ export class Mirror {
   }
 
   write() {
-    const { state, store, storage, openingStep, epoch, agentState, unread } = this.needs;
+    const { state, store, storage, openingStep, epoch, unanswered, agentState, unread } = this.needs;
     clearTimeout(this.timer);
     this.timer = undefined;
     if (!state.session && store.messages.size === 0) return;
@@ -27,7 +27,8 @@ export class Mirror {
     const session = { ...(state.session ?? { id: state.id, rev: 0 }), epoch: epoch(), opening_step: openingStep() };
     const messages = store.list();
     const total = messages.length + unread();
-    storage.mirror({ session, messages, total, savedAt: state.savedAt, agentState: agentState() });
+    const writes = Object.fromEntries(writesOf(unanswered(), session));
+    storage.mirror({ session, messages, total, writes, savedAt: state.savedAt, agentState: agentState() });
   }
 
   writeSoon() {

@@ -68,6 +68,8 @@ export class Resume {
     const entries = await outbox.withStashes(left);
     if (reader.shows) return reader.state();
     const peeked = mirror.restored(entries);
+    // What the mirror has may have been answered since, which its page did not hear.
+    for (const [id, write] of Object.entries(mirror.read()?.writes ?? {})) store.sees(id, write);
     for (const [id, write] of writesOf(entries, peeked?.session ?? null)) store.sees(id, write);
     return peeked;
   }
