@@ -5,7 +5,7 @@ A device is an origin of the one server: `127.0.0.1` and `localhost` share nothi
 
 import random
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from tests.browser.driving import Browser, wait_for
 
@@ -85,6 +85,24 @@ SHOWN = """
     const texts = (messages) => messages.map(({ id, text }) => [id, text]);
     return [texts(chat._sessionClient.parts.store.list()), texts(list)];
 """
+
+
+class Played(Protocol):
+    browser: Browser
+    steps: list[str]
+
+    def run(self) -> None: ...
+
+
+def play(history: Played, seed: int) -> None:
+    """What fails names the steps up to there."""
+    try:
+        history.run()
+    except Exception as error:
+        error.add_note(f"seed {seed}: {', '.join(history.steps)}")
+        raise
+    finally:
+        history.browser.leave()
 
 
 @dataclass

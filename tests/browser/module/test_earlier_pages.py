@@ -69,6 +69,17 @@ def page(browser: Browser, server: LiveServer, alice: User, api: Callable[..., A
 
 
 @pytest.fixture
+def begun(browser: Browser, server: LiveServer, alice: User) -> Iterator[Page]:
+    """A page in a project without a session, and without the network."""
+    page = Page(browser, server, alice)
+    page.open()
+    page.away()
+    page.open()
+    yield page
+    browser.leave()
+
+
+@pytest.fixture
 def account(page: Page, api: Callable[..., Api]) -> Api:
     return api(page.user)
 
@@ -205,33 +216,25 @@ def test_what_is_taken_out_stays_out_if_the_chat_is_read_meanwhile(
     assert page.browser.run("return list.map(({ text }) => text);") == texts
 
 
-def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(
-    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
-) -> None:
-    page = Page(browser, server, alice)
-    page.open()
-    page.away()
-    page.open()
+def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(begun: Page, api: Callable[..., Api]) -> None:
+    page = begun
     page.say("m1", "one")
     page.say("m2", "two")
     page.end()
     assert page.open() == ["one", "two"]
-    browser.run(LATE_CREATION)
+    page.browser.run(LATE_CREATION)
     page.say("m1", "one, edited")
     page.say("m3", "three")
-    settles(page, api(alice), api, ["one, edited", "two", "three"])
+    settles(page, api(page.user), api, ["one, edited", "two", "three"])
     assert [one["message_count"] for one in sessions(page, api)] == [3]
-    browser.leave()
 
 
 @pytest.mark.parametrize("chat", [None, "thread-42"])
 def test_what_two_pages_said_without_the_network_can_be_changed_by_the_third(
-    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api], chat: str | None
+    begun: Page, api: Callable[..., Api], chat: str | None
 ) -> None:
-    page = Page(browser, server, alice)
+    page = begun
     page.chat = chat
-    page.open()
-    page.away()
     page.open()
     page.say("m1", "one")
     page.say("m2", "two")
@@ -244,29 +247,24 @@ def test_what_two_pages_said_without_the_network_can_be_changed_by_the_third(
     for message in ("m2", "m3"):
         page.say(message, "edited")
     page.browser.run(TAKE_OUT, "m4")
-    settles(page, api(alice), api, ["one", "edited", "edited"])
+    settles(page, api(page.user), api, ["one", "edited", "edited"])
     assert len(sessions(page, api)) == 1
-    browser.leave()
 
 
 def test_a_new_session_without_the_network_is_not_the_one_that_an_earlier_page_began(
-    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+    begun: Page, api: Callable[..., Api]
 ) -> None:
-    page = Page(browser, server, alice)
-    page.open()
-    page.away()
-    page.open()
+    page = begun
     page.say("m1", "one")
     page.end()
     assert page.open() == ["one"]
-    browser.run("list = (await chat.newSession()).messages;")
+    page.browser.run("list = (await chat.newSession()).messages;")
     page.say("m2", "two")
     page.end()
     assert page.open() == ["two"]
     page.say("m3", "three")
-    settles(page, api(alice), api, ["two", "three"])
+    settles(page, api(page.user), api, ["two", "three"])
     assert sorted(one["message_count"] for one in sessions(page, api)) == [1, 2]
-    browser.leave()
 
 
 def test_a_change_to_what_another_device_wrote_meanwhile_is_kept_beside_it(

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from sessions_app.models import ConflictCopy, Message
 from tests.browser.driving import Browser, wait_for
 from tests.browser.module import joining
-from tests.browser.module.joining import SHOWN, SOCKET_SECONDS, WAITING, Device, Tab
+from tests.browser.module.joining import SHOWN, SOCKET_SECONDS, WAITING, Device, Tab, play
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
 
@@ -171,14 +171,7 @@ class History:
 
 
 def run(seed: int, browser: Browser, server: LiveServer, user: User, api: Api) -> None:
-    history = History(browser, server, user, api, seed)
-    try:
-        history.run()
-    except Exception as error:
-        error.add_note(f"seed {seed}: {', '.join(history.steps)}")
-        raise
-    finally:
-        browser.leave()
+    play(History(browser, server, user, api, seed), seed)
 
 
 @pytest.fixture(autouse=True)
