@@ -143,6 +143,15 @@ def test_a_long_id_that_is_taken_is_shortened_for_its_new_ending(chat: Chat) -> 
     assert chat.texts() == ["old", "new"]
 
 
+def test_one_that_is_taken_gets_the_number_of_its_epoch(chat: Chat) -> None:
+    chat.say("m1", "of 1")
+    chat.clear()
+    chat.say("m1", "of 2", epoch=2)
+    chat.clear(epoch=2)
+    chat.say("m1", "of 3", epoch=3)
+    assert chat.post("removed/m1/restore?epoch=2").json()["message"] == "m1~2"
+
+
 def test_of_several_under_one_id_the_newest_comes_back_or_the_one_of_the_named_epoch(chat: Chat) -> None:
     for epoch in (1, 2):
         chat.say("m1", f"of {epoch}", epoch=epoch)

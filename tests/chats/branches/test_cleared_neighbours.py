@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.models import ConflictCopy
 from tests.support.chat import Chat
-from tests.support.saves import upsert
+from tests.support.saves import delete, upsert
 
 pytestmark = pytest.mark.django_db
 
@@ -112,3 +112,15 @@ def test_a_late_answer_keeps_its_place_in_the_tree(chat: Chat) -> None:
     late(chat, "one two")
     chat.undo(of=1, epoch=2)
     assert (chat.texts(), tree(chat)["m2"]) == (["hello", "one two"], "m1")
+
+
+def test_the_one_that_follows_a_renamed_message_is_of_its_session_and_not_deleted(chat: Chat, twin: Chat) -> None:
+    chat.ops(upsert("m1", "one"), upsert("gone", "deleted"))
+    chat.ops(delete("gone", if_ver=1))
+    chat.ops(upsert("m3", "three", parent_id="m1"))
+    twin.ops(upsert("m1", "one"), upsert("m2", "two"))
+    chat.clear()
+    chat.ops(upsert("m1", "since"), epoch=2)
+    chat.undo(of=1, epoch=2)
+    named = {item["id"]: item.get("parent_id") for item in every_message(chat)}
+    assert named == {"m1~1": None, "m3": "m1~1", "m1": None}
