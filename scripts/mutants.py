@@ -1,6 +1,7 @@
 """Plants one fault at a time in the modules that `[tool.stillhere.mutants]` in pyproject.toml names, and sees whether their tests
 notice. What they do not notice has to be in the list, with the reason why it does not matter. On PostgreSQL it tries those that
-`[tool.stillhere.mutants-on-postgresql]` names, unless others are asked for: much of their code is for that database.
+`[tool.stillhere.mutants-on-postgresql]` names, unless others are asked for: much of their code is for that database. What they do
+not notice there is tried on SQLite too: the rest of their code is for that one.
 
 Called by scripts/mutants.sh, with the folder of a copy of the tree that may be changed. The faults are mutmut's.
 """
@@ -76,10 +77,12 @@ def try_module(tree: Path, path: str, tests: list[str]) -> Score:
     mutated = mutate_file_contents(path, Path(path).read_text())
     (tree / path).write_text(mutated.code)
     module = path.removesuffix(".py").replace("/", ".")
-    found = tree / "mutants.json"
-    found.write_text(json.dumps([f"{module}.{name}" for name in mutated.mutant_names]))
-    run_tests(tree, found, [f"tests/{name}" for name in tests])
-    noticed = json.loads(found.read_text())
+    noticed: dict[str, bool] = {f"{module}.{name}": False for name in mutated.mutant_names}
+    for environment in environments():
+        found = tree / "mutants.json"
+        found.write_text(json.dumps([name for name, is_noticed in noticed.items() if not is_noticed]))
+        run_tests(tree, found, [f"tests/{name}" for name in tests], environment)
+        noticed |= json.loads(found.read_text())
     lines = mutated.code.splitlines()
     codes = {name: lines[span.start - 1 : span.end] for name, span in mutated.line_span_by_function_name.items()}
     unnoticed = [name for name in mutated.mutant_names if not noticed[f"{module}.{name}"]]
@@ -87,12 +90,22 @@ def try_module(tree: Path, path: str, tests: list[str]) -> Score:
     return Score(Path(path).stem, len(mutated.mutant_names), survivors)
 
 
-def run_tests(tree: Path, found: Path, tests: list[str]) -> None:
+def environments() -> list[dict[str, str]]:
+    """Of the database that was asked for; after PostgreSQL that of SQLite."""
+    asked = dict(os.environ)
+    if asked.get("STILLHERE_TEST_DATABASE") != "postgresql":
+        return [asked]
+    services = {"STILLHERE_DATABASE_URL", "STILLHERE_REDIS_URL"}
+    on_sqlite = {name: value for name, value in asked.items() if name not in services}
+    return [asked, {**on_sqlite, "STILLHERE_TEST_DATABASE": "sqlite"}]
+
+
+def run_tests(tree: Path, found: Path, tests: list[str], environment: dict[str, str]) -> None:
     """In a process of their own, which writes into `found` what they noticed."""
     options = ["-q", "-m", "not timed and not browser and not scale and not prove"]
     for plugin in ("scripts.mutants_plugin", "no:cacheprovider", "no:randomly"):
         options += ["-p", plugin]
-    settings = {**os.environ, "STILLHERE_TEST_MUTANTS": str(found.absolute())}
+    settings = {**environment, "STILLHERE_TEST_MUTANTS": str(found.absolute())}
     command = [sys.executable, "-m", "pytest", *options, *tests]
     ran = subprocess.run(command, cwd=tree, env=settings, capture_output=True, text=True, check=False)  # noqa: S603 - of our own
     if ran.returncode != 0:

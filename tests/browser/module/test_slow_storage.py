@@ -1,4 +1,4 @@
-"""A browser whose database does not open, as while another page that makes it is frozen: everything works without it, and what
+"""A browser whose database does not open, as while another page that upgrades it is frozen: everything works without it, and what
 was kept meanwhile is stored once it opens."""
 
 from collections.abc import Callable, Iterator
@@ -13,23 +13,17 @@ from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
-# Makes the databases of the module and does not come to an end with it: each request of the transaction is followed by another.
+# The databases of the module are to be deleted, which waits for a page that has them open; who opens them then waits for that.
 HOLD = """
-    const made = [["stillhere", "queue", { keyPath: "key" }, "scope"], ["stillhere-kept", "kept", {}, ""]];
-    for (const [name, store, options, index] of made) {
-      await new Promise((resolve) => {
+    window.held = [];
+    for (const name of ["stillhere", "stillhere-kept"]) {
+      const database = await new Promise((resolve, reject) => {
         const opening = indexedDB.open(name, 1);
-        opening.onupgradeneeded = () => {
-          const empty = opening.result.createObjectStore(store, options);
-          if (index) empty.createIndex(index, index);
-          const again = () => {
-            if (!window.released) empty.get("nothing").onsuccess = again;
-          };
-          again();
-          resolve();
-        };
-        opening.onsuccess = () => opening.result.close();
+        opening.onsuccess = () => resolve(opening.result);
+        opening.onerror = () => reject(opening.error);
       });
+      window.held.push(database);
+      await new Promise((resolve) => { indexedDB.deleteDatabase(name).onblocked = resolve; });
     }
 """
 ENTRIES = """
@@ -56,7 +50,7 @@ class Holder:
 
     def release(self) -> None:
         self.browser.go_to(self.tab)
-        self.browser.run("window.released = true;")
+        self.browser.run("for (const database of window.held) database.close();")
         self.browser.go_to(self.first)
 
 
