@@ -95,9 +95,10 @@ def environments() -> list[dict[str, str]]:
     asked = dict(os.environ)
     if asked.get("STILLHERE_TEST_DATABASE") != "postgresql":
         return [asked]
-    services = {"STILLHERE_DATABASE_URL", "STILLHERE_REDIS_URL"}
+    services = {"STILLHERE_DATABASE_URL", "STILLHERE_REDIS_URL", "STILLHERE_TEST_WORKERS"}
     on_sqlite = {name: value for name, value in asked.items() if name not in services}
-    return [asked, {**on_sqlite, "STILLHERE_TEST_DATABASE": "sqlite"}]
+    template = asked["STILLHERE_TEST_SQLITE_TEMPLATE"]
+    return [asked, {**on_sqlite, "STILLHERE_TEST_DATABASE": "sqlite", "STILLHERE_TEST_TEMPLATE": template}]
 
 
 def run_tests(tree: Path, found: Path, tests: list[str], environment: dict[str, str]) -> None:

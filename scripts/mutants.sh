@@ -12,10 +12,11 @@ mkdir "$scratch/tree"
 git ls-files --cached --others --exclude-standard -z | while IFS= read -rd '' file; do
   [ ! -e "$file" ] || printf '%s\0' "$file"
 done | tar --create --null --files-from - | tar --extract --directory "$scratch/tree"
+# What each of thousands of test runs on SQLite starts from.
+.venv/bin/python manage.py migrate --verbosity 0
+export STILLHERE_TEST_SQLITE_TEMPLATE=$scratch/stillhere.sqlite3
 if [ "${STILLHERE_TEST_DATABASE:=sqlite}" = sqlite ]; then
-  # What each of thousands of test runs starts from.
-  .venv/bin/python manage.py migrate --verbosity 0
-  export STILLHERE_TEST_TEMPLATE=$scratch/stillhere.sqlite3
+  export STILLHERE_TEST_TEMPLATE=$STILLHERE_TEST_SQLITE_TEMPLATE
 else
   # Tests of one database, which cannot be copied, run one after the other.
   STILLHERE_DATABASE_URL=$(.venv/bin/python scripts/services.py own "$STILLHERE_TEST_POSTGRES_URL")
