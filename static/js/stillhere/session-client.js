@@ -82,6 +82,8 @@ export class SessionClient {
     }
     const [first, ...more] = queue.handOver(flying, BEACON_BYTES - 1024);
     if (parked || first.kind !== "changes" || bytesOf(JSON.stringify(first.body)) > BEACON_BYTES) return false;
+    // What an earlier page said may still wait in this browser: it would arrive later, as a conflict with this.
+    if (first.body.ops?.some(({ if_write }) => if_write)) return false;
     return http.beacon(state.session.id, first.body, flushToken.value) && more.length === 0;
   }
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from sessions_app.models import ConflictCopy
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
@@ -238,3 +239,20 @@ def test_a_page_without_the_network_changes_what_another_tab_sent_for_the_one_be
     session = page.browser.run("return chat.session.id;")
     assert stored(api, page) == ["one", "two, edited"]
     assert api(page.user).get(f"/sessions/{session}/conflicts").json()["items"] == []
+
+
+def test_a_beacon_does_not_overtake_what_it_was_said_on_top_of(page: Frontend) -> None:
+    """What an earlier page did not get rid of would find the newer text there, and be a conflict."""
+    page.browser.block("*/changes", "*/sessions/*/flush")
+    page.say("m2", "one")
+    page.browser.run("await chat.stored();")
+    assert page.load()["messages"][-1]["text"] == "one"
+    page.browser.block("*/changes")
+    page.say("m2", "one, and two")
+    page.browser.run("await chat.stored();")
+    page.browser.open("about:blank")
+    page.browser.block()
+    page.load()
+    page.settle()
+    assert page.texts() == ["first", "one, and two"]
+    assert not ConflictCopy.objects.exists()
