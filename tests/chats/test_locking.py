@@ -118,8 +118,9 @@ def test_what_is_not_the_caller_s_is_not_found(chat: Chat, other: Chat, caller: 
 def test_what_is_in_the_trash_is_not_locked(chat: Chat, other: Chat, caller: Caller, model: Any) -> None:
     row = id_of(chat) if model is ChatSession else project_of(chat).id
     model.objects.filter(id=row).update(deleted_at=LONG_AGO)
-    with pytest.raises(SessionDeleted):
+    with pytest.raises(SessionDeleted) as refused:
         locked(caller, chat)
+    assert refused.value.details == {"session": chat.id}
     assert locked(caller, other).id == id_of(other)
 
 

@@ -222,6 +222,7 @@ export interface EventsNeeds {
   writer: string;
   state: SessionView & Part<SessionState, "told">;
   queue: Part<Queue, "present">;
+  outbox: Part<Outbox, "begun">;
   reader: Part<SessionReader, "begun" | "again">;
   catchUp: Part<CatchUp, "run">;
   epochChange: Part<EpochChange, "pushed">;

@@ -237,8 +237,8 @@ export class SessionParts {
 
   /** @returns {SessionEvents} */
   _makeSessionEvents() {
-    const { identity, state, queue, reader, catchUp, epochChange, answers, emit } = this;
-    return new SessionEvents({ writer: identity.writer, state, queue, reader, catchUp, epochChange, answers, emit });
+    const { identity, state, queue, outbox, reader, catchUp, epochChange, answers, emit } = this;
+    return new SessionEvents({ writer: identity.writer, state, queue, outbox, reader, catchUp, epochChange, answers, emit });
   }
 
   /** @returns {SessionOpening} */

@@ -34,10 +34,13 @@ export class SessionEvents {
   }
 
   /** There is no event to continue from: all changes so far are read, or the session that was made meanwhile. */
-  missed() {
-    const { state, queue, reader } = this.needs;
-    if (!state.session) reader.begun();
-    else if (!queue.present.some((entry) => entry.kind === "create")) this._behind();
+  async missed() {
+    const { state, queue, reader, outbox } = this.needs;
+    if (!state.session) return void reader.begun();
+    // Nobody else has changed one that is still to be made, by this page or for an earlier one.
+    const { id, project_id: made } = state.session;
+    const isOwn = queue.present.some((entry) => entry.kind === "create");
+    if (made || !(isOwn || (await outbox.begun(id)))) this._behind();
   }
 
   close() {
