@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from sessions_app.models import ConflictCopy
+from sessions_app.models import ChatSession, ConflictCopy
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
@@ -256,3 +256,22 @@ def test_a_beacon_does_not_overtake_what_it_was_said_on_top_of(page: Frontend) -
     page.settle()
     assert page.texts() == ["first", "one, and two"]
     assert not ConflictCopy.objects.exists()
+
+
+def test_a_session_that_could_not_be_made_goes_on_after_a_reload(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    """The server says that the project has none; what was said belongs together all the same."""
+    page = Frontend(browser, server, alice)
+    page.load()
+    browser.block("*/sessions/*")
+    page.say("m1", "one")
+    browser.run("await chat.stored();")
+    assert [message["text"] for message in page.load()["messages"]] == ["one"]
+    page.say("m2", "two")
+    browser.run("await chat.stored();")
+    browser.block()
+    page.settle()
+    assert stored(api, page) == page.texts() == ["one", "two"]
+    assert ChatSession.objects.count() == 1
+    browser.leave()

@@ -29,7 +29,7 @@ export class Resume {
    * @returns {Promise<State>}
    */
   async resume() {
-    const { identity, state, store, queue, outbox, sender, reader, retry, log } = this.needs;
+    const { identity, state, queue, outbox, sender, reader, retry, log } = this.needs;
     log("attempting to restore", identity.project);
     // Unsent messages of this session still go to it, whichever session resumes now.
     if (state.session) await queue.seal();
@@ -38,25 +38,34 @@ export class Resume {
     await sender.reconsider();
     await sender.drain(LEFTOVERS_MS);
     try {
-      await reader.open({ quiet: false });
+      const found = await reader.open({ quiet: false });
       retry.met(null);
+      if (found || !(await outbox.begun())) return this._restored();
+      // An earlier page began one, and it could not be made until now.
+      return this._goOn(await this._peekWhole(left));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       retry.met(error);
       const peeked = await this._peekWhole(left);
-      if (store.messages.size === 0) for (const message of peeked?.messages ?? []) store.fromServer(message);
-      if (error.denied || !error.passing) throw error;
-      // What is written meanwhile belongs to the session that is shown, also when this page ends before the server is back.
-      if (!state.session && peeked?.session) {
-        const { id, project_id: made } = peeked.session;
-        // A chat's session may turn out to be another one, which another device made.
-        if (made || (identity.chat === undefined && (await outbox.begun(id)))) state.adopt(peeked.session);
-        else state.goOnWith(id);
-      }
-      this._resumeLater();
-      return { ...(peeked ?? reader.state()), mirrored: true };
+      if (error.passing && !error.denied) return this._goOn(peeked);
+      throw error;
     }
-    return this._restored();
+  }
+
+  /**
+   * Show what the mirror and earlier pages have until the server has a session. What is written meanwhile belongs to the one that is
+   * shown, also when this page ends before that. @param {State | null} peeked @returns {Promise<State>}
+   */
+  async _goOn(peeked) {
+    const { identity, state, outbox, reader } = this.needs;
+    if (!state.session && peeked?.session) {
+      const { id, project_id: made } = peeked.session;
+      // A chat's session may turn out to be another one, which another device made.
+      if (made || (identity.chat === undefined && (await outbox.begun(id)))) state.adopt(peeked.session);
+      else state.goOnWith(id);
+    }
+    this._resumeLater();
+    return { ...(peeked ?? reader.state()), mirrored: true };
   }
 
   /**
@@ -68,6 +77,7 @@ export class Resume {
     const entries = await outbox.withStashes(left);
     if (reader.shows) return reader.state();
     const peeked = mirror.restored(entries);
+    for (const message of peeked?.messages ?? []) store.fromServer(message);
     // What the mirror has may have been answered since, which its page did not hear.
     for (const [id, write] of Object.entries(mirror.read()?.writes ?? {})) store.sees(id, write);
     for (const [id, write] of writesOf(entries, peeked?.session ?? null)) store.sees(id, write);

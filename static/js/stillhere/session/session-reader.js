@@ -26,13 +26,14 @@ export class SessionReader {
    * @param {{quiet: boolean}} options `quiet`: nobody resumed, so nobody is notified
    */
   async open({ quiet }) {
-    const { identity, http, state, mirror, agentStates, events } = this.needs;
+    const { identity, http, state, outbox, mirror, agentStates, events } = this.needs;
     const { project, chat, client } = identity;
     const asked = new URLSearchParams({ project, client, optional: "1", ...(quiet ? { quiet: "1" } : {}) });
     if (chat !== undefined) asked.set("external_id", chat);
     await this._read(async () => (this.bundle = await http.get(`/resume?${asked}`)));
     if (!this.bundle) {
-      if (!state.session) mirror.forget();
+      // The mirror may be of one that is still to be made.
+      if (!state.session && !(await outbox.begun())) mirror.forget();
       events.follow();
       return Boolean(state.session);
     }
