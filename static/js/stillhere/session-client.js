@@ -180,9 +180,10 @@ export class SessionClient {
   async moveHead(id) {
     const { state, store, http, catchUp } = this.parts;
     await this.settled();
-    if (!state.session) return store.tell();
-    const moved = await http.request("PATCH", `/sessions/${state.session.id}`, { head: id, to_end: true });
-    state.atHead(/** @type {Session} */ (moved.body).head);
+    const { session } = state;
+    if (!session) return store.tell();
+    const moved = await http.request("PATCH", `/sessions/${session.id}`, { head: id, to_end: true });
+    if (state.session?.id === session.id) state.atHead(/** @type {Session} */ (moved.body).head);
     await catchUp.run();
     return store.tell();
   }

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser, wait_for
-from tests.browser.frontends import CONNECT, Frontend
+from tests.browser.frontends import CONNECT, Frontend, stored
 from tests.browser.module.other_device import CHAT, Device
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
@@ -101,3 +101,47 @@ def test_another_device_says_something_in_a_chat_whose_clear_is_unanswered(page:
     page.browser.pause(0.5)
     page.browser.run("deliver();")
     wait_for(lambda: page.texts() == ["two"], 5, "what was said after the clear")
+
+
+def test_what_was_read_of_a_session_is_not_shown_in_the_next_one(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    wait_for(lambda: browser.run(LISTENS))
+    browser.run(LATE_ANSWER, "since_rev=")
+    session = browser.run("return chat.session.id;")
+    op = {"op": "upsert", "id": "m2", "role": "user", "text": "two"}
+    body = {"epoch": 1, "writer_id": "their-page", "seq": 1, "ops": [op]}
+    assert api(alice).post(f"/sessions/{session}/changes", body).json()["applied"]
+    wait_for(lambda: browser.run("return window.answered;"))
+    browser.run("list = (await chat.newSession()).messages;")
+    page.say("m3", "three")
+    page.settle()
+    browser.run("deliver();")
+    browser.pause(0.5)
+    assert page.texts() == ["three"]
+    browser.leave()
+
+
+def test_a_page_that_begins_a_session_while_it_resumes_stays_in_it(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    browser.run(LATE_ANSWER, "/resume?")
+    browser.run("window.resumed = chat.resume(); await null;")
+    wait_for(lambda: browser.run("return window.answered;"))
+    browser.block("*/sessions/*")
+    browser.run("list = (await chat.newSession()).messages;")
+    page.say("m2", "two")
+    browser.run("deliver(); await resumed;")
+    page.say("m3", "three")
+    browser.block()
+    page.settle()
+    assert page.texts() == stored(api, page) == ["two", "three"]
+    browser.leave()

@@ -19,7 +19,7 @@ export class CatchUp {
   /** Resolves when everything up to now is read. */
   async run() {
     const { session } = this.needs.state;
-    if (!session || this._overtaken(session.epoch)) return;
+    if (!session || this._overtaken(session)) return;
     if (this.reading) this.again = true;
     else this.reading = this._all();
     await this.reading;
@@ -40,10 +40,13 @@ export class CatchUp {
     }
   }
 
-  /** Has this page cleared the chat meanwhile? Then the result belongs to the old chat. @param {number} epoch */
-  _overtaken(epoch) {
+  /**
+   * Has this page turned to another session meanwhile, or cleared the chat? Then the result belongs to what it showed before.
+   * @param {{id: string, epoch: number}} read
+   */
+  _overtaken({ id, epoch }) {
     const { state, queue } = this.needs;
-    return epoch < (state.session?.epoch ?? 0) || queue.clears;
+    return id !== state.session?.id || epoch < state.session.epoch || queue.clears;
   }
 
   async _read() {
@@ -52,11 +55,12 @@ export class CatchUp {
     const changed = [];
     /** @type {string[]} */
     const removed = [];
+    const id = state.session?.id ?? "";
     for (let more = true; more && !this.closed; ) {
-      const path = `/sessions/${state.session?.id}/messages?limit=500&since_rev=${state.baseRev}`;
+      const path = `/sessions/${id}/messages?limit=500&since_rev=${state.baseRev}`;
       /** @type {ChangesPage | null} */
       const page = await patiently(() => http.get(path));
-      if (!page || this._overtaken(page.epoch)) return;
+      if (!page || this._overtaken({ id, epoch: page.epoch })) return;
       if (page.epoch !== state.session?.epoch) return epochChange.found(page.epoch);
       for (const item of page.items) if (this._takeItem(item)) changed.push(item.id);
       for (const id of page.removed) if (!queue.holds(id) && store.remove(id)) removed.push(id);

@@ -14,6 +14,8 @@ export class SessionReader {
     this.needs = needs;
     /** The result of the last resume. @type {Bundle | null} */
     this.bundle = null;
+    /** How often the page has begun a session. */
+    this.turns = 0;
   }
 
   /** Is there anything to show? */
@@ -30,7 +32,15 @@ export class SessionReader {
     const { project, chat, client } = identity;
     const asked = new URLSearchParams({ project, client, optional: "1", ...(quiet ? { quiet: "1" } : {}) });
     if (chat !== undefined) asked.set("external_id", chat);
-    await this._read(async () => (this.bundle = await http.get(`/resume?${asked}`)));
+    const { turns } = this;
+    await this._read(async () => {
+      /** @type {Bundle | null} */
+      const found = await http.get(`/resume?${asked}`);
+      // A page that began a session meanwhile stays in it.
+      if (turns !== this.turns) return null;
+      this.bundle = found;
+      return found;
+    });
     if (!this.bundle) {
       // The mirror may be of one that is still to be made.
       if (!state.session && !(await outbox.begun())) mirror.forget();
@@ -46,6 +56,7 @@ export class SessionReader {
   /** The next session starts without this one's data. */
   forget() {
     this.bundle = null;
+    this.turns += 1;
   }
 
   /** @returns {State} */
@@ -79,12 +90,16 @@ export class SessionReader {
     return found;
   }
 
-  /** Reads the whole session again. Null if it is refused. */
+  /** Reads the whole session again. Null if it is refused, or the page turned to another one meanwhile. */
   async reread() {
     const { http, state, patiently } = this.needs;
+    const { id } = state;
     /** @type {() => Promise<FoundSession | null>} */
-    const ask = () => http.get(`/sessions/${state.id}`);
-    return this._read(() => patiently(ask));
+    const ask = () => http.get(`/sessions/${id}`);
+    return this._read(async () => {
+      const found = await patiently(ask);
+      return state.id === id ? found : null;
+    });
   }
 
   /**
