@@ -48,6 +48,17 @@ def page(browser: Browser, server: LiveServer, alice: User, other: Device) -> It
 
 
 @pytest.fixture
+def alone(browser: Browser, server: LiveServer, alice: User) -> Iterator[Frontend]:
+    """A page with one message saved, in a project without another device."""
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    yield page
+    browser.leave()
+
+
+@pytest.fixture
 def other(alice: User, api: Callable[..., Api]) -> Device:
     other = Device(api(alice), "/home/alice/late-reads")
     other.begin("one")
@@ -104,44 +115,34 @@ def test_another_device_says_something_in_a_chat_whose_clear_is_unanswered(page:
 
 
 def test_what_was_read_of_a_session_is_not_shown_in_the_next_one(
-    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+    alone: Frontend, browser: Browser, api: Callable[..., Api]
 ) -> None:
-    page = Frontend(browser, server, alice)
-    page.load()
-    page.say("m1", "one")
-    page.settle()
     wait_for(lambda: browser.run(LISTENS))
     browser.run(LATE_ANSWER, "since_rev=")
     session = browser.run("return chat.session.id;")
     op = {"op": "upsert", "id": "m2", "role": "user", "text": "two"}
     body = {"epoch": 1, "writer_id": "their-page", "seq": 1, "ops": [op]}
-    assert api(alice).post(f"/sessions/{session}/changes", body).json()["applied"]
+    assert api(alone.user).post(f"/sessions/{session}/changes", body).json()["applied"]
     wait_for(lambda: browser.run("return window.answered;"))
     browser.run("list = (await chat.newSession()).messages;")
-    page.say("m3", "three")
-    page.settle()
+    alone.say("m3", "three")
+    alone.settle()
     browser.run("deliver();")
     browser.pause(0.5)
-    assert page.texts() == ["three"]
-    browser.leave()
+    assert alone.texts() == ["three"]
 
 
 def test_a_page_that_begins_a_session_while_it_resumes_stays_in_it(
-    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+    alone: Frontend, browser: Browser, api: Callable[..., Api]
 ) -> None:
-    page = Frontend(browser, server, alice)
-    page.load()
-    page.say("m1", "one")
-    page.settle()
     browser.run(LATE_ANSWER, "/resume?")
     browser.run("window.resumed = chat.resume(); await null;")
     wait_for(lambda: browser.run("return window.answered;"))
     browser.block("*/sessions/*")
     browser.run("list = (await chat.newSession()).messages;")
-    page.say("m2", "two")
+    alone.say("m2", "two")
     browser.run("deliver(); await resumed;")
-    page.say("m3", "three")
+    alone.say("m3", "three")
     browser.block()
-    page.settle()
-    assert page.texts() == stored(api, page) == ["two", "three"]
-    browser.leave()
+    alone.settle()
+    assert alone.texts() == stored(api, alone) == ["two", "three"]
