@@ -25,6 +25,7 @@ from sessions_app.models.times import now
 from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages
 from tests.support.live_server import LiveServer
+from tests.support.machine_speed import allowed
 
 # Bytes of a first view, compressed. The chat has the whole browser module.
 HEAVIEST, HEAVIEST_CHAT = 80_000, 120_000
@@ -161,7 +162,8 @@ def test_the_first_byte_comes_at_once_however_much_there_is(
             sys.stdout.write(f"\n  first byte of {address}: median {median * 1000:.0f} ms, 14th of 15 {late * 1000:.0f} ms")
     medians = {address: median for address, (median, _) in slow.items()}
     limits = {re.sub(uuid_pattern(), "…", address): THROUGH_MUCH_SECONDS for address in through_much}
-    assert {address: taken for address, taken in medians.items() if taken > limits.get(address, FIRST_BYTE_SECONDS)} == {}
+    too_late = {address: taken for address, taken in medians.items() if taken > allowed(limits.get(address, FIRST_BYTE_SECONDS))}
+    assert too_late == {}
     assert Message.objects.count() == 5_000
 
 
@@ -182,7 +184,7 @@ def test_the_overview_of_20_000_sessions_comes_at_once_at_the_first_visit(page: 
     looks = 1
     while "still being" in page.get("/overview/").content.decode():
         looks += 1
-    assert min(taken) <= THROUGH_MUCH_SECONDS, taken
+    assert min(taken) <= allowed(THROUGH_MUCH_SECONDS), taken
     assert looks <= 20
 
 

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from sessions_app.models import AppState, ChatSession, Message, Project
 from sessions_app.models.import_job import ImportState
 from sessions_app.portability.imports.background_runner import ImportRunner
+from tests.portability.background_imports import account, pieces, post, status, work
 from tests.support.account_contents import everything, projects
-from tests.support.background_imports import account, pieces, post, status, work
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, resealed, rows, upload
 

@@ -22,8 +22,8 @@ from sessions_app.portability.imports.background_runner import ImportRunner
 from sessions_app.portability.imports.jobs import RESUMABLE_FOR, STALE_AFTER, steps, take_over
 from sessions_app.portability.imports.services import import_file
 from sessions_app.portability.imports.staged_rows import Stopped
+from tests.portability.background_imports import account, leave, pieces, post, stop_in_the_middle, work
 from tests.support.account_contents import everything, fill
-from tests.support.background_imports import account, leave, pieces, post, stop_in_the_middle, work
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, rows, upload
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, start_chromium, wait_for
 from tests.support.live_server import LiveServer
+from tests.support.machine_speed import allowed
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 WORDS_MS = 15
@@ -83,7 +84,7 @@ def test_two_browsers_show_each_piece_within_half_a_second(chat: ChatPage, secon
     here, there = (page.browser.run("return window.shownAt;") for page in (chat, other))
     assert min(len(here), len(there)) > 20, "it was shown in pieces"
     late = [*delays(here, there), *delays(there, here)]
-    assert max(late) <= APART_SECONDS, sorted(late)[-5:]
+    assert max(late) <= allowed(APART_SECONDS), sorted(late)[-5:]
 
 
 def delays(shown: list[tuple[int, int]], elsewhere: list[tuple[int, int]]) -> list[float]:

@@ -10,6 +10,7 @@ from tests.clients.js.chat_page import ChatPage
 from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import bundled, needs_packages
 from tests.support.live_server import LiveServer
+from tests.support.machine_speed import allowed
 from tests.support.server_process import Api
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.timed, needs_packages]
@@ -70,5 +71,5 @@ def test_200_messages_are_painted_in_one_frame(page_as_users_have_it: ChatPage, 
         page.until("return chat.loaded;")
     times, frames = zip(*mounts, strict=True)
     print(f"mounted after {[round(each, 1) for each in times]} ms, painted by frame {frames}")  # noqa: T201
-    assert statistics.median(times) <= FRAME_MS
+    assert statistics.median(times) <= allowed(FRAME_MS)
     assert statistics.median(frames) <= 1

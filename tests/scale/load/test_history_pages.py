@@ -19,6 +19,7 @@ from django.test import Client
 from sessions_app.models import AiState, AiStateVersion, ChatSession, Clearing, ConflictCopy, HandoffSnapshot, Message, Project
 from sessions_app.models.message import Removal
 from tests.support.live_server import LiveServer
+from tests.support.machine_speed import allowed
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed]
 REVS = 100_000
@@ -134,4 +135,5 @@ def test_any_moment_comes_within_300_ms(kind: str, http: httpx.Client, alice: Us
         sys.stdout.write(
             f"\n  {connection.vendor}, {kind}: slowest of {len(times)} pages {times[slowest] * 1000:.0f} ms ({slowest})"
         )
-    assert {page: seconds for page, seconds in times.items() if seconds > SECONDS} == {}
+    limit = allowed(SECONDS)
+    assert {page: seconds for page, seconds in times.items() if seconds > limit} == {}

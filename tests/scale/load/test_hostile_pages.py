@@ -14,6 +14,7 @@ import pytest
 
 from sessions_app.core.rendering.highlighting import LANGUAGES
 from tests.support.hostile.texts import blocks, prose
+from tests.support.machine_speed import allowed
 from tests.support.server_process import Api, ServerProcess
 from tests.support.stores import Store
 
@@ -79,7 +80,7 @@ def test_a_page_of_forty_hostile_texts_costs_a_second_at_most(people: People) ->
     for address in people.pages(2):
         before = cpu_seconds(people.server.pid)
         people.ana_page.get(address).raise_for_status()
-        assert cpu_seconds(people.server.pid) - before <= PAGE_CPU_SECONDS
+        assert cpu_seconds(people.server.pid) - before <= allowed(PAGE_CPU_SECONDS)
 
 
 def dropped(people: People, address: str) -> None:
@@ -122,7 +123,7 @@ def others_notice_nothing(people: People, rounds: int) -> None:
             took += others.result()
     took.sort(reverse=True)
     assert len(took) >= 10
-    assert took[len(took) // (20 if rounds == 1 else 100)] <= OTHERS_SECONDS + alone[0], took[:10]
+    assert took[len(took) // (20 if rounds == 1 else 100)] <= allowed(OTHERS_SECONDS) + alone[0], took[:10]
 
 
 def test_views_that_are_dropped_hold_up_nobody_else(people: People) -> None:

@@ -18,6 +18,7 @@ from sessions_app.chats.search.services import search
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import Caller, ChatSession, Message, Project
 from tests.support.databases import ON_POSTGRESQL
+from tests.support.machine_speed import allowed
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed, pytest.mark.django_db]
 SEARCH_SECONDS, LIST_SECONDS = 0.3, 0.1
@@ -62,7 +63,7 @@ def slow(find: Callable[[str], object], count: int, limit: float) -> dict[str, f
             begun = CLOCK()
             find(text)
             took.append(CLOCK() - begun)
-        if min(took) > limit:
+        if min(took) > limit and min(took) > allowed(limit):
             found[text] = min(took)
     return found
 

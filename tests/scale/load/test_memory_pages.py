@@ -17,6 +17,7 @@ from memory_app.performance.services import Sample
 from sessions_app.core.callers import caller_of_user
 from sessions_app.projects.services import create_project
 from tests.support.live_server import LiveServer
+from tests.support.machine_speed import allowed
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed]
 FIRST_BYTE_SECONDS = 0.1
@@ -72,4 +73,5 @@ def test_pages_begin_to_answer_in_time(http: httpx.Client, base: str) -> None:
     ):
         first_byte(http, base + page)
         took[page] = min(first_byte(http, base + page) for _ in range(TRIES))
-    assert {page: seconds for page, seconds in took.items() if seconds > FIRST_BYTE_SECONDS} == {}
+    limit = allowed(FIRST_BYTE_SECONDS)
+    assert {page: seconds for page, seconds in took.items() if seconds > limit} == {}

@@ -12,6 +12,7 @@ from statistics import quantiles
 import httpx
 import pytest
 
+from tests.support.machine_speed import allowed
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -94,4 +95,4 @@ def test_one_key_that_does_its_worst_is_slowed_down_alone(server: ServerProcess)
     assert error["details"]["limit"] in {20, RATE, 5_000_000}
     assert 1 <= int(retry_after) <= 60
     assert len(took) > 10
-    assert quantiles(took, n=100)[98] <= P99_SECONDS, (quantiles(took, n=100)[98], said["answers"])
+    assert quantiles(took, n=100)[98] <= allowed(P99_SECONDS), (quantiles(took, n=100)[98], said["answers"])

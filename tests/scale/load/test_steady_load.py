@@ -13,6 +13,7 @@ import pytest
 
 from tests.scale.load.test_floods import memory_bytes
 from tests.support.databases import ON_POSTGRESQL
+from tests.support.machine_speed import allowed
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -103,7 +104,7 @@ def keep_on(server: ServerProcess, folder: Path, *, seconds: float) -> None:
     assert memory_bytes(server) <= early * MEMORY_GROWTH
     assert crowd.faults == []
     assert crowd.answers[200] >= CLIENTS * seconds / EVERY_SECONDS * 0.8
-    assert quantiles(crowd.took, n=100)[98] <= P99_SECONDS
+    assert quantiles(crowd.took, n=100)[98] <= allowed(P99_SECONDS)
     turned_away = [answer for answer in crowd.burst() if answer.status_code != 200]
     assert all(answer.status_code == 503 and int(answer.headers["Retry-After"]) >= 1 for answer in turned_away)
     assert len(turned_away) <= BURST // 100

@@ -11,6 +11,7 @@ from tests.browser.driving import Browser
 from tests.browser.pages.long_sessions.rich_messages import NEEDLE_EVERY, fill, rich_messages
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
+from tests.support.machine_speed import allowed
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.timed]
 OPEN_MS, FIND_MS = 300, 200
@@ -100,10 +101,10 @@ def test_a_rich_session_opens_and_is_searched_quickly(
     record_property("opened", opened)
     record_property("found", found)
     assert found[0]["hits"] == messages // NEEDLE_EVERY + (1 if messages % NEEDLE_EVERY > 7 else 0)
-    assert max(one["ms"] for one in found) <= FIND_MS
+    assert max(one["ms"] for one in found) <= allowed(FIND_MS)
     # The best of some: what other work on the machine adds is not the page's. The first one renders each text for the first time.
     # A slow machine opens a page of four messages slowly too.
-    limit = max(OPEN_MS, SHORT_PAGES * min(one["ready"] for one in short))
+    limit = max(allowed(OPEN_MS), SHORT_PAGES * min(one["ready"] for one in short))
     assert min(one["ready"] for one in opened) <= limit
     assert opened[0]["ready"] <= 3 * limit
 
