@@ -49,10 +49,11 @@ hypothesis_settings.load_profile("stillhere")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What drives a browser, measures or proves takes the time it takes. Full-size proofs are for `make prove`; so is, on a
-    second database, what the suite runs `once`, and what uses no database."""
+    second database, what the suite runs `once`, and what uses no database. `make test-all` runs what is `slow` too."""
     proving = "STILLHERE_PROVE" in os.environ
     again = proving or not ON_POSTGRESQL
-    left_out = [name for name, runs in (("prove", proving), ("once", again)) if not runs]
+    patient = proving or "STILLHERE_TEST_SLOW" in os.environ
+    left_out = [name for name, runs in (("prove", proving), ("once", again), ("slow", patient)) if not runs]
     wanted: list[pytest.Item] = []
     others: list[pytest.Item] = []
     for item in items:

@@ -13,7 +13,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", [*HOSTILE[:5], *(pytest.param(piece, marks=pytest.mark.slow) for piece in HOSTILE[5:])])
 def test_a_hostile_text_costs_time_in_proportion(piece: str) -> None:
     """A few microseconds a find: 2 to 5 s here, beside other work. In proportion to the square it would be hours.
 
@@ -24,6 +24,7 @@ def test_a_hostile_text_costs_time_in_proportion(piece: str) -> None:
     assert time.thread_time() - began < 15
 
 
+@pytest.mark.slow
 def test_many_small_texts_cost_little_each() -> None:
     texts = ["pwd=abc123"] * 285_000
     began = time.thread_time()

@@ -45,6 +45,7 @@ def is_admitted(house: House, path: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_among_its_commands_frees_its_place(store: Store, path: str) -> None:
     with ServerProcess(store, ACCOUNT_SOCKETS=str(PLACES)) as server:
         house = House(server)

@@ -135,6 +135,7 @@ def test_a_key_that_is_revoked_waits_no_longer(store: Store, pool: ThreadPoolExe
         api.close()
 
 
+@pytest.mark.slow
 def test_two_hundred_wait_while_saves_go_on(house: House, path: str) -> None:
     """They occupy no thread: the server has as many as before, and saves are answered. Then one save answers all of them."""
     project, session = house.api.session(path)
@@ -161,6 +162,7 @@ def test_two_hundred_wait_while_saves_go_on(house: House, path: str) -> None:
     assert {tuple(item["text"] for item in answer.json()["items"]) for answer in answers} == {("for all",)}
 
 
+@pytest.mark.slow
 def test_each_account_has_its_number_and_who_disconnects_frees_a_place(store: Store) -> None:
     with ServerProcess(store, ACCOUNT_SOCKETS="2") as server:
         api, ben = server.api(server.key("ana")), server.api(server.key("ben"))
@@ -196,6 +198,7 @@ def _let_go(server: ServerProcess, address: str) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_answers_them(store: Store, pool: ThreadPoolExecutor) -> None:
     with ServerProcess(store) as server:
         api = server.api(server.key("ana"))

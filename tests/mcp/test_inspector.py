@@ -41,7 +41,7 @@ def program(tmp_path: Path) -> Path:
     return inspector / "cli/build/cli.js"
 
 
-@pytest.fixture(params=["http", "stdio"])
+@pytest.fixture(params=["http", pytest.param("stdio", marks=pytest.mark.slow)])
 def inspect(request: pytest.FixtureRequest, house: House, program: Path, path: str, tmp_path: Path) -> Inspect:
     """`inspect("tools/list")`: the result."""
     address, key = f"{house.server.url}/mcp?project={path}", f"Authorization: Bearer {house.key}"

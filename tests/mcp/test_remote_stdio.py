@@ -116,6 +116,7 @@ def test_other_versions_names_and_progress_pass_through(begin: Begin, path: str)
         agent.end()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_an_error_that_says_what_to_do_and_the_agent_goes_on(
     store: Store, path: str, tmp_path: Path
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_server_that_is_away_is_an_error_that_says_what_to_do_and_the_agent_go
         server.stop()
 
 
+@pytest.mark.slow
 def test_a_process_whose_server_is_away_from_the_start_begins_its_run_later(store: Store, path: str, tmp_path: Path) -> None:
     server = ServerProcess(store, LEASE_SECONDS=str(LEASE_SECONDS))
     with agent_process(command(server.url, path), environment(tmp_path / "agent", server.key("ana"))) as agent:

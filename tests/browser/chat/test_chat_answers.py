@@ -59,7 +59,7 @@ def never_backwards(chat: ChatPage, last: int) -> None:
     wait_for(look, 60)
 
 
-@pytest.mark.parametrize("times", [5, pytest.param(50, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("times", [2, pytest.param(50, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])])
 def test_an_answer_whose_page_was_closed_goes_on_in_the_next(
     chat: ChatPage, stored: Callable[[], list[tuple[str, str]]], times: int
 ) -> None:
@@ -79,7 +79,7 @@ def test_an_answer_whose_page_was_closed_goes_on_in_the_next(
         chat.browser.open("about:blank")
 
 
-@pytest.mark.parametrize("times", [5, pytest.param(30, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("times", [2, pytest.param(30, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])])
 def test_reloads_at_any_moment_show_the_stored_answer(
     chat: ChatPage, stored: Callable[[], list[tuple[str, str]]], times: int
 ) -> None:
@@ -125,6 +125,7 @@ def test_two_pages_watch_one_answer_and_either_stops_it(chat: ChatPage, stored: 
 
 
 @pytest.mark.parametrize("seconds", [2, pytest.param(20, marks=pytest.mark.prove)])
+@pytest.mark.slow
 def test_offline_in_the_middle_nothing_is_missing(
     chat: ChatPage, stored: Callable[[], list[tuple[str, str]]], seconds: int
 ) -> None:
@@ -140,6 +141,7 @@ def test_offline_in_the_middle_nothing_is_missing(
     assert stored()[-1] == (numbers(last), "complete")
 
 
+@pytest.mark.slow
 def test_a_page_that_is_not_seen_tells_by_its_title_that_the_answer_is_done(chat: ChatPage) -> None:
     chat.open()
     chat.say("count to 60")
@@ -151,6 +153,7 @@ def test_a_page_that_is_not_seen_tells_by_its_title_that_the_answer_is_done(chat
     assert not chat.browser.run(TITLE).startswith("● ")
 
 
+@pytest.mark.slow
 def test_the_list_of_sessions_says_which_one_is_written(chat: ChatPage) -> None:
     chat.open()
     one = chat.browser.driver.current_window_handle

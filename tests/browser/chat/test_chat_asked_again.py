@@ -85,6 +85,7 @@ def test_what_was_not_answered_is_asked_again(chat: ChatPage) -> None:
     assert chat.browser.textbox("Message").get_attribute("value") == "half a thou"
 
 
+@pytest.mark.slow
 def test_an_answer_that_broke_off_stays_as_another_version(chat: ChatPage) -> None:
     Endpoint.says = ("Here ", None)
     chat.open()
@@ -111,6 +112,7 @@ def test_an_answer_that_broke_off_is_continued(chat: ChatPage) -> None:
     wait_for(lambda: not chat.browser.run(OFFERED))
 
 
+@pytest.mark.slow
 def test_the_model_is_chosen_from_those_that_the_endpoint_lists(chat: ChatPage) -> None:
     Endpoint.says = ("Yes.",)
     chat.open()

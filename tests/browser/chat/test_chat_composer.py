@@ -51,6 +51,7 @@ def saved(texts: int) -> list[Message]:
     return list(Message.objects.filter(role="user").order_by("position"))
 
 
+@pytest.mark.slow
 def test_a_long_paste_is_told_and_sent_as_several_messages(page: ChatPage) -> None:
     paste(page, LONG)
     [told] = page.browser.run(NOTICES)
@@ -84,6 +85,7 @@ def test_a_long_paste_is_sent_as_a_file_beside_the_words_around_it(page: ChatPag
     assert page.browser.run("return window.blob.text();") == LONG
 
 
+@pytest.mark.slow
 def test_a_text_that_is_made_short_enough_is_a_message(page: ChatPage) -> None:
     paste(page, "x" * 100_001)
     assert "100,001 characters" in page.browser.run(NOTICES)[0]
@@ -94,6 +96,7 @@ def test_a_text_that_is_made_short_enough_is_a_message(page: ChatPage) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.slow
 def test_the_composer_keeps_its_height_from_one_question_to_the_next(page: ChatPage, settings: Any, width: int) -> None:
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
     page.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -129,6 +132,7 @@ def test_enter_while_an_answer_is_made_is_told_and_escape_stops_it(page: ChatPag
     assert (page.browser.run(NOTICES), page.browser.run(VALUE)) == ([], "what next")
 
 
+@pytest.mark.slow
 def test_a_full_storage_is_told_as_it_is(page: ChatPage) -> None:
     """What was not saved yet lives in IndexedDB, not in the tab alone."""
     page.say("count to 2")

@@ -82,6 +82,7 @@ def test_an_open_chat_stays_where_it_is_and_offers_the_current_session(page: Cha
     assert not told(page, "Another session")
 
 
+@pytest.mark.slow
 def test_what_is_typed_stays_with_the_session_that_is_left(page: ChatPage, agent: Chat) -> None:
     other = fork(agent)
     wait_for(lambda: told(page, "Another session is the current one now"))
@@ -105,6 +106,7 @@ def test_what_streams_is_kept_where_it_streamed_when_the_other_session_is_opened
     wait_for(lambda: agent.texts()[-1].startswith(shown[-1]) and len(agent.texts()[-1]) > len(shown[-1]))
 
 
+@pytest.mark.slow
 def test_the_offer_goes_when_the_page_s_own_session_is_current_again(page: ChatPage, agent: Chat) -> None:
     fork(agent)
     wait_for(lambda: told(page, "Another session is the current one now"))
@@ -112,6 +114,7 @@ def test_the_offer_goes_when_the_page_s_own_session_is_current_again(page: ChatP
     wait_for(lambda: not told(page, "Another session"))
 
 
+@pytest.mark.slow
 def test_the_session_that_the_page_is_opening_is_not_offered(page: ChatPage, agent: Chat) -> None:
     """The page hears that the other one is current before it shows it."""
     other = Chat(agent.api, session_id=str(uuid.uuid4()))
@@ -128,6 +131,7 @@ def test_the_session_that_the_page_is_opening_is_not_offered(page: ChatPage, age
     assert (page.browser.run("return window.said;"), page.browser.run(NOTICES)) == ("", [])
 
 
+@pytest.mark.slow
 def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage, agent: Chat) -> None:
     shown = page.texts()
     agent.api.delete(f"/sessions/{agent.id}")
@@ -147,6 +151,7 @@ def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage,
     assert agent.texts() == [*shown, "count to 2", "1 2"]
 
 
+@pytest.mark.slow
 def test_a_session_that_was_erased_is_not_said_to_be_in_the_trash(page: ChatPage, agent: Chat) -> None:
     shown = page.texts()
     agent.api.delete(f"/sessions/{agent.id}?purge=1")

@@ -68,6 +68,7 @@ def test_a_chosen_image_and_a_dropped_text_are_sent_and_shown(page: ChatPage, tm
     page.browser.until("const image = document.querySelector('.attachment img'); return image?.complete && image.naturalWidth;")
 
 
+@pytest.mark.slow
 def test_a_jump_within_the_page_costs_no_file(page: ChatPage, tmp_path: Path) -> None:
     choose(page, tmp_path / "notes.txt", b"notes")
     page.browser.until(STORED, 1)
@@ -80,6 +81,7 @@ def test_a_jump_within_the_page_costs_no_file(page: ChatPage, tmp_path: Path) ->
     assert page.browser.run(STORED, 1)
 
 
+@pytest.mark.slow
 def test_a_file_needs_no_words(page: ChatPage, tmp_path: Path) -> None:
     choose(page, tmp_path / "dot.png", PNG)
     page.browser.until(STORED, 1)
@@ -88,6 +90,7 @@ def test_a_file_needs_no_words(page: ChatPage, tmp_path: Path) -> None:
     page.browser.until(SHOWN)
 
 
+@pytest.mark.slow
 def test_a_refused_file_is_told_and_can_be_tried_again_or_removed(page: ChatPage, tmp_path: Path, settings: Any) -> None:
     settings.MAX_FILE_BYTES = 10
     choose(page, tmp_path / "dot.png", PNG)

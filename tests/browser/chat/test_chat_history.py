@@ -102,6 +102,7 @@ def test_older_messages_load_upwards_without_a_jump(
     assert ChatSession.objects.get().message_count == messages + 2
 
 
+@pytest.mark.slow
 def test_a_change_to_an_older_message_is_shown_in_its_place(page: ChatPage, agent: Chat) -> None:
     fill(agent, 230)
     page.open()

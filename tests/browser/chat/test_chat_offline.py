@@ -55,6 +55,7 @@ def test_a_question_that_was_asked_offline_outlives_its_page(chat: ChatPage) -> 
     chat.until_still()
 
 
+@pytest.mark.slow
 def test_a_stream_that_breaks_is_read_on(chat: ChatPage) -> None:
     chat.stream()
     chat.browser.run(
@@ -68,6 +69,7 @@ def test_a_stream_that_breaks_is_read_on(chat: ChatPage) -> None:
     chat.until_still()
 
 
+@pytest.mark.slow
 def test_what_only_this_browser_has_says_so_until_it_is_saved(chat: ChatPage) -> None:
     notes = "return [...document.querySelectorAll('[role=log] article > small')].map((note) => note.textContent);"
     chat.browser.offline()
@@ -91,6 +93,7 @@ def test_questions_that_were_asked_offline_are_answered_one_after_the_other(chat
     assert not chat.browser.run(OFFERED)
 
 
+@pytest.mark.slow
 def test_a_new_session_begins_at_once(chat: ChatPage) -> None:
     chat.browser.offline()
     chat.say("count to 3")
@@ -107,6 +110,7 @@ def test_a_new_session_begins_at_once(chat: ChatPage) -> None:
     assert texts == [["count to 2", "1 2", "count to 3", "1 2 3"], ["count to 4", "1 2 3 4"]]
 
 
+@pytest.mark.slow
 def test_what_was_said_before_the_first_session_stays_out_of_a_new_one(signed_in: Browser, server: LiveServer) -> None:
     chat = ChatPage(signed_in, server.url)
     chat.open()
@@ -121,6 +125,7 @@ def test_what_was_said_before_the_first_session_stays_out_of_a_new_one(signed_in
     assert texts == [["count to 3"], ["count to 4"]]
 
 
+@pytest.mark.slow
 def test_instructions_that_were_saved_offline_outlive_their_page(chat: ChatPage) -> None:
     home = chat.browser.driver.current_window_handle
     chat.browser.new_tab(chat.address)

@@ -61,6 +61,7 @@ def test_a_plan_outlives_a_hard_reload_with_what_is_done_of_it(chat: ChatPage, a
     assert chat.browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_immortality_test_with_a_plan(chat: ChatPage) -> None:
     """Seed 001: say the code, trigger a plan, reload hard; history and plan are back, and the code is known."""
     chat.open()
@@ -109,6 +110,7 @@ SLOW_STATES = """
 """
 
 
+@pytest.mark.slow
 def test_a_state_that_comes_late_is_not_shown_in_another_project(chat: ChatPage, agent: Any) -> None:
     plan(chat)
     session = stored(agent, chat)["session"]["id"]
@@ -124,6 +126,7 @@ def test_a_state_that_comes_late_is_not_shown_in_another_project(chat: ChatPage,
     assert chat.browser.run("return document.getElementById('agent-panel').hidden;")
 
 
+@pytest.mark.slow
 def test_a_plan_is_dismissed_and_brought_back(chat: ChatPage, agent: Any) -> None:
     plan(chat)
     chat.press("Dismiss plan")
@@ -133,6 +136,7 @@ def test_a_plan_is_dismissed_and_brought_back(chat: ChatPage, agent: Any) -> Non
     wait_for(lambda: "plan" in stored(agent, chat)["agent_state"])
 
 
+@pytest.mark.slow
 def test_each_project_has_its_own_plan(chat: ChatPage) -> None:
     plan(chat)
     field = chat.browser.textbox("Project")

@@ -77,6 +77,7 @@ def test_the_chat_shows_what_the_session_s_page_shows(page: ChatPage, agent: Cha
     assert shown == page.browser.run(WORDS)
 
 
+@pytest.mark.slow
 def test_what_a_user_wrote_keeps_its_lines_and_blanks_on_both_pages(page: ChatPage, agent: Chat) -> None:
     agent.say("m5", DIFF)
     for address in (page.address, f"{page.url}/sessions/{agent.id}/"):
@@ -115,12 +116,14 @@ def test_an_answer_is_rendered_when_it_is_whole(page: ChatPage, agent: Chat) -> 
     page.browser.until("return document.querySelectorAll('[role=log] article:last-child .words li').length === 2;")
 
 
+@pytest.mark.slow
 def test_formulas_are_left_alone_while_they_come(page: ChatPage) -> None:
     for text in ("$a**b**c$", "so $$x `y` **z**$$ ends", r"\(a**b**\)", "\\[\na**b**\n\\]"):
         assert page.browser.run(GROWING, text) == [text, 0]
         assert page.browser.run(GROWING, f"{text} **b**")[1] == 1
 
 
+@pytest.mark.slow
 def test_a_message_is_copied_as_it_was_written(page: ChatPage, agent: Chat) -> None:
     granted = {"origin": page.url, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     page.browser.driver.execute_cdp_cmd("Browser.grantPermissions", granted)
@@ -134,6 +137,7 @@ def test_a_message_is_copied_as_it_was_written(page: ChatPage, agent: Chat) -> N
                 wait_for(lambda: page.browser.run("return navigator.clipboard.readText();") == MARKDOWN)
 
 
+@pytest.mark.slow
 def test_what_is_wide_scrolls_in_its_message_and_not_the_page(page: ChatPage, agent: Chat) -> None:
     agent.ops({"op": "upsert", "id": "m9", "role": "assistant", "text": f"```\n{'a very long line ' * 60}\n```"})
     page.browser.until("return document.querySelector('article[data-id=m9] pre') !== null;")

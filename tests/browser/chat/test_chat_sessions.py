@@ -71,6 +71,7 @@ def test_a_session_is_opened_by_keyboard_with_its_draft(page: ChatPage, older: C
     assert older.texts()[:2] == ["words of yesterday", "count to 2"]
 
 
+@pytest.mark.slow
 def test_a_session_that_is_only_opened_keeps_its_place(page: ChatPage) -> None:
     before = page.browser.run(ROWS)
     Keyboard(page.browser).choose("Old questions…", backwards=True)
@@ -79,6 +80,7 @@ def test_a_session_that_is_only_opened_keeps_its_place(page: ChatPage) -> None:
     assert page.browser.run(ROWS) == before
 
 
+@pytest.mark.slow
 def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.press("Rename")
     hands = Keyboard(page.browser)
@@ -102,6 +104,7 @@ def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.browser.until(f"{TITLE[:-1]} === 'Cents';")
 
 
+@pytest.mark.slow
 def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced(page: ChatPage, older: Chat) -> None:
     own = ChatSession.objects.get(title="New questions")
     page.press("Rename")
@@ -118,6 +121,7 @@ def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced
     assert own.title == "Decimals"
 
 
+@pytest.mark.slow
 def test_a_title_that_is_being_written_stays_out_of_the_session_that_is_opened_meanwhile(page: ChatPage) -> None:
     page.press("Rename")
     hands = Keyboard(page.browser)
@@ -154,6 +158,7 @@ def test_on_a_phone_the_list_is_a_drawer(page: ChatPage) -> None:
         page.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.slow
 def test_a_session_has_instructions_of_its_own(page: ChatPage, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 

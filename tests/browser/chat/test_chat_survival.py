@@ -62,6 +62,7 @@ def test_the_secret_code_outlives_a_hard_reload_in_mid_stream(chat: ChatPage) ->
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_the_quiet_line_says_what_was_restored_and_when_it_was_saved(chat: ChatPage) -> None:
     chat.open()
     chat.say("Hello")
@@ -74,6 +75,7 @@ def test_the_quiet_line_says_what_was_restored_and_when_it_was_saved(chat: ChatP
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_a_second_tab_and_the_session_s_page_show_the_stream_without_a_reload(chat: ChatPage) -> None:
     chat.open()
     first = chat.browser.driver.current_window_handle
@@ -118,6 +120,7 @@ def test_a_killed_server_costs_nothing_that_was_shown(browser: Browser, mortal: 
 
 
 @pytest.mark.parametrize("seconds", [pytest.param(3, marks=pytest.mark.once), pytest.param(20, marks=pytest.mark.prove)])
+@pytest.mark.slow
 def test_offline_is_a_pause(chat: ChatPage, stored: Callable[[], list[str]], seconds: int) -> None:
     chat.open()
     chat.stream()
@@ -135,6 +138,7 @@ def test_offline_is_a_pause(chat: ChatPage, stored: Callable[[], list[str]], sec
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_a_tab_that_is_closed_in_mid_stream_and_opened_again(chat: ChatPage) -> None:
     home = chat.browser.driver.current_window_handle
     chat.browser.new_tab(chat.address)
@@ -147,7 +151,12 @@ def test_a_tab_that_is_closed_in_mid_stream_and_opened_again(chat: ChatPage) -> 
 
 
 @pytest.mark.parametrize(
-    "closes", [pytest.param(5, marks=pytest.mark.once), pytest.param(100, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])]
+    "closes",
+    [
+        pytest.param(3, marks=pytest.mark.once),
+        pytest.param(10, marks=[pytest.mark.slow, pytest.mark.once]),
+        pytest.param(100, marks=[pytest.mark.prove, pytest.mark.timeout(1800)]),
+    ],
 )
 def test_closed_at_any_moment_nothing_shown_is_lost(chat: ChatPage, closes: int) -> None:
     """As many times as it takes to believe it: the tab is reloaded, closed or killed while the answer streams."""
@@ -190,6 +199,7 @@ def test_clear_undo_clear(chat: ChatPage, stored: Callable[[], list[str]]) -> No
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_a_stream_that_is_cleared_in_its_middle_stays_cleared(chat: ChatPage, stored: Callable[[], list[str]]) -> None:
     chat.open()
     chat.stream()
@@ -221,6 +231,7 @@ def test_project_a_then_b_then_a(chat: ChatPage) -> None:
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_the_three_steps_and_their_ways_back(chat: ChatPage) -> None:
     chat.open()
     assert chat.step() == "question"

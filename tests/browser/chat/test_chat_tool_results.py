@@ -60,6 +60,7 @@ def test_results_are_in_their_calls_as_on_the_sessions_page(page: ChatPage, agen
     assert page.browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_result_that_comes_later_joins_the_call_that_is_shown(page: ChatPage, agent: Chat) -> None:
     agent.say("q1", "Go")
     agent.ops(raw("a1", role="assistant", content="I look.", tool_calls=[call("c1", '{"command": "ls"}')]))
@@ -72,6 +73,7 @@ def test_a_result_that_comes_later_joins_the_call_that_is_shown(page: ChatPage, 
     page.until(lambda texts: not any("late.txt" in text for text in texts))
 
 
+@pytest.mark.slow
 def test_a_result_joins_its_call_when_older_messages_are_loaded(page: ChatPage, agent: Chat) -> None:
     agent.ops(raw("a1", role="assistant", content="I look.", tool_calls=[call("c1", '{"command": "ls"}')]))
     agent.ops(raw("t1", role="tool", tool_call_id="c1", content="early.txt"))

@@ -66,6 +66,7 @@ def begin_edit(chat: ChatPage, *, draft: str) -> None:
     chat.browser.until(TYPED, "What is a lease?")
 
 
+@pytest.mark.slow
 def test_a_draft_is_back_after_an_edit(chat: ChatPage) -> None:
     begin_edit(chat, draft="not sent yet")
     chat.press("Cancel edit")
@@ -79,6 +80,7 @@ def test_a_draft_is_back_after_an_edit(chat: ChatPage) -> None:
     assert not chat.browser.run(EDITING)
 
 
+@pytest.mark.slow
 def test_a_reload_while_editing_loses_neither_the_edit_nor_the_draft(chat: ChatPage) -> None:
     begin_edit(chat, draft="not sent yet")
     chat.browser.textbox("Message").send_keys(" Briefly.")
@@ -91,6 +93,7 @@ def test_a_reload_while_editing_loses_neither_the_edit_nor_the_draft(chat: ChatP
     versions(chat, ["‹2/2›"])
 
 
+@pytest.mark.slow
 def test_an_edit_ends_when_another_session_is_opened(chat: ChatPage) -> None:
     begin_edit(chat, draft="not sent yet")
     chat.browser.textbox("Project").clear()
@@ -102,6 +105,7 @@ def test_an_edit_ends_when_another_session_is_opened(chat: ChatPage) -> None:
     chat.browser.until(TYPED, "not sent yet")
 
 
+@pytest.mark.slow
 def test_what_is_edited_is_not_offered_another_answer_meanwhile(chat: ChatPage) -> None:
     chat.stream()
     chat.press("Stop")
@@ -113,6 +117,7 @@ def test_what_is_edited_is_not_offered_another_answer_meanwhile(chat: ChatPage) 
     assert chat.browser.run(f"return {SHOWN}('chat-unanswered');")
 
 
+@pytest.mark.slow
 def test_other_versions_are_not_counted_as_messages_that_are_missing(chat: ChatPage) -> None:
     edit(chat, "What is a quota?")
     chat.reload_hard()

@@ -98,6 +98,7 @@ def pieces(shown: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(length, at) for length, at in shown if length > len(numbers(3))]
 
 
+@pytest.mark.slow
 def test_a_notification_tells_of_the_end_of_an_answer_that_nobody_sees(noticing: ChatPage) -> None:
     page, browser = noticing, noticing.browser
     page.open()

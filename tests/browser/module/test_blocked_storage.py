@@ -19,7 +19,10 @@ BLOCKED = """
 UNUSABLE = "Object.defineProperty(window, 'localStorage', { value: new Proxy({}, { get() { throw new Error('denied'); } }) });"
 
 
-@pytest.fixture(params=[BLOCKED, UNUSABLE, "Object.defineProperty(window, 'localStorage', { value: null });"])
+NONE = "Object.defineProperty(window, 'localStorage', { value: null });"
+
+
+@pytest.fixture(params=[BLOCKED, *(pytest.param(way, marks=pytest.mark.slow) for way in (UNUSABLE, NONE))])
 def blocked(request: pytest.FixtureRequest, signed_in: Browser) -> Iterator[Browser]:
     driver = signed_in.driver
     script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": request.param})

@@ -35,6 +35,7 @@ def test_a_draft_is_there_after_a_reload_and_gone_once_it_is_sent(chat: ChatPage
         typed(chat, "")
 
 
+@pytest.mark.slow
 def test_each_project_has_its_own_draft(chat: ChatPage) -> None:
     field = chat.browser.textbox("Project")
     for path, words in ((chat.project, "for a"), (f"{chat.project}-b", "for b")):
@@ -49,6 +50,7 @@ def test_each_project_has_its_own_draft(chat: ChatPage) -> None:
     typed(chat, "for a")
 
 
+@pytest.mark.slow
 def test_a_draft_outlives_a_tab_that_crashes(chat: ChatPage) -> None:
     home = chat.browser.driver.current_window_handle
     chat.browser.new_tab(chat.address)

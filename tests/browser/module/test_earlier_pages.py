@@ -194,6 +194,7 @@ def test_words_that_were_never_sent_can_be_changed_and_taken_out(
 
 
 @pytest.mark.parametrize("unsent", [False, True])
+@pytest.mark.slow
 def test_what_is_taken_out_stays_out_if_the_chat_is_read_meanwhile(
     page: Page, account: Api, api: Callable[..., Api], unsent: bool
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_draft_from_before_the_chat_was_found_is_in_it(page: Frontend, other: 
 
 
 @pytest.mark.parametrize("after", [False, True])
+@pytest.mark.slow
 def test_a_page_that_ends_while_it_joins_leaves_all_that_it_said_to_the_chat(page: Frontend, other: Device, after: bool) -> None:
     first = page.browser.driver.current_window_handle
     second = page.browser.new_tab("about:blank")
@@ -189,6 +190,7 @@ def test_a_state_of_an_ended_page_does_not_replace_a_later_one(page: Frontend, o
     assert (state["context"], state["plan"]["title"]) == ("newer", "Mine")
 
 
+@pytest.mark.slow
 def test_the_other_tabs_hear_of_a_chat_that_is_begun_before_the_first_one_listens(page: Frontend, other: Device) -> None:
     page.browser.open(f"{page.server.url}/healthz")
     page.browser.run(NO_SOCKET)

@@ -74,6 +74,7 @@ def open_beside(page: Frontend) -> str:
 
 
 @pytest.mark.parametrize("cleared", [False, True])
+@pytest.mark.slow
 def test_a_second_page_hears_of_changes_while_it_reads_the_chat(page: Frontend, other: Device, cleared: bool) -> None:
     """By the first one, which listens for both."""
     options = {"project": page.project, "chat": CHAT, "auth": {"cookie": True, "user": page.user.username}}

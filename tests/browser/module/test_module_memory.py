@@ -43,6 +43,7 @@ def test_values_are_stored_read_listed_and_deleted(page: Frontend) -> None:
     assert do(page, "return [await memory.delete('notes', '5'), await memory.get('notes', '5')];") == [True, None]
 
 
+@pytest.mark.slow
 def test_keys_are_listed_whole_however_many(page: Frontend) -> None:
     do(page, "await memory.set('notes', 'k0', 1);")
     project = Project.objects.get()
@@ -94,6 +95,7 @@ def test_errors_are_reported_and_a_new_run_is_told_of_them(page: Frontend) -> No
     assert told["session_count"] == 1
 
 
+@pytest.mark.slow
 def test_a_project_is_named_by_its_id_as_well(browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]) -> None:
     theirs = api(alice)
     project = theirs.post("/projects", {"path": "/home/alice/by-id"}).json()["id"]

@@ -88,6 +88,7 @@ def test_requests_go_one_at_a_time_in_their_order(page: Frontend, api: Callable[
     assert stored(api, page) == ["first", *(f"question {number}" for number in range(4))]
 
 
+@pytest.mark.slow
 def test_a_page_that_nobody_sends_for_sends_in_its_order_too(page: Frontend, api: Callable[..., Any]) -> None:
     """As when the tab that sends for all is asleep."""
     page.browser.run(
@@ -187,6 +188,7 @@ def test_words_without_a_session_are_kept_before_there_is_one(
     browser.forget()
 
 
+@pytest.mark.slow
 def test_a_tab_that_ends_before_it_tells_the_answer_holds_nothing_up(page: Frontend, api: Callable[..., Any]) -> None:
     """It sent for the others, too."""
     page.load()
@@ -211,6 +213,7 @@ def test_a_tab_that_ends_before_it_tells_the_answer_holds_nothing_up(page: Front
     assert stored(api, page) == ["one", "two", "three"]
 
 
+@pytest.mark.slow
 def test_a_page_without_the_network_changes_what_another_tab_sent_for_the_one_before(
     page: Frontend, api: Callable[..., Any]
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_state_saved_in_a_tunnel_goes_when_the_network_is_back(page: Frontend)
 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
+@pytest.mark.slow
 def test_a_closed_page_s_own_save_whose_answer_was_lost_holds_nothing_up(page: Frontend, agent: Any, meanwhile: bool) -> None:
     session = begin(page)
     first = page.browser.driver.current_window_handle

@@ -111,6 +111,7 @@ def test_what_is_no_stillhere_is_not_taken_for_one(browser: Browser, impostor: s
     browser.forget()
 
 
+@pytest.mark.slow
 def test_an_origin_that_is_not_listed_is_told_so_and_its_words_wait(browser: Browser, elsewhere: str, store: Store) -> None:
     with ServerProcess(store) as server:
         key = server.key("ana")

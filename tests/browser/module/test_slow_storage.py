@@ -110,6 +110,7 @@ def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     signed_in.leave()
 
 
+@pytest.mark.slow
 def test_the_chat_answers_and_keeps_a_draft_once_it_can(holder: Holder, server: LiveServer) -> None:
     chat = ChatPage(holder.browser, server.url)
     chat.open()

@@ -26,6 +26,7 @@ def test_another_account_sees_nothing_of_the_first(chat: ChatPage, station: Stat
     assert_nothing_is_kept(chat, station)
 
 
+@pytest.mark.slow
 def test_another_account_keeps_its_own_pages(chat: ChatPage, station: Station, bob: User) -> None:
     chat.browser.sign_in_as(bob, station.url)
     chat.open()
@@ -45,6 +46,7 @@ def test_a_sign_out_empties_it(chat: ChatPage, station: Station) -> None:
     assert_nothing_is_kept(chat, station)
 
 
+@pytest.mark.slow
 def test_so_does_a_sign_out_elsewhere(chat: ChatPage) -> None:
     chat.browser.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
     chat.say("count to 3")

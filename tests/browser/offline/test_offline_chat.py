@@ -74,6 +74,7 @@ def test_visited_sessions_open_and_other_pages_say_what_there_is(chat: ChatPage,
     chat.browser.until("return document.querySelector('h1').textContent === 'Keys';")
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_not_waited_for(chat: ChatPage, station: Station) -> None:
     with station.silent():
         chat.browser.open(chat.address)

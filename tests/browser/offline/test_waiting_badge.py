@@ -55,6 +55,7 @@ def test_the_chat_tells_what_waits_and_sends_it_once(chat: ChatPage, station: St
     assert questions() == ["count to 2", "count to 3", "<b>count</b> to 4"]
 
 
+@pytest.mark.slow
 def test_another_page_sends_what_a_closed_chat_left(chat: ChatPage, station: Station, bob: User, alice: User) -> None:
     browser = chat.browser
     station.leave()

@@ -66,6 +66,7 @@ def test_a_version_that_is_not_complete_replaces_nothing(chat: ChatPage, station
     assert chat.browser.run(SHELLS) == former
 
 
+@pytest.mark.slow
 def test_a_worker_makes_no_cache_where_it_only_looks(chat: ChatPage) -> None:
     """What it made after its successor had removed everything would stay."""
     chat.browser.run("for (const name of await caches.keys()) await caches.delete(name);")
@@ -73,6 +74,7 @@ def test_a_worker_makes_no_cache_where_it_only_looks(chat: ChatPage) -> None:
     assert chat.browser.run("return await caches.keys();") == []
 
 
+@pytest.mark.slow
 def test_switched_off_it_goes_with_all_that_it_kept(chat: ChatPage, station: Station, settings: Any) -> None:
     settings.OFFLINE_PAGES = False
     chat.open()

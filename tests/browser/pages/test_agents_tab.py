@@ -44,6 +44,7 @@ def test_calls_and_takeover_are_shown_as_they_happen(signed_in: Browser, server:
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_key_is_marked_as_connected_while_its_page_is_open(
     signed_in: Browser, server: LiveServer, memory: Memory, path: str
 ) -> None:

@@ -21,6 +21,7 @@ def photographer(server: LiveServer) -> Iterator[Photographer]:
         yield photographer
 
 
+@pytest.mark.slow
 def test_every_state(photographer: Photographer) -> None:
     """Of the sample store, as screenshots show them."""
     for name in STATES:

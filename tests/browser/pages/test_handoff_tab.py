@@ -83,6 +83,7 @@ def test_decide_freeze_and_compare_with_the_keyboard_alone(tab: Tab) -> None:
     assert tab.browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_what_an_agent_writes_appears_and_what_one_writes_oneself_stays(tab: Tab) -> None:
     item = tab.add("old")
     tab.open()
@@ -118,6 +119,7 @@ def test_an_edit_is_given_up(tab: Tab) -> None:
     assert tab.live()["rev"] == 1
 
 
+@pytest.mark.slow
 def test_take_out_and_undo(tab: Tab) -> None:
     tab.add("Ship on Monday")
     tab.open()
@@ -129,6 +131,7 @@ def test_take_out_and_undo(tab: Tab) -> None:
     tab.until_says("Ship on Monday")
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_copied_as_markdown(tab: Tab) -> None:
     tab.add("Ship on Monday")
     tab.api.post(f"/projects/{tab.project}/handoff/freeze")

@@ -67,6 +67,7 @@ class Tabs:
             self.browser.until(SAYS, self.shows[address].format(words))
 
 
+@pytest.mark.slow
 def test_hidden_pages_ask_for_nothing_and_are_up_to_date_when_they_are_shown(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:
@@ -172,6 +173,7 @@ def keeping(transactional_db: None, settings: LazySettings) -> Iterator[LiveServ
         yield server
 
 
+@pytest.mark.slow
 def test_a_page_that_the_browser_kept_goes_on_where_it_was(
     browser: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:

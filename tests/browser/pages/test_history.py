@@ -53,6 +53,7 @@ def test_the_slider_opens_a_moment_by_keyboard_and_by_pointer(signed_in: Browser
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_past_message_looks_as_it_does_now(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.say("m5", "Try this:\n```python\nprint(1)\n```\n" + "more words\n\n" * 800, role="assistant")
     look = "const one = document.querySelector('.words pre'); return [one.dataset.language, getComputedStyle(one).padding];"

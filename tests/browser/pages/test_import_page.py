@@ -54,6 +54,7 @@ def look_over(browser: Browser) -> None:
         assert_accessible(browser)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_looked_into_imported_and_taken_back(signed_in: Browser, server: LiveServer, file: Path) -> None:
     assert file.stat().st_size > 6_000_000
     signed_in.open(f"{server.url}/import/")
@@ -130,6 +131,7 @@ def drop(browser: Browser, *files: Path) -> None:
         browser.driver.execute_cdp_cmd("Input.dispatchDragEvent", event)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_dropped_is_looked_into_and_then_imported(signed_in: Browser, server: LiveServer, file: Path) -> None:
     signed_in.open(f"{server.url}/import/")
     drop(signed_in, file, file)

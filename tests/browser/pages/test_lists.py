@@ -73,6 +73,7 @@ def test_ticked_sessions_are_changed_together_with_one_undo(lists: List) -> None
     assert ChatSession.objects.exclude(deleted_at=None).count() == 0
 
 
+@pytest.mark.slow
 def test_ticks_stay_while_the_list_is_updated(lists: List) -> None:
     one, two = lists.make("one", "two")
     lists.open()
@@ -123,6 +124,7 @@ def test_a_session_is_renamed_where_its_title_is(lists: List) -> None:
     assert ChatSession.objects.get().title == "third"
 
 
+@pytest.mark.slow
 def test_a_rename_that_fails_keeps_what_was_written(lists: List) -> None:
     lists.make("before")
     lists.open()

@@ -66,6 +66,7 @@ def test_an_entry_is_edited_by_keys_and_bad_json_is_not_sent(signed_in: Browser,
     assert [line for line in signed_in.complaints() if "status of 412" not in line] == []
 
 
+@pytest.mark.slow
 def test_a_key_among_thousands_is_found_and_a_deleted_one_brought_back(
     signed_in: Browser, server: LiveServer, memory: Memory
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
     assert [line for line in signed_in.complaints() if "status of 422" not in line] == []
 
 
+@pytest.mark.slow
 def test_performance_and_the_lease_are_shown_as_they_change(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     signed_in.open(f"{server.url}/projects/{memory.project}/performance/")
     listening(signed_in)

@@ -67,12 +67,24 @@ def everything(chat: Chat) -> None:
         chat.ops({"op": "upsert", "id": f"m{number}", **message})
 
 
+# The pieces of which a growing text is rendered one by one.
+SPLITS = [
+    ("one", ["one"]),
+    ("one\n\ntwo", ["one\n\n", "two"]),
+    ("- a\n\n- b\n\n  c\n\n1. d\n\nend", ["- a\n\n- b\n\n  c\n\n1. d\n\n", "end"]),
+    ("```\na\n\nb\n```\n\nc", ["```\na\n\nb\n```\n\n", "c"]),
+    ("~~~~\na\n\n~~~\n\nb", ["~~~~\na\n\n~~~\n\nb"]),
+    ("> a\n\n> b\n\n[^1]: c\n\n    d", ["> a\n\n> b\n\n[^1]: c\n\n    d"]),
+    ("\n\none", ["\n\none"]),
+]
+
+
 def session_page(browser: Browser, server: LiveServer, chat: Chat) -> None:
     browser.open(f"{server.url}/sessions/{chat.id}/")
     browser.until(LIVE)
 
 
-@pytest.mark.parametrize("where", ["session", "chat"])
+@pytest.mark.parametrize("where", ["session", pytest.param("chat", marks=pytest.mark.slow)])
 def test_the_corpus_runs_nothing(signed_in: Browser, server: LiveServer, chat: Chat, where: str) -> None:
     for number, text in enumerate(CORPUS):
         chat.ops({"op": "upsert", "id": f"m{number}", "role": "assistant", "text": text, "parts": parts(text)})
@@ -94,7 +106,7 @@ def test_the_corpus_runs_nothing(signed_in: Browser, server: LiveServer, chat: C
     assert signed_in.run(ELSEWHERE) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 def test_every_kind_of_part_is_accessible(signed_in: Browser, server: LiveServer, chat: Chat, scheme: str) -> None:
     everything(chat)
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -189,24 +201,11 @@ def test_a_growing_answer_is_rendered_piece_by_piece(signed_in: Browser, server:
     assert signed_in.complaints() == []
 
 
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("one", ["one"]),
-        ("one\n\ntwo", ["one\n\n", "two"]),
-        ("- a\n\n- b\n\n  c\n\n1. d\n\nend", ["- a\n\n- b\n\n  c\n\n1. d\n\n", "end"]),
-        ("```\na\n\nb\n```\n\nc", ["```\na\n\nb\n```\n\n", "c"]),
-        ("~~~~\na\n\n~~~\n\nb", ["~~~~\na\n\n~~~\n\nb"]),
-        ("> a\n\n> b\n\n[^1]: c\n\n    d", ["> a\n\n> b\n\n[^1]: c\n\n    d"]),
-        ("\n\none", ["\n\none"]),
-    ],
-)
-def test_a_text_is_split_where_both_sides_stay_the_same(
-    signed_in: Browser, server: LiveServer, text: str, pieces: list[str]
-) -> None:
+def test_a_text_is_split_where_both_sides_stay_the_same(signed_in: Browser, server: LiveServer) -> None:
     signed_in.open(f"{server.url}/")
     split = "const { split } = await import('/static/js/chat/messages/growing.js'); return split(args[0]);"
-    assert signed_in.run(split, text) == pieces
+    for text, pieces in SPLITS:
+        assert signed_in.run(split, text) == pieces
 
 
 def test_each_block_goes_in_the_direction_of_what_is_written_in_it(signed_in: Browser, server: LiveServer, chat: Chat) -> None:

@@ -98,6 +98,7 @@ def test_lists_follow_what_happens_and_keep_the_focus(signed_in: Browser, server
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_looked_for_at_once(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     Chat(chat.api).say("m1", "hay")
     marks = "return [...document.querySelectorAll('mark')].map((mark) => mark.textContent);"
@@ -114,6 +115,7 @@ def test_what_is_typed_is_looked_for_at_once(signed_in: Browser, server: LiveSer
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_api_s_page_lets_who_is_signed_in_try_a_write(signed_in: Browser, server: LiveServer) -> None:
     signed_in.open(f"{server.url}/api/v1/docs")
     signed_in.until("return document.querySelectorAll('.opblock').length > 50;")

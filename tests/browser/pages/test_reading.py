@@ -142,6 +142,7 @@ def test_nothing_is_torn_apart_on_a_phone_or_far_away_on_a_desk(
 
 
 @pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.slow
 def test_the_admin_breaks_a_word_that_is_longer_than_its_page(
     signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None], alice: User, width: int
 ) -> None:

@@ -114,6 +114,7 @@ def test_the_bar_of_a_plan_is_a_line(signed_in: Browser, server: LiveServer, cha
         assert 0 < signed_in.until(f"{height};") < 12
 
 
+@pytest.mark.slow
 def test_a_question_that_expires_while_one_looks_at_it_takes_its_buttons_along(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:
@@ -144,6 +145,7 @@ def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: Live
         signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.slow
 def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:

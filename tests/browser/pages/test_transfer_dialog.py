@@ -82,6 +82,7 @@ def test_both_sides_see_a_transfer_at_once(signed_in: Browser, server: LiveServe
     signed_in.until("return !document.getElementById('rail-ai-claude');")
 
 
+@pytest.mark.slow
 def test_a_session_is_moved_by_keys_and_an_open_page_follows_it(signed_in: Browser, server: LiveServer, source: Chat) -> None:
     source.api.post("/projects", {"path": "elsewhere"})
     crumbs = "return document.querySelector('.crumbs').textContent.includes(args[0]);"

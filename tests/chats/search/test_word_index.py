@@ -33,7 +33,7 @@ from tests.support.databases import ON_POSTGRESQL
 pytestmark = pytest.mark.usefixtures("index_asked_first")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2))])
 def test_the_index_finds_what_reading_finds(projects: list[Project], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """While all rows wait, when some are indexed, and when all are."""
     texts = texts_of(seed)

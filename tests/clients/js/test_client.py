@@ -168,6 +168,7 @@ def test_a_reader_learns_how_a_stream_ended(script: Script, server: LiveServer) 
     assert told == 0
 
 
+@pytest.mark.slow
 def test_a_server_that_is_back_is_asked_soon(script: Script, gate: Gate) -> None:
     """The pauses grew to 13 seconds."""
     code = 'say([await client.findSession("a") !== null, performance.now()]);'

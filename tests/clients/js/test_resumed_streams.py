@@ -52,6 +52,7 @@ def producer(page: ChatPage, server: LiveServer, secret: str) -> Any:
     producer.api.close()
 
 
+@pytest.mark.slow
 def test_two_pages_join_late_and_end_equal(page: ChatPage, producer: Producer) -> None:
     producer.begin()
     producer.say(*WORDS[:20])
@@ -137,6 +138,7 @@ def test_two_pages_that_resume_one_answer_store_it_once(page: ChatPage, site: Si
 
 
 @pytest.mark.usefixtures("asked")
+@pytest.mark.slow
 def test_a_page_that_asks_and_one_that_resumes_store_one_answer(page: ChatPage, site: Site) -> None:
     page.open(resume=False)
     page.say("wait", wait=False)

@@ -70,6 +70,7 @@ def test_the_server_is_killed_and_comes_back(mortal: ChatPage, server_process: S
     assert mortal.texts() == texts
 
 
+@pytest.mark.slow
 def test_two_devices_begin_one_chat_while_the_server_is_away(devices: tuple[ServerProcess, ChatPage, ChatPage]) -> None:
     server, one, other = devices
     server.kill()

@@ -58,6 +58,7 @@ def test_a_timeout_of_the_caller_ends_it(
     assert time.monotonic() - begun < 15
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
     gate.away = True
     command = [sys.executable, "-c", SAYS, gate.url, secret, PROJECT]

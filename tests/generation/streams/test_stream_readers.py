@@ -164,6 +164,7 @@ def test_nobody_waits_for_a_stream_in_the_trash(house: House, held: Held, read: 
     assert not reader.whole
 
 
+@pytest.mark.slow
 def test_a_hundred_readers_hold_no_thread(house: House, held: Held, read: Callable[..., StreamReader]) -> None:
     held.append("first")
     threads = len(list(Path(f"/proc/{house.server.pid}/task").iterdir()))

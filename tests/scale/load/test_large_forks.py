@@ -163,6 +163,7 @@ def test_a_fork_that_was_killed_is_not_seen_and_is_made_once_when_asked_for_agai
     assert made[0] == made[1]
 
 
+@pytest.mark.slow
 def test_what_a_killed_fork_left_is_pruned(server: ServerProcess, api: Api) -> None:
     project, session = long_session(server, api, MANY)
     kill_in_the_middle(server, api, session, {})

@@ -120,6 +120,7 @@ def test_saves_go_on_beside_an_import_of_268_megabytes(server: ServerProcess, tm
     assert count_messages(server) == messages
 
 
+@pytest.mark.slow
 def test_a_killed_import_is_not_seen_and_is_completed_by_the_next_try(server: ServerProcess, tmp_path: Path) -> None:
     # Large enough that it is still running when it is killed, on a busy machine as well.
     messages = write_export(tmp_path / "file", 16)

@@ -90,6 +90,7 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
 
 
 @pytest.mark.skipif(ON_POSTGRESQL, reason="a database that is a file")
+@pytest.mark.slow
 def test_a_damaged_store_is_replaced_without_what_lies_beside_it(store: Store, tmp_path: Path) -> None:
     """The write-ahead log that a crash left belongs to the damaged file."""
     with ServerProcess(store) as server:
@@ -141,6 +142,7 @@ def test_a_restored_database_has_the_encoding_and_locale_of_the_one_that_it_repl
         assert connection.execute(kind).fetchone() == ("UTF8", "C", "C")
 
 
+@pytest.mark.slow
 def test_a_restore_without_the_folder_of_files_says_how_many_are_missing(store: Store, tmp_path: Path) -> None:
     with ServerProcess(store) as server:
         api = server.api(server.key("ana"))
@@ -160,6 +162,7 @@ def test_a_restore_without_the_folder_of_files_says_how_many_are_missing(store: 
         assert done.stderr.partition(" Put")[0] == said
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_whole_is_put_back(store: Store, tmp_path: Path) -> None:
     """A disk that was full, or a copy that was broken off, leaves a file of another size. The backup may have such a one too."""
     with ServerProcess(store) as server:

@@ -64,6 +64,7 @@ def answers(url: str) -> bool:
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_forever(tmp_path: Path) -> None:
     with own_database() as own, started("serve", tmp_path, **own) as (url, _):
         docs = httpx.get(f"{url}/api/v1/docs").text
@@ -76,6 +77,7 @@ def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_foreve
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_servers_that_start_together_on_one_data_folder_wait_for_each_other(tmp_path: Path) -> None:
     """Each writes tables and static files; the second one deleted what the first one was writing."""
 

@@ -55,12 +55,12 @@ export class CatchUp {
     const changed = [];
     /** @type {string[]} */
     const removed = [];
-    const id = state.session?.id ?? "";
+    const session = state.session?.id ?? "";
     for (let more = true; more && !this.closed; ) {
-      const path = `/sessions/${id}/messages?limit=500&since_rev=${state.baseRev}`;
+      const path = `/sessions/${session}/messages?limit=500&since_rev=${state.baseRev}`;
       /** @type {ChangesPage | null} */
       const page = await patiently(() => http.get(path));
-      if (!page || this._overtaken({ id, epoch: page.epoch })) return;
+      if (!page || this._overtaken({ id: session, epoch: page.epoch })) return;
       if (page.epoch !== state.session?.epoch) return epochChange.found(page.epoch);
       for (const item of page.items) if (this._takeItem(item)) changed.push(item.id);
       for (const id of page.removed) if (!queue.holds(id) && store.remove(id)) removed.push(id);

@@ -56,6 +56,7 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_contents_lead_to_a_message_from_which_one_reads_on_to_what_comes_now(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:
@@ -83,6 +84,7 @@ def test_contents_lead_to_a_message_from_which_one_reads_on_to_what_comes_now(
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_title_stays_in_sight(signed_in: Browser, server: LiveServer, api: Callable[..., Any], alice: User) -> None:
     chat = Chat(api(alice))
     chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": "hay " * 400} for number in range(8)))

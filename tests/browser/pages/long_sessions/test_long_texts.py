@@ -111,6 +111,7 @@ def test_a_key_unfolds_and_folds_a_message(signed_in: Browser, server: LiveServe
     signed_in.until(FOLDED)
 
 
+@pytest.mark.slow
 def test_what_one_watches_grow_stays_open(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": LONG[:9000], "status": "streaming"})
     session_page(signed_in, server, chat)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.clients.js.assistant_cloud.conftest import Script
 from tests.clients.js.conftest import needs_packages
 
@@ -134,6 +136,7 @@ def test_updates_branches_deletions_and_feedback(script: Script, api: Any, alice
     assert message["metadata"] == {"feedback": {"type": "positive"}}
 
 
+@pytest.mark.slow
 def test_a_long_thread_is_read_by_pages(script: Script) -> None:
     assert script(LONG) == {"texts": list(range(409, -1, -1)), "chain": True}
 

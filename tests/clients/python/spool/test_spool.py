@@ -233,6 +233,7 @@ def test_the_next_process_sends_it_where_it_belonged_when_it_was_saved(
     assert [each.error["code"] for each in successor.refused()] == ["stale_epoch"]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Spool], gate: Gate) -> None:
     """Also while rows wait to leave the file."""
     spool = new_spool()
