@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 .DEFAULT_GOAL := help
-.PHONY: help install run serve test check lint format prove mutants bench screenshots backup restore lock install-dev example
+.PHONY: help install run serve test test-all check lint format prove mutants bench screenshots backup restore lock install-dev example
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,11 @@ backup: install ## back up the whole store into one file while the server runs (
 restore: install ## restore a backup, with the server stopped (FROM=file)
 	@$(if $(FROM),,$(error Name the backup: make restore FROM=file))$(PYTHON) manage.py restore "$(FROM)"
 
-test: install-dev ## run all tests on SQLite, and on PostgreSQL and Redis if they respond (some of them: ARGS="-k word")
+test: install-dev ## run the tests on SQLite, and on PostgreSQL and Redis if they respond (some of them: ARGS="-k word")
 	@scripts/test.sh $(ARGS)
+
+test-all: install-dev ## run the slow tests too, which `make test` leaves out
+	@STILLHERE_TEST_SLOW=1 scripts/test.sh $(ARGS)
 
 lint: install-dev ## run every check except the tests
 	@scripts/lint.sh
@@ -41,7 +44,7 @@ format: install-dev ## format code, templates and, if Node is installed, JavaScr
 	@! scripts/install-js.sh || node_modules/.bin/biome check --write --log-level=error
 
 prove: install-dev ## test the guarantees at full size, on both databases
-	@STILLHERE_PROVE=1 scripts/test.sh -m prove --timeout=0 $(ARGS)
+	@STILLHERE_PROVE=1 scripts/test.sh -m "prove or slow" --timeout=0 $(ARGS)
 	$(if $(ARGS),,@STILLHERE_PROVE=1 scripts/test.sh -m "once and not prove and not timed" tests/browser/chat)
 	$(if $(ARGS),,@scripts/mutants.sh state_merging)
 

@@ -36,7 +36,6 @@ def make_calls(server: ServerProcess, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [pytest.param(FEW, marks=pytest.mark.scale), pytest.param(MANY, marks=pytest.mark.prove)])
-@pytest.mark.slow
 def test_memory_is_flat_over_many_calls(server: ServerProcess, count: int) -> None:
     make_calls(server, FIRST_CALLS)
     before = memory_bytes(server)

@@ -131,7 +131,6 @@ def test_the_session_that_the_page_is_opening_is_not_offered(page: ChatPage, age
     assert (page.browser.run("return window.said;"), page.browser.run(NOTICES)) == ("", [])
 
 
-@pytest.mark.slow
 def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage, agent: Chat) -> None:
     shown = page.texts()
     agent.api.delete(f"/sessions/{agent.id}")

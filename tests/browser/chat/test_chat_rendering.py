@@ -123,7 +123,6 @@ def test_formulas_are_left_alone_while_they_come(page: ChatPage) -> None:
         assert page.browser.run(GROWING, f"{text} **b**")[1] == 1
 
 
-@pytest.mark.slow
 def test_a_message_is_copied_as_it_was_written(page: ChatPage, agent: Chat) -> None:
     granted = {"origin": page.url, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     page.browser.driver.execute_cdp_cmd("Browser.grantPermissions", granted)
