@@ -124,6 +124,7 @@ def test_somebody_else_s_session_is_unknown_at_once(house: House, path: str, poo
     assert asked.took < 10
 
 
+@pytest.mark.slow
 def test_a_key_that_is_revoked_waits_no_longer(store: Store, pool: ThreadPoolExecutor) -> None:
     with ServerProcess(store, HEARTBEAT_SECONDS="1") as server:
         api = server.api(server.key("ana"))

@@ -156,7 +156,7 @@ def test_logging_out_closes_the_sockets_that_this_login_asked_tickets_for(house:
     page.close()
 
 
-@pytest.mark.parametrize("change", ["is_active=False", "password='another'"])
+@pytest.mark.parametrize("change", ["is_active=False", pytest.param("password='another'", marks=pytest.mark.slow)])
 def test_an_account_that_changed_is_asked_again(house: House, change: str) -> None:
     """A disabled user hears nothing more; a changed password ends what was opened by the old one, keys live on."""
     name = f"dora-{change.partition('=')[0]}"

@@ -132,6 +132,7 @@ def test_a_transcript_longer_than_a_request_is_saved_whole_and_in_its_order(
     assert [(one["id"], one["text"]) for one in saved(house, event)] == list(given.items())
 
 
+@pytest.mark.slow
 def test_ids_that_are_longer_than_the_servers_are_shortened(house: House, hook: Run, event: dict[str, Any]) -> None:
     given = {"m" * 64: "one", "m" * 65: "two", "é" * 65: "three"}
     write(event, given)

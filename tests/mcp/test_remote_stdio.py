@@ -93,6 +93,7 @@ def test_the_lease_of_a_killed_process_is_free_within_30_seconds(begin: Begin) -
         assert answer["action"] == "save"
 
 
+@pytest.mark.slow
 def test_the_key_is_not_an_argument_and_a_missing_or_wrong_one_is_said(begin: Begin, house: House) -> None:
     with begin() as agent:
         assert agent.ask("tools/list")["result"]["tools"]

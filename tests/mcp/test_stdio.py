@@ -93,6 +93,7 @@ def test_the_official_client_and_a_second_process_beside_it(installed: ServerPro
         second.__exit__(None, None, None)
 
 
+@pytest.mark.slow
 def test_the_lease_of_a_killed_process_ends_and_a_told_one_ends_by_itself(
     installed: ServerProcess, begin: Begin, tmp_path: Path
 ) -> None:

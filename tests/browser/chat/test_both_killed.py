@@ -59,6 +59,7 @@ def test_what_was_said_while_the_server_was_away_outlives_both(
 
 @pytest.mark.timed
 @pytest.mark.parametrize(("rounds", "longest"), [(1, 3.0), pytest.param(50, 6.0, marks=pytest.mark.prove, id="fifty_times")])
+@pytest.mark.slow
 def test_of_an_answer_that_streams_no_more_is_lost_than_its_last_quarter_of_a_second(
     server: ServerProcess, mortal: MortalBrowser, rounds: int, longest: float
 ) -> None:

@@ -68,6 +68,7 @@ def noticing(chat: ChatPage) -> Iterator[ChatPage]:
 
 
 @pytest.mark.timed
+@pytest.mark.slow
 def test_two_browsers_show_each_piece_within_half_a_second(chat: ChatPage, second: Browser) -> None:
     chat.open()
     chat.say("count to 3")

@@ -170,7 +170,7 @@ def test_another_device_cleared_it_first(page: Page, account: Api, api: Callable
     settles(page, account, api, ["after theirs", "after mine", "an answer that gr", "and on"])
 
 
-@pytest.mark.parametrize("pages", [1, 2])
+@pytest.mark.parametrize("pages", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     page: Page, account: Api, api: Callable[..., Api], pages: int
 ) -> None:
@@ -193,7 +193,7 @@ def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     settles(page, account, api, texts)
 
 
-@pytest.mark.parametrize("unsent", [False, True])
+@pytest.mark.parametrize("unsent", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_what_is_taken_out_stays_out_if_the_chat_is_read_meanwhile(
     page: Page, account: Api, api: Callable[..., Api], unsent: bool
@@ -230,7 +230,7 @@ def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(begu
     assert [one["message_count"] for one in sessions(page, api)] == [3]
 
 
-@pytest.mark.parametrize("chat", [None, "thread-42"])
+@pytest.mark.parametrize("chat", [None, pytest.param("thread-42", marks=pytest.mark.slow)])
 def test_what_two_pages_said_without_the_network_can_be_changed_by_the_third(
     begun: Page, api: Callable[..., Api], chat: str | None
 ) -> None:

@@ -69,17 +69,15 @@ def test_a_value_that_json_cannot_hold_is_not_sent(page: Frontend) -> None:
     assert do(page, "return refusal(memory.set('notes', 'a', undefined));")[0] == "TypeError"
 
 
-@pytest.mark.parametrize("name", ["''", "'.'", "'..'", "7", "['a', 'b']", "undefined"])
-def test_a_name_that_has_no_address_is_refused(page: Frontend, name: str) -> None:
+def test_a_name_that_has_no_address_is_refused(page: Frontend) -> None:
     do(page, "await memory.set('notes', 'a', 1);")
-    calls = (
-        f"memory.get('notes', {name}), memory.get({name}, 'a'), memory.set('notes', {name}, 1), memory.delete('notes', {name})"
-    )
-    calls += "" if name == "undefined" else f", memory.list({name})"
     told = "const told = (promise) => promise.then(() => null, ({ name, message }) => [name, message]);"
-    for error, message in do(page, f"{told} return Promise.all([{calls}].map(told));"):
-        assert error == "TypeError"
-        assert message.startswith("A namespace and a key are strings, not empty, and neither `.` nor `..`. This was ")
+    for name in ("''", "'.'", "'..'", "7", "['a', 'b']", "undefined"):
+        calls = f"memory.get('notes', {name}), memory.get({name}, 'a'), memory.set('notes', {name}, 1)"
+        calls += f", memory.delete('notes', {name})" + ("" if name == "undefined" else f", memory.list({name})")
+        for error, message in do(page, f"{told} return Promise.all([{calls}].map(told));"):
+            assert error == "TypeError", name
+            assert message.startswith("A namespace and a key are strings, not empty, and neither `.` nor `..`. This was "), name
     assert do(page, "return (await memory.list('notes')).map(({ key }) => key);") == ["a"]
 
 

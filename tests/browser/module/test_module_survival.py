@@ -34,6 +34,7 @@ def in_a_tab(page: Frontend) -> tuple[str, str]:
     return first, second
 
 
+@pytest.mark.slow
 def test_what_a_killed_tab_left_goes_again_as_it_was_before_anything_new(page: Frontend, api: Callable[..., Any]) -> None:
     first, second = in_a_tab(page)
     page.browser.go_to(first)

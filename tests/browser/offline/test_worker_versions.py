@@ -51,6 +51,7 @@ def test_a_new_version_is_whole_at_once_and_replaces_the_old_one(chat: ChatPage,
     assert chat.texts() == ["count to 2", "1 2"]
 
 
+@pytest.mark.slow
 def test_a_version_that_is_not_complete_replaces_nothing(chat: ChatPage, station: Station) -> None:
     former = chat.browser.run(SHELLS)
     station.leave()

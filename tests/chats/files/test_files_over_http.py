@@ -54,6 +54,7 @@ def test_the_largest_file_passes_and_one_byte_more_does_not(house: House, sessio
     assert len(stored(folder)) == before
 
 
+@pytest.mark.slow
 def test_ten_files_take_no_memory_of_their_size(house: House, session: str) -> None:
     """A first one, so that everything is loaded."""
     send(house, session, b"0" * LIMIT)

@@ -221,7 +221,7 @@ def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Cli
     assert [each.text for each in resumed.messages] == ["From an agent"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_silent_server_does_not_hold_an_agent_that_is_told_to_end(
     environment: dict[str, str], gate: Gate, number: signal.Signals
 ) -> None:

@@ -77,6 +77,7 @@ def test_an_answer_is_stored_as_it_was_said(api: Api, path: str) -> None:
     assert (message["text"], message["status"], message["metadata"]["model"]) == (LONG, "complete", "large")
 
 
+@pytest.mark.slow
 def test_it_is_asked_with_what_was_said_before(api: Api, path: str) -> None:
     asked = Asked(api, path, "Read me the tide table.")
     assert asked.ended() == "complete"

@@ -24,6 +24,7 @@ def model() -> Iterator[ModelEndpoint]:
         yield model
 
 
+@pytest.mark.slow
 def test_the_other_worker_s_answers_go_on(store: Store, model: ModelEndpoint, path: str) -> None:
     settings = {"CHAT_URL": model.url, "GENERATIONS": "4"}
     with ServerProcess(store, **settings) as killed, ServerProcess(store, **settings) as other:

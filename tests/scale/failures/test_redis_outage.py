@@ -103,7 +103,9 @@ def save_through(pair: Pair, fault: str, *, seconds: float) -> None:
         assert socket.numbers == list(range(1, pair.newest + 1))
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", ["swallowed", *(pytest.param(fault, marks=pytest.mark.slow) for fault in ("stopped", "killed"))]
+)
 def test_saves_go_on_at_their_speed_and_the_events_arrive_after(pair: Pair, fault: str) -> None:
     save_through(pair, fault, seconds=0)
 

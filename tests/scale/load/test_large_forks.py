@@ -91,6 +91,7 @@ def fork_and_check(server: ServerProcess, api: Api, many: int) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.slow
 def test_saves_go_on_beside_a_fork(server: ServerProcess, api: Api) -> None:
     fork_and_check(server, api, MANY)
 
@@ -152,6 +153,7 @@ def kill_in_the_middle(server: ServerProcess, api: Api, session: str, body: dict
     server.start()
 
 
+@pytest.mark.slow
 def test_a_fork_that_was_killed_is_not_seen_and_is_made_once_when_asked_for_again(server: ServerProcess, api: Api) -> None:
     project, session = long_session(server, api, MANY)
     body = {"writer_id": "w", "seq": MANY + 1}

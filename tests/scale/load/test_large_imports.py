@@ -98,7 +98,9 @@ def sessions_of(api: Any, project: str) -> Iterator[Any]:
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("by_command", [True, False], ids=["by command", "in the background"])
+@pytest.mark.parametrize(
+    "by_command", [pytest.param(True, marks=pytest.mark.slow), False], ids=["by command", "in the background"]
+)
 def test_saves_go_on_beside_an_import(server: ServerProcess, tmp_path: Path, by_command: bool) -> None:
     messages = 0
     p99: list[tuple[float, float]] = []

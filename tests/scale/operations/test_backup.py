@@ -188,7 +188,7 @@ def sound(file: Path) -> bool:
 
 
 def test_backups_under_load_hold_what_was_acknowledged_and_lose_nobody(server: ServerProcess, tmp_path: Path) -> None:
-    Round(server, tmp_path).play(2)
+    Round(server, tmp_path).play(1)
 
 
 @pytest.mark.prove

@@ -125,6 +125,7 @@ def crash_upgrades(old: Store, folder: Path, *, times: int) -> None:
 
 
 @pytest.mark.skipif(not ON_POSTGRESQL, reason="an embedded store has one server")
+@pytest.mark.slow
 def test_servers_that_upgrade_at_once_wait_for_each_other(old_store: Store) -> None:
     before = rows_of(old_store)
     with ExitStack() as stack:

@@ -126,6 +126,7 @@ def test_a_backup_that_lacks_its_last_bytes_is_refused(store: Store, tmp_path: P
 
 
 @pytest.mark.skipif(not ON_POSTGRESQL, reason="a file has no locale")
+@pytest.mark.slow
 def test_a_restored_database_has_the_encoding_and_locale_of_the_one_that_it_replaces(store: Store, tmp_path: Path) -> None:
     """The default of the cluster may be another: under ASCII no text is compared as it is written."""
     address = urlsplit(store.settings["DATABASE_URL"])

@@ -110,6 +110,7 @@ def test_a_rich_session_opens_and_is_searched_quickly(
 
 
 @pytest.mark.parametrize("messages", SIZES)
+@pytest.mark.slow
 def test_nothing_jumps_while_one_scrolls_up_through_rich_messages(
     signed_in: Browser, server: LiveServer, chat: Chat, messages: int
 ) -> None:

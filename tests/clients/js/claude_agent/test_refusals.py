@@ -137,6 +137,7 @@ def test_a_wrong_key_is_said_at_once(start: Start) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.slow
 def test_a_read_sees_at_once_that_the_server_is_back(start: Start, gate: Gate) -> None:
     """Pauses grow to 30 seconds while nobody waits."""
     gate.away = True
