@@ -41,7 +41,13 @@ for number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, lambda *_: None)
 DATABASES = {"db", "transactional_db", "first_store"}
-SLOW = ("browser", "scale", "prove")
+LONG = ("browser", "scale", "prove")
+# What these are about is above the database: on the second one they are slow tests.
+ABOVE_THE_DATABASE = (
+    *("api/test_not_found", "api/test_scoping", "browser/chat", "frontends/test_assistant_cloud_access", "mcp"),
+    *(f"clients/python/{name}" for name in ("spool", "test_c", "test_documents", "test_event_loops", "test_forks", "test_wires")),
+    *("generation/generations/test_other_model_server", "memory/errors/test_noise", "portability/test_replay"),
+)
 # A busy machine may take any time for an example: what must be quick is marked `timed`.
 hypothesis_settings.register_profile("stillhere", deadline=None)
 hypothesis_settings.load_profile("stillhere")
@@ -54,15 +60,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     again = proving or not ON_POSTGRESQL
     patient = proving or "STILLHERE_TEST_SLOW" in os.environ
     left_out = [name for name, runs in (("prove", proving), ("once", again), ("slow", patient)) if not runs]
+    tests = config.rootpath / "tests"
+    above = tuple(str(tests / name) for name in ABOVE_THE_DATABASE) if ON_POSTGRESQL and not patient else ()
     wanted: list[pytest.Item] = []
     others: list[pytest.Item] = []
     for item in items:
         is_left_out = any(item.get_closest_marker(name) for name in left_out) or not (again or uses_database(item))
+        is_left_out |= str(item.path).startswith(above)
         (others if is_left_out else wanted).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = wanted
     for item in items:
-        if any(item.get_closest_marker(name) for name in SLOW) and not item.get_closest_marker("timeout"):
+        if any(item.get_closest_marker(name) for name in LONG) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("prove") else 300))
 
 

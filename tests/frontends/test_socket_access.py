@@ -142,6 +142,7 @@ def test_logging_out_closes_the_sockets_of_that_login(house: House, cookies: lis
         assert lasting.silence(0.5) == []
 
 
+@pytest.mark.slow
 def test_logging_out_closes_the_sockets_that_this_login_asked_tickets_for(house: House, project: str, cookies: list[str]) -> None:
     mine = cookies[3]
     page = httpx.Client(base_url=house.server.url, headers={"Cookie": f"{mine}; csrftoken={'t' * 32}", "X-CSRFToken": "t" * 32})

@@ -106,6 +106,7 @@ def test_the_key_is_not_an_argument_and_a_missing_or_wrong_one_is_said(begin: Be
             assert refused.process.returncode == 1
 
 
+@pytest.mark.slow
 def test_other_versions_names_and_progress_pass_through(begin: Begin, path: str) -> None:
     with begin() as agent:
         found = agent.ask("resources/read", {"uri": f"stillhere://project/{path.replace('/', '%2F')}/context"})

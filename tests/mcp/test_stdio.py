@@ -67,6 +67,7 @@ def test_every_tool_is_called_by_the_official_client(installed: ServerProcess, t
     assert results["session_brief"]["structuredContent"]["stored"]
 
 
+@pytest.mark.slow
 def test_the_official_client_and_a_second_process_beside_it(installed: ServerProcess, begin: Begin, tmp_path: Path) -> None:
     path = str(tmp_path)
     told = StdioServerParameters(command=sys.executable, args=command(path)[1:], env=installed.environment, cwd=ROOT)

@@ -96,6 +96,7 @@ def test_what_is_typed_stays_with_the_session_that_is_left(page: ChatPage, agent
     page.browser.until("return document.getElementById('chat-message').value === 'not sent';")
 
 
+@pytest.mark.slow
 def test_what_streams_is_kept_where_it_streamed_when_the_other_session_is_opened(page: ChatPage, agent: Chat) -> None:
     fork(agent)
     shown = page.stream()

@@ -105,6 +105,7 @@ def test_a_refused_file_is_told_and_can_be_tried_again_or_removed(page: ChatPage
     assert parts() == [("dot.png", "image/png")]
 
 
+@pytest.mark.slow
 def test_a_file_that_was_attached_without_a_connection_is_uploaded_when_it_is_back(page: ChatPage, tmp_path: Path) -> None:
     page.say("count to 2")
     page.until_answered("1 2")

@@ -28,6 +28,7 @@ def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
     return chat
 
 
+@pytest.mark.slow
 def test_what_was_asked_offline_is_told_and_answered_once(chat: ChatPage) -> None:
     chat.browser.offline()
     chat.say("count to 3")

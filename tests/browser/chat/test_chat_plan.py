@@ -85,6 +85,7 @@ def test_the_immortality_test_with_a_plan(chat: ChatPage) -> None:
     assert len(chat.browser.run(STEPS)) == 2
 
 
+@pytest.mark.slow
 def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent: Any) -> None:
     plan(chat)
     session = stored(agent, chat)["session"]["id"]

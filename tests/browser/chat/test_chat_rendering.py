@@ -86,6 +86,7 @@ def test_what_a_user_wrote_keeps_its_lines_and_blanks_on_both_pages(page: ChatPa
         assert page.browser.run(LAST_TEXT) == DIFF
 
 
+@pytest.mark.slow
 def test_an_answer_keeps_its_lines_on_both_pages(page: ChatPage, agent: Chat) -> None:
     agent.say("m5", "Roses are **red**,\nviolets are blue.  \nSo it goes.", role="assistant")
     lines = "Roses are red,\nviolets are blue.\nSo it goes."

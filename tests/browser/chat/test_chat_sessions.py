@@ -49,6 +49,7 @@ def page(signed_in: Browser, server: LiveServer, older: Chat) -> ChatPage:
     return page
 
 
+@pytest.mark.slow
 def test_a_session_is_opened_by_keyboard_with_its_draft(page: ChatPage, older: Chat) -> None:
     assert page.browser.run(ROWS) == ["Today", "New questions", "Yesterday", "Old questions"]
     page.browser.textbox("Message").send_keys("not sent")
@@ -186,6 +187,7 @@ def test_a_session_has_instructions_of_its_own(page: ChatPage, monkeypatch: pyte
     assert ChatSession.objects.filter(metadata__contains="Answer in French.").count() == 1
 
 
+@pytest.mark.slow
 def test_instructions_that_changed_elsewhere_are_used_and_shown_before_they_are_replaced(page: ChatPage, older: Chat) -> None:
     own = ChatSession.objects.get(title="New questions")
     older.api.patch(f"/sessions/{own.id}", {"metadata": {"instructions": "Answer in Latin."}})

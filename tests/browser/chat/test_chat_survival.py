@@ -179,6 +179,7 @@ def test_closed_at_any_moment_nothing_shown_is_lost(chat: ChatPage, closes: int)
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_clear_undo_clear(chat: ChatPage, stored: Callable[[], list[str]]) -> None:
     chat.open()
     chat.say("count to 3")

@@ -128,6 +128,7 @@ def test_other_versions_are_not_counted_as_messages_that_are_missing(chat: ChatP
     chat.browser.until(QUIET, "Shown from this browser: 2 messages")
 
 
+@pytest.mark.slow
 def test_a_regenerated_answer_is_another_version(chat: ChatPage) -> None:
     chat.browser.run(PRESS, "Regenerate answer", 0)
     versions(chat, ["‹2/2›"])

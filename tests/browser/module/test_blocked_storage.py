@@ -51,6 +51,7 @@ def test_the_module_saves_and_keeps_what_is_unsent(
     assert state["agentState"]["context"] == "known"
 
 
+@pytest.mark.slow
 def test_the_chat_page_works(blocked: Browser, server: LiveServer) -> None:
     chat = ChatPage(blocked, server.url)
     chat.open()

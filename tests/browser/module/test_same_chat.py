@@ -119,6 +119,7 @@ def test_a_chat_that_was_begun_elsewhere_before_these_words_is_shown(page: Front
     assert [message["text"] for message in shown["messages"]] == ["theirs", "mine"]
 
 
+@pytest.mark.slow
 def test_a_page_that_was_opened_without_the_server_hears_of_the_chat_when_it_is_back(page: Frontend, other: Device) -> None:
     page.browser.run("chat.close();")
     page.browser.offline()

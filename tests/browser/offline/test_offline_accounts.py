@@ -39,6 +39,7 @@ def test_another_account_keeps_its_own_pages(chat: ChatPage, station: Station, b
     assert f'data-user="{bob.pk}"' in chat.browser.run(WORDS)
 
 
+@pytest.mark.slow
 def test_a_sign_out_empties_it(chat: ChatPage, station: Station) -> None:
     chat.press("Log out")
     chat.browser.until("return location.pathname === '/login/';")

@@ -143,6 +143,7 @@ def test_a_snapshot_is_copied_as_markdown(tab: Tab) -> None:
     assert "- Ship on Monday" in tab.browser.run("return navigator.clipboard.readText();")
 
 
+@pytest.mark.slow
 def test_words_that_could_not_be_saved_stay_in_their_form(tab: Tab) -> None:
     tab.add("old")
     tab.open()

@@ -97,6 +97,7 @@ def test_hidden_pages_ask_for_nothing_and_are_up_to_date_when_they_are_shown(
     pages.show("meanwhile")
 
 
+@pytest.mark.slow
 def test_a_hidden_frontend_reads_nothing_until_it_is_shown(
     browser: Browser, server: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:
@@ -148,6 +149,7 @@ def leave_and_come_back(browser: Browser, server: LiveServer, chat: Chat) -> Non
     browser.until(SAYS, "said when it was back")
 
 
+@pytest.mark.slow
 def test_back_on_a_session_s_page_and_in_the_chat_what_happens_goes_on_coming(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:

@@ -28,6 +28,7 @@ def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
     return chat
 
 
+@pytest.mark.slow
 def test_the_slider_opens_a_moment_by_keyboard_and_by_pointer(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{chat.id}/")
     signed_in.until(LIVE)

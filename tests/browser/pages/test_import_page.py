@@ -104,6 +104,7 @@ def test_the_page_follows_an_import_and_stops_one(signed_in: Browser, server: Li
     assert signed_in.requests() == [], "nothing is asked where nothing goes on"
 
 
+@pytest.mark.slow
 def test_a_file_on_its_way_shows_how_much_of_it_and_can_be_called_back(
     signed_in: Browser, server: LiveServer, file: Path
 ) -> None:

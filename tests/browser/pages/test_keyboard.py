@@ -78,6 +78,7 @@ def test_finding_opening_and_changing_a_session(hands: Hands, api: Callable[...,
     hands.browser.until("return document.querySelectorAll('article').length === 1;")
 
 
+@pytest.mark.slow
 def test_lists_menus_and_shortcuts(hands: Hands, api: Callable[..., Any], alice: User) -> None:
     client = api(alice)
     for path in ("one", "two"):
@@ -104,6 +105,7 @@ def test_lists_menus_and_shortcuts(hands: Hands, api: Callable[..., Any], alice:
     hands.at(f"/projects/{Project.objects.get(path='three').id}/settings/")
 
 
+@pytest.mark.slow
 def test_chatting(hands: Hands) -> None:
     chat = ChatPage(hands.browser, hands.url)
     chat.open()

@@ -91,6 +91,7 @@ def test_a_key_among_thousands_is_found_and_a_deleted_one_brought_back(
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_errors_come_by_themselves_and_are_resolved_in_place(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     memory.put("noise/config", {"rules": [{"id": "r", "pattern": "x+", "kind": "regex", "source": "auto", "enabled": False}]})
     happen(memory, "the first")

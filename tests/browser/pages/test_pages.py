@@ -55,6 +55,7 @@ def test_a_transcript_grows_by_itself_and_keeps_what_is_unfolded(signed_in: Brow
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_page_that_is_being_left_is_not_reloaded_in_place_of_where_one_goes(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:

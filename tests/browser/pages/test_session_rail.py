@@ -82,6 +82,7 @@ def test_the_rail_follows_what_agents_save_and_keeps_what_one_does_there(
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_what_one_does_there_leaves_the_transcript_where_it_is(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.ops(*({"op": "upsert", "id": f"n{number}", "role": "user", "text": f"Line {number}"} for number in range(150)))
     Chat(chat.api)  # The current one.

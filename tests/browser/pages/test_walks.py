@@ -92,6 +92,7 @@ def at_session(page: Browser, *, other_than: str = "") -> str:
     return str(page.run("return location.pathname;"))
 
 
+@pytest.mark.slow
 def test_by_keys_alone(page: Browser, next_week: Chat) -> None:
     steps = Steps(page)
     steps.press("/", "lock the cart", Keys.ENTER)

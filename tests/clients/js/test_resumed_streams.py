@@ -121,6 +121,7 @@ def both_get_the_end(page: ChatPage, site: Site, first: str) -> None:
 
 
 @pytest.mark.usefixtures("asked")
+@pytest.mark.slow
 def test_two_pages_that_resume_one_answer_store_it_once(page: ChatPage, site: Site) -> None:
     page.open(resume=True)
     page.until("return chat.status !== 'ready';")

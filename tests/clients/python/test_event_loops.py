@@ -35,6 +35,7 @@ def unclosed() -> list[str]:
     return [str(each.message) for each in seen]
 
 
+@pytest.mark.slow
 def test_a_loop_that_ends_closes_its_connections(peer: Peer, client: AsyncClient) -> None:
     for _ in range(3):
         asyncio.run(client.list_sessions())

@@ -106,6 +106,7 @@ def test_calls_of_tools_are_kept_and_not_run(server: ServerProcess, api: Api, pa
         assert reader.wait_for_chunks(5)[-2:] == [{"type": "reasoning", "text": "hm"}, call]
 
 
+@pytest.mark.slow
 def test_a_cleared_session_ends_its_answer(server: ServerProcess, api: Api, path: str) -> None:
     asked = Asked(api, path, "say 300")
     with reader_of(server, asked) as reader:

@@ -113,6 +113,7 @@ def test_a_second_server_on_an_embedded_store_is_refused_and_may_follow_the_firs
             wait_for(url, follower)
 
 
+@pytest.mark.slow
 def test_serve_ends_on_sigterm_without_an_error(tmp_path: Path) -> None:
     with started("serve", tmp_path, STATIC_MANIFEST="0") as (_, process):
         process.send_signal(signal.SIGTERM)

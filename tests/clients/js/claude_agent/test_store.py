@@ -91,6 +91,7 @@ def test_the_contracts_of_the_sdk(script: Script) -> None:
     assert script(Path(__file__).with_name("contracts.js").read_text()) == 14
 
 
+@pytest.mark.slow
 def test_unusual_entries_come_back_as_they_were(script: Script) -> None:
     script(UNUSUAL)
 
