@@ -138,7 +138,6 @@ export interface SocketNeeds {
 export interface AdoptionNeeds {
   chat: string | undefined;
   writer: string;
-  outbox: Part<Outbox, "all">;
   state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit" | "isNewer">;
   store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "takeOut" | "grow" | "vers" | "sees">;
   queue: Part<Queue, "operations" | "waiting" | "seq" | "add" | "seal" | "clears" | "epoch" | "epochIn" | "holds">;
@@ -253,7 +252,7 @@ export interface ReaderNeeds {
   state: SessionView & Part<SessionState, "isContinued">;
   store: Part<MessageStore, "messages" | "tell">;
   queue: Part<Queue, "unsent" | "openingStep">;
-  outbox: Part<Outbox, "begun">;
+  outbox: Part<Outbox, "begun" | "all">;
   mirror: Part<Mirror, "forget">;
   olderMessages: Part<OlderMessages, "unread">;
   agentStates: Part<AgentStates, "adopt" | "shown">;

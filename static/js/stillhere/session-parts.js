@@ -207,9 +207,9 @@ export class SessionParts {
 
   /** @returns {Adoption} */
   _makeAdoption() {
-    const { identity, outbox, state, store, queue, mirror, olderMessages, epochChange, batching } = this;
+    const { identity, state, store, queue, mirror, olderMessages, epochChange, batching } = this;
     const { writer, chat } = identity;
-    const known = { writer, chat, outbox, state, store, queue, mirror, olderMessages, epochChange };
+    const known = { writer, chat, state, store, queue, mirror, olderMessages, epochChange };
     const goOn = () => batching.goOn();
     const moved = (/** @type {[string, string]} */ ...ids) => this._moved(...ids);
     return new Adoption({ ...known, goOn, moved, carry: (joined) => this._carry(joined), opened: () => this._opened() });

@@ -32,6 +32,14 @@ AWAY_SOCKET = """
     window.away = true;
     chat._sessionClient.parts.events.socket.close();
 """
+# Nobody else reads or writes the module's queue until `window.isQuick`.
+SLOW_DISK = """
+    const opening = indexedDB.open("stillhere");
+    await new Promise((resolve) => { opening.onsuccess = resolve; });
+    const store = opening.result.transaction("queue", "readwrite").objectStore("queue");
+    const goOn = () => { if (!window.isQuick) store.count().onsuccess = goOn; };
+    goOn();
+"""
 BEGIN_LATE = f"window.begun = (async () => {{ {CONNECT} }})(); await null;"
 LISTENS = "return chat._sessionClient.parts.events.socket?.readyState === WebSocket.OPEN;"
 HAS_HEARD = "return chat._sessionClient.parts.events.since >= args[0];"
@@ -147,3 +155,19 @@ def test_a_page_that_begins_a_session_while_it_resumes_stays_in_it(
     browser.block()
     alone.settle()
     assert alone.texts() == stored(api, alone) == ["two", "three"]
+
+
+def test_a_page_that_begins_a_session_after_the_answer_came_stays_in_it_too(
+    alone: Frontend, browser: Browser, api: Callable[..., Api]
+) -> None:
+    """What is unsent is read from a slow disk before the answer is shown."""
+    browser.run(LATE_ANSWER, "/resume?")
+    browser.run("window.resumed = chat.resume(); await null;")
+    wait_for(lambda: browser.run("return window.answered;"))
+    browser.run(SLOW_DISK)
+    browser.run("deliver(); await new Promise((resolve) => setTimeout(resolve, 100));")
+    browser.run("window.begun = chat.newSession(); setTimeout(() => { window.isQuick = true; }, 300); await begun;")
+    browser.run("await resumed;")
+    alone.say("m2", "two")
+    alone.settle()
+    assert alone.texts() == stored(api, alone) == ["two"]

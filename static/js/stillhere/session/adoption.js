@@ -18,11 +18,11 @@ export class Adoption {
 
   /**
    * Null: this page knows more than was read, which is to be read again.
-   * @param {FoundSession} found @param {{last?: boolean}} [options] `last`: it is taken nevertheless @returns {Promise<Adopted | null>}
+   * @param {FoundSession} found @param {Entry[]} queued what is unsent in this browser
+   * @param {{last?: boolean}} [options] `last`: it is taken nevertheless @returns {Promise<Adopted | null>}
    */
-  async adopt({ session, messages, more }, { last = false } = {}) {
-    const { writer, chat, outbox, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
-    const queued = await outbox.all();
+  async adopt({ session, messages, more }, queued, { last = false } = {}) {
+    const { writer, chat, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
     const left = queued.filter((entry) => entry.writer !== writer);
     state.inherit(session.id, left);
     const epoch = queue.epochIn(session);

@@ -33,13 +33,13 @@ export class SessionReader {
     const asked = new URLSearchParams({ project, client, optional: "1", ...(quiet ? { quiet: "1" } : {}) });
     if (chat !== undefined) asked.set("external_id", chat);
     const { turns } = this;
-    await this._read(async () => {
-      /** @type {Bundle | null} */
-      const found = await http.get(`/resume?${asked}`);
+    /** @type {() => Promise<Bundle | null>} */
+    const ask = () => http.get(`/resume?${asked}`);
+    await this._read(ask, (found) => {
       // A page that began a session meanwhile stays in it.
-      if (turns !== this.turns) return null;
+      if (turns !== this.turns) return false;
       this.bundle = found;
-      return found;
+      return true;
     });
     if (!this.bundle) {
       // The mirror may be of one that is still to be made.
@@ -96,21 +96,25 @@ export class SessionReader {
     const { id } = state;
     /** @type {() => Promise<FoundSession | null>} */
     const ask = () => http.get(`/sessions/${id}`);
-    return this._read(async () => {
-      const found = await patiently(ask);
-      return state.id === id ? found : null;
-    });
+    return this._read(
+      () => patiently(ask),
+      () => state.id === id,
+    );
   }
 
   /**
    * Read it, and again if a save or a clear of this page was faster than the answer. Null if there is nothing.
-   * @param {() => Promise<FoundSession | null>} ask
+   * @template {FoundSession} T @param {() => Promise<T | null>} ask
+   * @param {(found: T | null) => boolean} isWanted does the page still show what it was asked for? Nothing can change until it is adopted
    */
-  async _read(ask) {
+  async _read(ask, isWanted) {
+    const { outbox, adoption } = this.needs;
     for (let left = MOST_READS; ; left -= 1) {
       const found = await ask();
-      const adopted = found && (await this.needs.adoption.adopt(found, { last: left === 1 }));
-      if (adopted || !found) return adopted;
+      const queued = await outbox.all();
+      if (!isWanted(found) || !found) return null;
+      const adopted = await adoption.adopt(found, queued, { last: left === 1 });
+      if (adopted) return adopted;
     }
   }
 
