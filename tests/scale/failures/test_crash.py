@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.scale.logged_writers import Writer, all_messages, problems
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.logged_writers import Writer, all_messages, problems
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 

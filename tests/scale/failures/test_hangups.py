@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 from websockets.sync.client import connect
 
-from tests.support.logged_writers import Writer, all_messages, problems
+from tests.scale.logged_writers import Writer, all_messages, problems
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 

@@ -21,10 +21,10 @@ from django.db.backends.signals import connection_created
 from psycopg import sql
 
 from tests.scale.failures.test_crash import assert_sound
+from tests.scale.logged_writers import all_messages
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.live_server import LiveServer
-from tests.support.logged_writers import all_messages
 from tests.support.server_process import ServerProcess, new_store
 from tests.support.stores import Store
 

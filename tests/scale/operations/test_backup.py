@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.scale.logged_writers import PATIENCE_SECONDS, Ack, Writer, all_messages, problems
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.logged_writers import PATIENCE_SECONDS, Ack, Writer, all_messages, problems
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
