@@ -41,7 +41,7 @@ def program(tmp_path: Path) -> Path:
     return inspector / "cli/build/cli.js"
 
 
-@pytest.fixture(params=["http", pytest.param("stdio", marks=pytest.mark.slow)])
+@pytest.fixture(params=["http", "stdio"])
 def inspect(request: pytest.FixtureRequest, house: House, program: Path, path: str, tmp_path: Path) -> Inspect:
     """`inspect("tools/list")`: the result."""
     address, key = f"{house.server.url}/mcp?project={path}", f"Authorization: Bearer {house.key}"
@@ -60,6 +60,7 @@ def inspect(request: pytest.FixtureRequest, house: House, program: Path, path: s
     return asked
 
 
+@pytest.mark.slow
 def test_tools_are_listed_and_called(inspect: Inspect) -> None:
     assert len(inspect("tools/list")["tools"]) == 16
     for arguments in (SAVE, LOAD):

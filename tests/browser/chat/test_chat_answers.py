@@ -97,6 +97,7 @@ def test_reloads_at_any_moment_show_the_stored_answer(
     assert stored() == [(f"count to {last}", "complete"), (numbers(last), "complete")]
 
 
+@pytest.mark.slow
 def test_two_pages_watch_one_answer_and_either_stops_it(chat: ChatPage, stored: Callable[[], list[tuple[str, str]]]) -> None:
     chat.open()
     one = chat.browser.driver.current_window_handle

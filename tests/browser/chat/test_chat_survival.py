@@ -93,6 +93,7 @@ def test_a_second_tab_and_the_session_s_page_show_the_stream_without_a_reload(ch
     chat.press("Stop")
 
 
+@pytest.mark.slow
 def test_a_killed_server_costs_nothing_that_was_shown(browser: Browser, mortal: ServerProcess) -> None:
     browser.sign_in(mortal.url, mortal.shell(SESSION_KEY))
     chat = ChatPage(browser, mortal.url)

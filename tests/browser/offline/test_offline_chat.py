@@ -57,6 +57,7 @@ def test_what_was_said_without_the_server_outlives_its_tab(chat: ChatPage, stati
     assert questions() == ["count to 2", "count to 3"]
 
 
+@pytest.mark.slow
 def test_visited_sessions_open_and_other_pages_say_what_there_is(chat: ChatPage, station: Station) -> None:
     session = chat.session()
     chat.browser.open(session)

@@ -8,7 +8,7 @@ from axe_selenium_python import Axe
 from scripts.screenshots.page_states import STATES
 from scripts.screenshots.photographer import Photographer
 from scripts.screenshots.sample_store import fill
-from tests.browser.pages.test_every_page import CONTRAST, PHONE
+from tests.browser.pages.test_every_page import PHONE, RULES
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.timeout(300)]
@@ -28,7 +28,7 @@ def test_every_state(photographer: Photographer) -> None:
         photographer.show(name, width=1280, height=900, scheme="light")
         axe = Axe(photographer.browser.driver)
         axe.inject()
-        for scheme, options in (("light", None), ("dark", CONTRAST)):
+        for scheme, options in RULES.items():
             photographer.prefer(scheme)
             violations = axe.run(options=options)["violations"]
             assert violations == [], (name, scheme, axe.report(violations))

@@ -70,6 +70,7 @@ def served(store: Store, *, flush_seconds: str = "30") -> Iterator[tuple[ServerP
 
 
 @pytest.mark.scale
+@pytest.mark.slow
 def test_scenario_14_a_server_that_is_told_to_end_stores_the_counts_first(store: Store) -> None:
     with served(store, flush_seconds="3600") as (server, client):
         client.on("PUT", "memory/noise/config", {"rules": [RULE]})
