@@ -11,9 +11,10 @@ DATABASES = {"db", "transactional_db", "first_store"}
 LONG = ("browser", "scale", "prove")
 # What these are about is above the database: on the second one they are slow tests.
 ABOVE_THE_DATABASE = (
-    *("api/test_not_found", "api/test_scoping", "browser/chat", "frontends/test_assistant_cloud_access", "mcp"),
+    *("api/test_headers", "api/test_not_found", "api/test_scoping", "browser/chat", "config/test_bridge", "mcp"),
     *(f"clients/python/{name}" for name in ("spool", "test_c", "test_documents", "test_event_loops", "test_forks", "test_wires")),
-    *("generation/generations/test_other_model_server", "memory/errors/test_noise", "portability/test_replay"),
+    *("frontends/test_assistant_cloud_access", "generation/generations/test_other_model_server", "memory/errors/test_noise"),
+    *("pages/test_page_costs", "portability/test_replay", "scale/load/test_large_bodies", "scale/operations/test_logs"),
 )
 
 

@@ -8,7 +8,7 @@ from axe_selenium_python import Axe
 from scripts.screenshots.page_states import STATES
 from scripts.screenshots.photographer import Photographer
 from scripts.screenshots.sample_store import fill
-from tests.browser.pages.test_every_page import PHONE, RULES
+from tests.browser.pages.test_every_page import PAGE_WIDTH, PHONE, RULES
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.timeout(300)]
@@ -34,5 +34,5 @@ def test_every_state(photographer: Photographer) -> None:
             assert violations == [], (name, scheme, axe.report(violations))
         photographer.leave()
         photographer.show(name, width=PHONE, height=700, scheme="light")
-        assert photographer.browser.run("return document.documentElement.scrollWidth;") <= PHONE, name
+        assert photographer.browser.run(PAGE_WIDTH) <= PHONE, name
         photographer.leave()
