@@ -279,3 +279,21 @@ def test_a_session_that_could_not_be_made_goes_on_after_a_reload(
     assert stored(api, page) == page.texts() == ["one", "two"]
     assert ChatSession.objects.count() == 1
     browser.leave()
+
+
+def test_a_page_that_is_killed_before_it_wrote_its_copy_goes_on_in_its_session(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    browser.block("*/api/*")
+    for word in ("one", "two"):
+        page.say(f"m-{word}", word)
+        browser.run("await chat.stored();")
+        browser.open(f"{server.url}/healthz")
+        browser.run("for (const name in localStorage) if (name.includes(':mirror:')) delete localStorage[name];")
+        page.begin()
+    browser.block()
+    wait_for(lambda: stored(api, page) == page.texts() == ["one", "two"])
+    assert ChatSession.objects.count() == 1
+    browser.leave()

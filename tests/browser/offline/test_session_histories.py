@@ -179,7 +179,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "CONNECT", CONNECT)
 
 
-@pytest.mark.parametrize("seed", [203, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (16, 31))])
+@pytest.mark.parametrize("seed", [203, 331, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (16, 31))])
 def test_what_is_said_is_in_its_session_once(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api], seed: int
 ) -> None:

@@ -3,7 +3,7 @@ import { applied, writesOf } from "../sending/requests.js";
 import { overlaid } from "../server/agent-states.js";
 
 /**
- * @import { AgentState, State } from "../../stillhere.js"
+ * @import { AgentState, Session, State } from "../../stillhere.js"
  * @import { MirrorNeeds } from "../needs.d.ts"
  * @import { Entry } from "../types.d.ts"
  */
@@ -47,7 +47,7 @@ export class Mirror {
   restored(entries) {
     const { project, storage } = this.needs;
     const mirrored = this.read();
-    const session = mirrored?.session ?? null;
+    const session = mirrored?.session ?? begunBy(entries, project);
     const messages = applied(mirrored?.messages ?? [], entries, session);
     if (!session && messages.length === 0) return null;
     const openingStep = entries.findLast((entry) => entry.body.opening_step)?.body.opening_step ?? session?.opening_step ?? "";
@@ -62,4 +62,14 @@ export class Mirror {
   close() {
     clearTimeout(this.timer);
   }
+}
+
+/**
+ * The session that pages began which ended before they wrote a mirror: of several the last one, which would be the current one.
+ * @param {Entry[]} entries @param {string} project @returns {Session | null}
+ */
+function begunBy(entries, project) {
+  const creation = entries.findLast(({ kind, draft, refused }) => kind === "create" && !draft && !refused);
+  if (!creation?.session) return null;
+  return { id: creation.session, epoch: 1, rev: 0, opening_step: creation.body.opening_step ?? "", project };
 }
