@@ -171,3 +171,17 @@ def test_a_page_that_begins_a_session_after_the_answer_came_stays_in_it_too(
     alone.say("m2", "two")
     alone.settle()
     assert alone.texts() == stored(api, alone) == ["two"]
+
+
+def test_changes_that_come_later_than_what_the_page_did_to_them_undo_nothing(
+    page: Frontend, browser: Browser, other: Device, api: Callable[..., Api]
+) -> None:
+    browser.run(LATE_ANSWER, "since_rev=")
+    other.say("two")
+    wait_for(lambda: browser.run("return window.answered;"))
+    browser.run("list = (await chat.resume()).messages;")
+    browser.run("list = list.map((one) => ({ ...one, text: `${one.text}, changed` })); chat.save(list);")
+    page.settle()
+    browser.run("deliver();")
+    browser.pause(0.5)
+    assert page.texts() == stored(api, page) == ["one, changed", "two, changed"]

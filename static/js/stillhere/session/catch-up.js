@@ -62,6 +62,8 @@ export class CatchUp {
       const page = await patiently(() => http.get(path));
       if (!page || this._overtaken({ id: session, epoch: page.epoch })) return;
       if (page.epoch !== state.session?.epoch) return epochChange.found(page.epoch);
+      // Meanwhile the page read all of this, and may have changed some of it.
+      if (page.rev < state.baseRev) break;
       for (const item of page.items) if (this._takeItem(item)) changed.push(item.id);
       for (const id of page.removed) if (!queue.holds(id) && store.remove(id)) removed.push(id);
       more = page.more && page.rev > state.baseRev;
