@@ -1,6 +1,5 @@
 """The users of tests: alice is the owner, bob another user, carol is disabled."""
 
-import gc
 import logging
 import shutil
 import signal
@@ -48,12 +47,6 @@ hypothesis_settings.load_profile("stillhere")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     choose(config, items)
-
-
-def pytest_collection_finish() -> None:
-    """The tests themselves stay to the end: what looks for garbage passes them over."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
