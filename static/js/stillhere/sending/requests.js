@@ -158,3 +158,8 @@ export function unanswered({ session, writer, epoch }, { waiting, operations, se
 
 /** @param {Pick<Entry, "session" | "body">} entry @param {Session | null} session null: of whichever session it is */
 const isOf = (entry, session) => !session || (entry.session === session.id && (entry.body.epoch ?? 1) === session.epoch);
+
+/** Does it make a session? Not one of a page that lives and may yet find another. @param {Entry} entry */
+export function isCreation({ kind, draft, refused }) {
+  return kind === "create" && !draft && !refused;
+}

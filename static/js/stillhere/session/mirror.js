@@ -1,5 +1,5 @@
 /** The copy of the session in this browser: `peek()` reads it, and a page shows it while the server does not respond. */
-import { applied, writesOf } from "../sending/requests.js";
+import { applied, isCreation, writesOf } from "../sending/requests.js";
 import { overlaid } from "../server/agent-states.js";
 
 /**
@@ -69,7 +69,7 @@ export class Mirror {
  * @param {Entry[]} entries @param {string} project @returns {Session | null}
  */
 function begunBy(entries, project) {
-  const creation = entries.findLast(({ kind, draft, refused }) => kind === "create" && !draft && !refused);
+  const creation = entries.findLast(isCreation);
   if (!creation?.session) return null;
   return { id: creation.session, epoch: 1, rev: 0, opening_step: creation.body.opening_step ?? "", project };
 }

@@ -4,7 +4,7 @@
  * drafts included, under the old `writer_id` and `seq`.
  */
 
-import { keyOf, laneOf, rerouted } from "../sending/requests.js";
+import { isCreation, keyOf, laneOf, rerouted } from "../sending/requests.js";
 import { within } from "../util.js";
 import { inTurn, supported } from "../web-locks.js";
 import { Database, warningOf } from "./database.js";
@@ -119,7 +119,7 @@ export class Outbox {
    * @param {string} [id] this one; left out: any
    */
   async begun(id) {
-    const creations = (await this.all()).filter(({ kind, draft, refused }) => kind === "create" && !draft && !refused);
+    const creations = (await this.all()).filter(isCreation);
     return creations.some(({ session }) => id === undefined || session === id);
   }
 
