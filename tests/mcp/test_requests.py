@@ -1,8 +1,6 @@
 """What is checked before the protocol begins: host, origin, key, size; and how refusals look."""
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import httpx
@@ -212,11 +210,3 @@ def test_a_handshake_with_one_worker_and_calls_of_another(server: LiveServer, se
         load = {"action": "load", "namespace": "n", "key": "k", "project": "/p"}
         found = plain.post(f"{other.url}/mcp", **tool_call("session_store", load, version=HANDSHAKE)).json()
         assert found["result"]["structuredContent"]["stored"]["value"] == 1
-
-
-@pytest.mark.usefixtures("db")
-def test_a_server_without_such_clients_does_not_load_the_library() -> None:
-    """It takes seconds and 30 MB."""
-    code = "import config.http.asgi, sys; print(sorted({name.split('.')[0] for name in sys.modules} & {'mcp', 'mcp_types'}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -1,15 +1,21 @@
-"""Short-lived tokens for pages: JSON Web Tokens, because the client of assistant-ui reads when one expires."""
+"""Short-lived tokens for pages: JSON Web Tokens, because the client of assistant-ui reads when one expires.
+
+PyJWT, and the cryptography that it loads, take 10 MB: a server whose pages need no tokens does without them.
+"""
 
 import hashlib
 import time
 import uuid
+from typing import TYPE_CHECKING
 
-import jwt
 from django.conf import settings
 
 from sessions_app.accounts.authentication import caller_of_key_id
 from sessions_app.core.errors import Unauthorized
 from sessions_app.models import Caller
+
+if TYPE_CHECKING:
+    from jwt.types import Options
 
 TOKEN_SECONDS = 600
 _ALGORITHM, _AUDIENCE = "HS256", "stillhere/assistant-ui"
@@ -21,6 +27,8 @@ class BadToken(Unauthorized):
 
 def make_token(*, key_id: uuid.UUID, project_id: uuid.UUID) -> str:
     """A token that may do in this project what the key may do, for a few minutes."""
+    import jwt
+
     issued = int(time.time())
     claims = {
         "aud": _AUDIENCE,
@@ -34,8 +42,10 @@ def make_token(*, key_id: uuid.UUID, project_id: uuid.UUID) -> str:
 
 def caller_of_token(token: str) -> Caller:
     """The caller of the token's key, limited to the token's project. Revoking the key ends its tokens. Raises BadToken."""
+    import jwt
+
+    options: Options = {"require": ["exp", "aud", "sub"]}
     try:
-        options: jwt.types.Options = {"require": ["exp", "aud", "sub"]}
         claims = jwt.decode(token, _secret(), [_ALGORITHM], audience=_AUDIENCE, options=options)
         key_id, project_id = uuid.UUID(claims["sub"]), uuid.UUID(claims["project"])
     except (jwt.InvalidTokenError, ValueError, KeyError):
