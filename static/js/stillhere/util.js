@@ -28,6 +28,9 @@ export const accountScope = (base, account) => digest(`${base}\n${account}`);
 /** @param {number} milliseconds @returns {Promise<void>} */
 export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+/** @param {string[]} list @param {string[]} others */
+export const without = (list, others) => list.filter((one) => !others.includes(one));
+
 /** @param {string} text */
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
 

@@ -80,7 +80,7 @@ def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
     wait_for(lambda: stored(api, page) == ["saved", "unsent"])
 
 
-@pytest.mark.parametrize("by", ["a save", "a draft"])
+@pytest.mark.parametrize("by", ["a save", "a draft", "two drafts"])
 def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any], by: str
 ) -> None:
@@ -101,10 +101,13 @@ def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
         wait_for(lambda: signed_in.run("return chat._sessionClient.parts.queue.waiting.length;"))
     else:
         page.say("m1", "one, and", role="assistant", streaming=True)
+    if by == "two drafts":  # The first one is on its way to the disk.
+        wait_for(lambda: signed_in.run("return chat._sessionClient.parts.queue.storing;"))
+        page.say("m1", "one, and two", role="assistant", streaming=True)
     signed_in.crash_tab(then=last)
     page.load()
     page.settle()
-    texts = ["one" if by == "a save" else "one, and"]
+    texts = [{"a save": "one", "a draft": "one, and", "two drafts": "one, and two"}[by]]
     wait_for(lambda: stored(api, page) == page.texts() == texts)
     assert [one["message_count"] for one in account.get("/sessions").json()["items"] if one["project"] == page.project] == [1]
     signed_in.leave()

@@ -1,9 +1,9 @@
 /**
- * The unacknowledged changes of this page. `operations` still grow; `waiting` are the requests made of them, in
- * order. Both are stored in the outbox: each request when it is made, the operations as a draft that is rewritten as they
- * grow. The stash covers the time until they are stored. A `seq` is used for one body only: each form of a draft gets its own.
+ * The unacknowledged changes of this page. `operations` still grow; `waiting` are the requests made of them, in order. Both are
+ * stored in the outbox: each request when it is made, the operations as a draft that is rewritten as they grow. The stash covers
+ * the time until they are stored. A `seq` is used for one body only: each form of a draft gets its own.
  */
-import { sleep } from "../util.js";
+import { sleep, without } from "../util.js";
 import { creation, keyOf, requestsOf, rerouted, step } from "./requests.js";
 
 /**
@@ -122,10 +122,9 @@ export class Queue {
     this.stash();
     const due = Math.max(performance.now(), this.storedAt + wait);
     if (this.keeping && this.keepDue <= due) return;
-    clearTimeout(this.keeping);
-    this.keeping = undefined;
     // No unnecessary timer: hidden pages run timers late.
     if (due <= performance.now()) return void this._keep();
+    clearTimeout(this.keeping);
     this.keepDue = due;
     this.keeping = setTimeout(() => this._keep(), due - performance.now());
   }
@@ -150,8 +149,7 @@ export class Queue {
    */
   handOver(former, characters) {
     const operations = new Map(former.flatMap(({ body }) => body.ops ?? []).map((operation) => [operation.id, operation]));
-    for (const [id, operation] of this.operations) operations.set(id, operation);
-    this.operations = operations;
+    this.operations = new Map([...operations, ...this.operations]);
     const entries = this._requests(characters);
     for (const entry of [...former, ...entries]) entry.covered = true;
     this.enqueue(...entries);
@@ -262,14 +260,14 @@ export class Queue {
 
   /** In the stash at once. @param {Entry[]} entries @param {string[]} [instead] keys of what they replace */
   async _store(entries, instead = []) {
-    const own = new Set(entries.map((entry) => entry.key));
+    const own = entries.map(({ key }) => key);
     const former = [...instead, ...(this.unsent ? [] : this.draftKeys)];
-    this.draftKeys = this.draftKeys.filter((key) => !own.has(key) && !former.includes(key));
-    this.replaced = [...this.replaced, ...former];
+    this.draftKeys = without(this.draftKeys, [...own, ...former]);
+    this.replaced = [...without(this.replaced, own), ...former];
     this.stash();
     const kept = await this.needs.outbox.put(entries, former);
     if (!kept) return;
-    this.replaced = this.replaced.filter((key) => !former.includes(key));
+    this.replaced = without(this.replaced, former);
     for (const entry of entries) entry.kept = true;
     this.stash();
   }
@@ -291,10 +289,12 @@ export class Queue {
     const { version, draftKeys: former } = this;
     const drafts = this._drafts();
     this.draftKeys = drafts.map(({ key }) => key);
+    // What a page that is killed meanwhile stashed replaces the former ones too: they may be of a session that is never made.
+    this.replaced = [...this.replaced, ...former];
     if (former.length === 0) this.needs.drafted();
     const kept = await this.needs.outbox.put(drafts, former);
-    if (!kept) return;
-    this.stored = Math.max(this.stored, version);
+    this.replaced = without(this.replaced, former);
+    if (kept) this.stored = Math.max(this.stored, version);
     this.stash();
   }
 }
