@@ -2,7 +2,7 @@
 
 The question says what comes: `count to 30`, `tool` (reasoning, a source, a file, data, and a tool that ran at the backend),
 `half a tool` (its input stops until the test says more), `wait` (nothing comes until then), `ask the page` (a tool of the
-page), `break` (the connection breaks).
+page), `break` (the connection breaks, once the test says so).
 """
 
 import json
@@ -168,6 +168,7 @@ def answer(body: Any, go_on: threading.Event) -> Iterator[Chunk]:
         yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "colour", "input": {"of": "sky"}}
     elif asked == "break":
         yield from words("It breaks")
+        go_on.wait(60)
         raise Broken
     else:
         yield from words(f"You said: {asked}")
