@@ -1,5 +1,6 @@
 """The users of tests: alice is the owner, bob another user, carol is disabled."""
 
+import gc
 import logging
 import shutil
 import signal
@@ -55,6 +56,19 @@ def quick(settings: Any) -> None:
     application again, which would look through all static files before its first answer."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True)
+def quick_collector(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A look of Python's collector at all that a run of tests has made takes up to half a second, which is no time of what is
+    measured."""
+    if request.node.get_closest_marker("timed") is None:
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ from config.logs import request_id
 from sessions_app.core.errors import AppError
 from sessions_app.core.limits.request_limits import COUNTED
 from sessions_app.core.storage.database_threads import DatabaseThreads
+from sessions_app.core.storage.transactions import writes_for
 from sessions_app.core.web.file_response import FileBody, FileResponse
 
 REQUEST_RECORD = "stillhere.exchange"
@@ -171,7 +172,7 @@ class Bridge:
         if request.counted:
             environ[COUNTED] = True
         try:
-            with closing(self._handler.respond(environ)) as response:
+            with writes_for(len(request.body)), closing(self._handler.respond(environ)) as response:
                 headers = _headers(response)
                 if isinstance(response, HttpResponse):
                     return response.status_code, headers, b"" if without_body else response.content

@@ -9,7 +9,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from sessions_app.core.storage.transactions import MOST_IN_A_GROUP, _waiting, group_commits, groups_commits, write
+from sessions_app.core.storage.transactions import (
+    LARGE_BYTES,
+    MOST_IN_A_GROUP,
+    _waiting,
+    group_commits,
+    groups_commits,
+    write,
+    writes_for,
+)
 from sessions_app.models import Project
 from tests.support.databases import ON_POSTGRESQL
 
@@ -40,10 +48,11 @@ class Crowd:
         assert self.go.wait(SECONDS)
         return "held"
 
-    def _thread(self, number: int, work: Callable[[], Any]) -> threading.Thread:
+    def _thread(self, number: int, work: Callable[[], Any], body_bytes: int = 0) -> threading.Thread:
         def run() -> None:
             try:
-                self.outcomes[number] = write(work)
+                with writes_for(body_bytes):
+                    self.outcomes[number] = write(work)
             except BaseException as error:
                 self.outcomes[number] = error
             finally:
@@ -51,10 +60,10 @@ class Crowd:
 
         return threading.Thread(target=run, name=f"writer {number}")
 
-    def come(self, *works: Callable[[], Any]) -> None:
+    def come(self, *works: Callable[[], Any], body_bytes: int = 0) -> None:
         """One after the other; each waits before the next one comes."""
         for work in works:
-            thread = self._thread(len(self.threads) - 1, work)
+            thread = self._thread(len(self.threads) - 1, work, body_bytes)
             self.threads.append(thread)
             waiting = len(_waiting)
             thread.start()
@@ -130,6 +139,22 @@ def test_more_than_a_group_are_more_groups(make: Any, commits: list[str]) -> Non
     crowd.come(*map(make, names))
     assert crowd.finish() == names
     assert commits == ["writer -1", "writer 0", f"writer {MOST_IN_A_GROUP}"]
+
+
+def test_a_group_has_one_large_write_at_most(make: Any, commits: list[str]) -> None:
+    """Of three large ones that came first a small one waits for the first alone."""
+    crowd = Crowd()
+    crowd.come(make("/large 0"), make("/large 1"), body_bytes=LARGE_BYTES + 1)
+    crowd.come(make("/small 2"), body_bytes=LARGE_BYTES)
+    crowd.come(make("/large 3"), body_bytes=LARGE_BYTES + 1)
+    crowd.come(make("/small 4"))
+    assert crowd.finish() == ["/large 0", "/large 1", "/small 2", "/large 3", "/small 4"]
+    assert list(Project.objects.order_by("created_at").values_list("path", flat=True)) == [
+        *("/large 0", "/small 2", "/small 4"),
+        "/large 1",
+        "/large 3",
+    ]
+    assert commits == ["writer -1", "writer 0", "writer 1", "writer 3"]
 
 
 def test_an_error_is_its_own_s_alone(make: Any, commits: list[str]) -> None:

@@ -19,6 +19,7 @@ from config.http.request_log import Message
 from sessions_app.core.errors import AppError
 from sessions_app.core.limits.request_limits import check
 from sessions_app.core.serialization.strict_json import REPLACEMENT
+from sessions_app.core.storage.transactions import writes_for
 from sessions_app.models import Caller
 from sessions_app.models.credentials import READ, WRITE
 
@@ -62,7 +63,8 @@ class QuickRoutes:
                 return None
             check(caller, method=route.method, path=scope["path"], size=len(request.body))
             request.counted = True
-            reply = route.reply(caller, named.groups(), request)
+            with writes_for(len(request.body)):
+                reply = route.reply(caller, named.groups(), request)
         except (AppError, ValidationError, NotQuick):
             return None
         except DatabaseError:

@@ -3,13 +3,16 @@
 `write(work)` runs `work` in a transaction and returns after the commit. Inside the server on SQLite, requests that
 arrive while another one commits are grouped: the leader thread runs all waiting requests, each in its own
 savepoint, and commits once. So the disk sync is shared, writers never wait for SQLite's own lock, and a
-response still means that the data is on disk. Anywhere else (PostgreSQL, commands, inside another transaction)
+response still means that the data is on disk. A group has one request with a large body at most, so that a small
+one does not wait for all that came before it. Anywhere else (PostgreSQL, commands, inside another transaction)
 it is a plain transaction. Saves of many clients arrive as one write (`save_batches.py`).
 """
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
@@ -26,6 +29,9 @@ _leadership = threading.Lock()
 _waiting: list["_Job"] = []
 _waiting_lock = threading.Lock()
 MOST_IN_A_GROUP = 64
+# What a request with a larger body writes takes about as long as the commit.
+LARGE_BYTES = 64_000
+_body_bytes: ContextVar[int] = ContextVar("body_bytes", default=0)
 ATTEMPTS = 10
 
 
@@ -37,10 +43,10 @@ class StaleRead(Unavailable):
 
 
 class _Job:
-    __slots__ = ("error", "finished", "leads", "result", "wake", "work")
+    __slots__ = ("error", "finished", "is_large", "leads", "result", "wake", "work")
 
     def __init__(self, work: Callable[[], Any]) -> None:
-        self.work = work
+        self.work, self.is_large = work, _body_bytes.get() > LARGE_BYTES
         self.wake = threading.Event()
         self.finished = self.leads = False
         self.result: Any = None
@@ -70,6 +76,16 @@ def group_commits(*, together: bool = True) -> None:
 def groups_commits() -> bool:
     """True if this process is the server on SQLite."""
     return _grouping
+
+
+@contextmanager
+def writes_for(body_bytes: int) -> Iterator[None]:
+    """What this thread writes inside is for a request with a body of this size."""
+    before = _body_bytes.set(body_bytes)
+    try:
+        yield
+    finally:
+        _body_bytes.reset(before)
 
 
 def write[T](work: Callable[[], T]) -> T:
@@ -104,10 +120,9 @@ def _run_alone[T](work: Callable[[], T]) -> T:
 
 
 def _lead() -> None:
-    """Run all waiting requests, pass leadership to the first one that arrived meanwhile, then release the others."""
+    """Run a group of waiting requests, pass leadership to the first one that is left, then release the others."""
     with _waiting_lock:
-        group = _waiting[:MOST_IN_A_GROUP]
-        del _waiting[:MOST_IN_A_GROUP]
+        group = _next_group()
     try:
         _run(group)
     finally:
@@ -120,6 +135,18 @@ def _lead() -> None:
             job.wake.set()
         if heir is not None:
             heir.wake.set()
+
+
+def _next_group() -> list[_Job]:
+    """Taken from those that wait, in their order."""
+    group, left = list[_Job](), list[_Job]()
+    has_large = False
+    for job in _waiting:
+        fits = len(group) < MOST_IN_A_GROUP and not (job.is_large and has_large)
+        (group if fits else left).append(job)
+        has_large |= fits and job.is_large
+    _waiting[:] = left
+    return group
 
 
 def _run(group: list[_Job]) -> None:
