@@ -201,14 +201,28 @@ def test_resume_brings_the_plan_and_every_ai_s_state(chat: Chat, at: str) -> Non
     assert bundle["ai_states"] == chat.api.get(f"/sessions/{chat.id}/ai-states").json()["items"]
 
 
-def test_resume_reads_in_as_many_statements_with_states_as_without(chat: Chat, at: str, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(6):
-        chat.api.get(f"/resume?project={chat.project}&quiet=1")
-    chat.api.put(at, {"plan": PLAN})
+def test_resume_asks_once_for_all_states_and_not_for_what_there_is_not(
+    chat: Chat, at: str, django_assert_num_queries: Any
+) -> None:
+    address = f"/resume?project={chat.project}&quiet=1"
+    with django_assert_num_queries(3):  # The key, what there is, the messages.
+        chat.api.get(address)
     for number in range(5):
         chat.api.put(f"/sessions/{chat.id}/ai-states/ai{number}", {"working_notes": "x"})
-    with django_assert_num_queries(5):  # The window did not change meanwhile.
-        chat.api.get(f"/resume?project={chat.project}&quiet=1")
+    with django_assert_num_queries(3):  # The window did not change meanwhile: it is the states now.
+        assert len(chat.api.get(address).json()["ai_states"]) == 5
+    chat.api.put(at, {"plan": PLAN})
+    project = chat.api.get(f"/projects?path={chat.project}").json()["items"][0]["id"]
+    assert chat.api.patch(f"/projects/{project}/handoff", {"summary": "so far"}).status_code == 200
+    with django_assert_num_queries(4):
+        bundle = chat.api.get(address).json()
+    assert (bundle["agent_state"]["plan"], bundle["handoff"]["live"]["summary"]) == (PLAN, "so far")
+    for number in range(5):
+        chat.api.delete(f"/sessions/{chat.id}/ai-states/ai{number}")
+    assert chat.api.get(address).json()["ai_states"] == []
+    chat.api.delete(at)
+    with django_assert_num_queries(3):  # Deleted states keep a row, which has no content.
+        assert chat.api.get(address).json()["agent_state"] is None
 
 
 def test_a_damaged_state_does_not_spoil_the_resume(chat: Chat, at: str) -> None:

@@ -98,6 +98,10 @@ def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, list[Any]]
     return found
 
 
+# For a SELECT in which `p` is the project.
+HAS_HANDOFF_SQL = "EXISTS (SELECT 1 FROM sessions_app_handoff WHERE project_id = p.id)"
+
+
 def handoff_of(project_id: uuid.UUID) -> dict[str, Any] | None:
     """`{live, frozen}` for a resume, in one statement; None if nothing was ever saved."""
     sql = (

@@ -128,6 +128,13 @@ class States:
     has_plan: bool = False
 
 
+# For a SELECT in which `s` is the session: most have none, and need not be asked for theirs.
+HAS_STATES_SQL = (
+    "(EXISTS (SELECT 1 FROM sessions_app_agentstate WHERE session_id = s.id AND content IS NOT NULL) OR "
+    "EXISTS (SELECT 1 FROM sessions_app_aistate WHERE session_id = s.id AND content IS NOT NULL))"
+)
+
+
 def states_of(session_id: uuid.UUID) -> States:
     """A session's agent state and its AI states as JSON, in one statement, without damaged ones."""
     sql = (

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,14 +33,22 @@ class AppStateRow:
         return replace(self, recent_projects=recent)
 
 
-_FIND = (
-    "SELECT selected_project, active_phase, recent_projects, rev FROM sessions_app_appstate WHERE user_id = %s AND client = %s"
-)
+# The columns of `app_state_of`, for a SELECT in which `a` is the app state.
+APP_STATE_COLUMNS = "a.selected_project, a.active_phase, a.recent_projects, a.rev"
+_FIND = f"SELECT {APP_STATE_COLUMNS} FROM sessions_app_appstate a WHERE a.user_id = %s AND a.client = %s"  # noqa: S608 - constants only
 
 
 def get_app_state(*, caller: Caller, client: str) -> AppStateRow:
     """The caller's UI state in this frontend; the defaults if nothing was saved."""
-    state = _kept(caller, client)
+    return app_state_of(caller, client, fetch_row(_FIND, [caller.user_id, client]))
+
+
+def app_state_of(caller: Caller, client: str, values: Sequence[Any] | None) -> AppStateRow:
+    """`values`: of APP_STATE_COLUMNS; if nothing was saved, None, or NULLs of an outer join."""
+    state = AppStateRow(client)
+    if values is not None and values[-1] is not None:
+        selected_project, active_phase, recent_projects, rev = values
+        state = AppStateRow(client, selected_project, active_phase, json_value(recent_projects), rev)
     return state if (path := only_project(caller)) is None else state.limited_to(path)
 
 
@@ -48,11 +57,3 @@ def only_project(caller: Caller) -> str | None:
     if caller.project_id is None:
         return None
     return Project.objects.values_list("path", flat=True).get(id=caller.project_id)
-
-
-def _kept(caller: Caller, client: str) -> AppStateRow:
-    found = fetch_row(_FIND, [caller.user_id, client])
-    if found is None:
-        return AppStateRow(client)
-    selected_project, active_phase, recent_projects, rev = found
-    return AppStateRow(client, selected_project, active_phase, json_value(recent_projects), rev)

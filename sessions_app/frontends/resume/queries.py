@@ -1,4 +1,5 @@
-"""The resume bundle: everything a frontend needs to repaint, in six statements."""
+"""The resume bundle: everything a frontend needs to repaint. One statement reads what each has; the messages, the states and the
+handoff have one each, where there are any."""
 
 import uuid
 from dataclasses import dataclass
@@ -6,15 +7,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from sessions_app.agents.handoff.queries import handoff_of
-from sessions_app.agents.states.queries import states_of
+from sessions_app.agents.handoff.queries import HAS_HANDOFF_SQL, handoff_of
+from sessions_app.agents.states.queries import HAS_STATES_SQL, States, states_of
 from sessions_app.chats.reading.conversion import converted
 from sessions_app.chats.reading.live_windows import marked, shown_window, window_of
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, session_columns, session_row
 from sessions_app.core.errors import NotFound
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, json_value, rfc3339_sql
-from sessions_app.frontends.app_state.queries import AppStateRow, get_app_state
+from sessions_app.frontends.app_state.queries import APP_STATE_COLUMNS, AppStateRow, app_state_of
 from sessions_app.models import Caller
 
 
@@ -40,6 +41,8 @@ class Resume:
     session: SessionRow
     app_state: AppStateRow
     event_cursor: int
+    has_states: bool
+    has_handoff: bool
 
     # A framework's format to return the messages in, and whether tool calls without an output get one.
     format: str | None = None
@@ -53,14 +56,14 @@ class Resume:
 
     def body(self) -> "Body":
         messages, streaming = self._messages()
-        states = states_of(self.session.id)
+        states = states_of(self.session.id) if self.has_states else States()
         bundle = {
             "project": self.project,
             "session": self.session.as_json(),
             **messages,
             "agent_state": states.agent,
             "ai_states": states.ais,
-            "handoff": handoff_of(self.project_id),
+            "handoff": handoff_of(self.project_id) if self.has_handoff else None,
             "app_state": self.app_state.as_json(),
             "event_cursor": self.event_cursor,
         }
@@ -83,13 +86,14 @@ class NoSuchChat(NothingSaved):
 def find_resume(*, caller: Caller, path: str, client: str, external_id: str | None = None) -> Resume:
     """The project's current session, or the one with this external id. None → 404 `nothing_saved`; in the trash → 410.
     `path`: the project's path or, if there is none, its id."""
-    values = _row_of(caller, "p.path = %s", path, external_id)
+    values = _row_of(caller, "p.path = %s", path, external_id, client)
     if values is None and (project_id := uuid_or_none(path)) is not None:
-        values = _row_of(caller, "p.id = %s", db_uuid(project_id), external_id)
+        values = _row_of(caller, "p.id = %s", db_uuid(project_id), external_id, client)
     if values is None:
         raise NoSuchChat if external_id is not None else NothingSaved
-    event_seq, name, created_at, count, last_at, settings, updated_at, current, *session = values
-    row = session_row(tuple(session))
+    project_values, flags, app_state, session = values[:8], values[8:10], values[10:14], values[14:]
+    event_seq, name, created_at, count, last_at, settings, updated_at, current = project_values
+    row = session_row(session)
     if caller.project_id not in {None, row.project_id}:
         raise NothingSaved
     if row.deleted_at is not None:
@@ -105,17 +109,21 @@ def find_resume(*, caller: Caller, path: str, client: str, external_id: str | No
         "last_session_at": last_at,
         "settings": json_value(settings),
     }
-    return Resume(project, row.project_id, row, get_app_state(caller=caller, client=client), event_seq)
+    has_states, has_handoff = map(bool, flags)
+    return Resume(project, row.project_id, row, app_state_of(caller, client, app_state), event_seq, has_states, has_handoff)
 
 
-def _row_of(caller: Caller, which: str, project: Any, external_id: str | None) -> Any:
-    """The project's columns and those of its session. `which`: how `project` names it."""
+def _row_of(caller: Caller, which: str, project: Any, external_id: str | None, client: str) -> Any:
+    """The project's columns, what else there is, the app state's columns and those of the session. `which`: how `project` names
+    it."""
     named = external_id is not None
     created, last = rfc3339_sql("p.created_at"), rfc3339_sql("p.last_session_at")
     sql = (
         f"SELECT p.event_seq, p.name, {created}, p.session_count, {last}, p.settings, {rfc3339_sql('p.updated_at')}, "  # noqa: S608
-        f"p.current_session_id, {session_columns()} FROM sessions_app_project p JOIN sessions_app_chatsession s ON "
+        f"p.current_session_id, {HAS_STATES_SQL}, {HAS_HANDOFF_SQL}, {APP_STATE_COLUMNS}, {session_columns()} "
+        "FROM sessions_app_project p JOIN sessions_app_chatsession s ON "
         f"{'s.project_id = p.id AND s.external_id = %s' if named else 's.id = p.current_session_id'} "
+        "LEFT JOIN sessions_app_appstate a ON a.user_id = p.owner_id AND a.client = %s "
         f"WHERE p.owner_id = %s AND {which} AND p.deleted_at IS NULL{'' if named else ' AND s.deleted_at IS NULL'}"
     )
-    return fetch_row(sql, [*([external_id] if named else []), caller.user_id, project])
+    return fetch_row(sql, [*([external_id] if named else []), client, caller.user_id, project])
