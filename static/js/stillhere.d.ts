@@ -262,7 +262,7 @@ export interface Connection extends AnswerCalls {
   /** Uploads a file into the session (at most 25 MB). It is not queued: a failed upload rejects with an `ApiError`. */
   upload(file: Blob, options?: UploadOptions): Promise<StoredFile>;
   clear(): Promise<{ of: number; cleared: number } | null>;
-  /** Null if there is nothing left to restore. */
+  /** Null if there is nothing left to restore, or no session yet. */
   undoClear(of?: number): Promise<{ of: number; restored: number; renamed: { from: string; to: string }[] } | null>;
   newSession(options?: { openingStep?: string }): Promise<State>;
   switchProject(project: string): Promise<State>;
