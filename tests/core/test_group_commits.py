@@ -142,19 +142,20 @@ def test_more_than_a_group_are_more_groups(make: Any, commits: list[str]) -> Non
 
 
 def test_a_group_has_one_large_write_at_most(make: Any, commits: list[str]) -> None:
-    """Of three large ones that came first a small one waits for the first alone."""
+    """Of three large ones that came before it a small one waits for the first alone."""
     crowd = Crowd()
-    crowd.come(make("/large 0"), make("/large 1"), body_bytes=LARGE_BYTES + 1)
-    crowd.come(make("/small 2"), body_bytes=LARGE_BYTES)
-    crowd.come(make("/large 3"), body_bytes=LARGE_BYTES + 1)
-    crowd.come(make("/small 4"))
-    assert crowd.finish() == ["/large 0", "/large 1", "/small 2", "/large 3", "/small 4"]
+    crowd.come(make("/small 0"))
+    crowd.come(make("/large 1"), make("/large 2"), body_bytes=LARGE_BYTES + 1)
+    crowd.come(make("/small 3"), body_bytes=LARGE_BYTES)
+    crowd.come(make("/large 4"), body_bytes=LARGE_BYTES + 1)
+    crowd.come(make("/small 5"))
+    assert crowd.finish() == ["/small 0", "/large 1", "/large 2", "/small 3", "/large 4", "/small 5"]
     assert list(Project.objects.order_by("created_at").values_list("path", flat=True)) == [
-        *("/large 0", "/small 2", "/small 4"),
-        "/large 1",
-        "/large 3",
+        *("/small 0", "/large 1", "/small 3", "/small 5"),
+        "/large 2",
+        "/large 4",
     ]
-    assert commits == ["writer -1", "writer 0", "writer 1", "writer 3"]
+    assert commits == ["writer -1", "writer 0", "writer 2", "writer 4"]
 
 
 def test_an_error_is_its_own_s_alone(make: Any, commits: list[str]) -> None:
