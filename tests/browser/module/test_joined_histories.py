@@ -147,7 +147,7 @@ class History:
             self.browser.run("void chat.clear(); await null;")
 
     def undo(self, tab: Tab) -> None:
-        """Of the last clear, if this tab has cleared anything of its own since. A page that has found no session yet has no clear."""
+        """Of the last clear, if this tab has cleared anything of its own since. A page without a session has no clear."""
         if tab is self.cleared and self.again and self.browser.run("return chat.session !== null;"):
             self.before -= self.again
             self.after |= self.again
