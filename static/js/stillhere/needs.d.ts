@@ -140,7 +140,7 @@ export interface AdoptionNeeds {
   writer: string;
   state: Part<SessionState, "session" | "nextId" | "adopt" | "inherit" | "isNewer">;
   store: Part<MessageStore, "messages" | "list" | "reset" | "overlay" | "takeOut" | "grow" | "vers" | "sees">;
-  queue: Part<Queue, "operations" | "waiting" | "seq" | "add" | "seal" | "clears" | "epoch" | "epochIn" | "holds">;
+  queue: Part<Queue, "operations" | "waiting" | "seq" | "add" | "seal" | "moved" | "clears" | "epoch" | "epochIn" | "holds">;
   mirror: Part<Mirror, "read" | "write">;
   olderMessages: Part<OlderMessages, "begin">;
   epochChange: Part<EpochChange, "handOver">;
@@ -205,7 +205,7 @@ export interface ResumeNeeds {
   identity: Identity;
   state: SessionView & Part<SessionState, "adopt" | "goOnWith">;
   store: Part<MessageStore, "messages" | "fromServer" | "sees">;
-  queue: Part<Queue, "seal">;
+  queue: Part<Queue, "seal" | "moved">;
   outbox: Part<Outbox, "adopt" | "all" | "begun" | "stashed" | "withStashes">;
   sender: Part<Sender, "reconsider" | "drain">;
   mirror: Part<Mirror, "read" | "restored">;

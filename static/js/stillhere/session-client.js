@@ -140,7 +140,8 @@ export class SessionClient {
     answers.leave();
     // What was said before there was a session is not said in the new one.
     if (!state.session && queue.unsent) await opening.create(BEGUN_MS);
-    if (state.session) await queue.seal();
+    // Without waiting for the disk: what is said meanwhile would be said in the new one.
+    if (state.session) queue.seal();
     state.beginAnew();
     store.reset([], { tombstones: true });
     reader.forget();

@@ -80,11 +80,44 @@ def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
     wait_for(lambda: stored(api, page) == ["saved", "unsent"])
 
 
-@pytest.mark.parametrize("by", ["a save", "a draft", "two drafts"])
+def test_what_the_disk_did_not_take_over_is_still_there_for_the_next_page(
+    holder: Holder, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    """The page between the two could neither store nor send it."""
+    page = Frontend(holder.browser, server, alice)
+    page.load()
+    page.say("m1", "saved")
+    page.settle()
+    page.browser.block("*/api/*")
+    page.say("m2", "unsent")
+    page.browser.crash_tab(then=holder.tab)
+    holder.browser.new_tab("about:blank")
+    page.browser.block("*/api/*")
+    page.load()
+    assert page.texts() == ["saved", "unsent"]
+    page.browser.crash_tab(then=holder.tab)
+    page.browser.run("for (const database of window.held) database.close();")
+    page.load()
+    page.settle()
+    wait_for(lambda: stored(api, page) == ["saved", "unsent"])
+
+
+NEVER, FAILED = "() => { puts += 1; return new Promise(() => {}); }", "async () => { puts += 1; return false; }"
+OLDER_FORMS = {
+    "nothing more is said": (NEVER, "one"),
+    "a save": (NEVER, "one"),
+    "a draft": (NEVER, "one, and"),
+    "two drafts": (NEVER, "one, and two"),
+    "two drafts that failed": (FAILED, "one, and two"),
+}
+
+
+@pytest.mark.parametrize("by", OLDER_FORMS)
 def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any], by: str
 ) -> None:
     """The page began a session without the network, found another one, and ended before the disk had it so."""
+    put, text = OLDER_FORMS[by]
     page, account = Frontend(signed_in, server, alice), api(alice)
     last = signed_in.new_tab("about:blank")
     signed_in.go_to(signed_in.driver.window_handles[0])
@@ -94,21 +127,20 @@ def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     signed_in.run("await chat.stored();")
     session = account.post("/projects", {"path": page.project}).json()["id"]
     session = account.post(f"/projects/{session}/sessions", {}).json()["id"]
-    signed_in.run("chat._sessionClient.parts.outbox.put = () => new Promise(() => {});")
+    signed_in.run(f"window.puts = 0; chat._sessionClient.parts.outbox.put = {put};")
     signed_in.online()
     wait_for(lambda: signed_in.run("return chat.session?.id;") == session)
     if by == "a save":
         wait_for(lambda: signed_in.run("return chat._sessionClient.parts.queue.waiting.length;"))
-    else:
+    if "draft" in by:
         page.say("m1", "one, and", role="assistant", streaming=True)
-    if by == "two drafts":  # The first one is on its way to the disk.
-        wait_for(lambda: signed_in.run("return chat._sessionClient.parts.queue.storing;"))
+    if by.startswith("two"):
+        wait_for(lambda: signed_in.run("return puts;"))
         page.say("m1", "one, and two", role="assistant", streaming=True)
     signed_in.crash_tab(then=last)
     page.load()
     page.settle()
-    texts = [{"a save": "one", "a draft": "one, and", "two drafts": "one, and two"}[by]]
-    wait_for(lambda: stored(api, page) == page.texts() == texts)
+    wait_for(lambda: stored(api, page) == page.texts() == [text])
     assert [one["message_count"] for one in account.get("/sessions").json()["items"] if one["project"] == page.project] == [1]
     signed_in.leave()
 
@@ -124,3 +156,38 @@ def test_the_chat_answers_and_keeps_a_draft_once_it_can(holder: Holder, server: 
     chat.until_draft_stored("typed")
     chat.reload_hard()
     chat.browser.until("return document.getElementById('chat-message').value === 'typed';")
+
+
+NEXT = """
+    const { outbox } = chat._sessionClient.parts;
+    const put = outbox.put.bind(outbox);
+    outbox.put = (...given) => new Promise((go) => setTimeout(go, 200)).then(() => put(...given));
+    let text = "An";
+    const grow = () => {
+      text += " answer";
+      chat.save([...list, { id: "m2", role: "assistant", text }], { streaming: true });
+    };
+    grow();
+    const growing = setInterval(grow, 20);
+    await chat.newSession();
+    clearInterval(growing);
+    return chat.session.id;
+"""
+
+
+def test_an_answer_that_grows_while_another_session_begins_stays_in_its_own(
+    signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    """However long the disk takes."""
+    page, account = Frontend(signed_in, server, alice), api(alice)
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    former = signed_in.run("return chat.session.id;")
+    session = signed_in.run(NEXT)
+    page.settle()
+    assert session != former
+    assert account.get(f"/sessions/{session}/messages").json()["items"] == []
+    question, answer = account.get(f"/sessions/{former}/messages").json()["items"]
+    assert (question["text"], answer["id"]) == ("one", "m2")
+    assert answer["text"].startswith("An answer answer")

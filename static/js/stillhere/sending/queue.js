@@ -3,7 +3,8 @@
  * stored in the outbox: each request when it is made, the operations as a draft that is rewritten as they grow. The stash covers
  * the time until they are stored. A `seq` is used for one body only: each form of a draft gets its own.
  */
-import { sleep, without } from "../util.js";
+import { sleep } from "../util.js";
+import { Replacing } from "./replacing.js";
 import { creation, keyOf, requestsOf, rerouted, step } from "./requests.js";
 
 /**
@@ -28,9 +29,7 @@ export class Queue {
     /** @type {Entry[]} */
     this.waiting = [];
     this.seq = 0;
-    this.draftKeys = /** @type {string[]} */ ([]);
-    /** Of drafts that what is being stored replaces. */
-    this.replaced = /** @type {string[]} */ ([]);
+    this.disk = new Replacing(needs.outbox);
     this.version = 0;
     this.stored = 0;
     this.storedAt = -Infinity;
@@ -105,8 +104,10 @@ export class Queue {
     const known = this.asks.length;
     this.asks = this.asks.filter((body) => body.id !== id);
     this.version += 1;
-    if (this.asks.length < known) this.keep(0);
-    return this.asks.length < known;
+    if (this.asks.length === known) return false;
+    if (this.unsent) this.keep(0);
+    else this._store([]);
+    return true;
   }
 
   /** The opening step of the session that is created next. @param {string} openingStep */
@@ -186,11 +187,17 @@ export class Queue {
   /** The session `from` is never made: what this page meant for it goes to another one. @param {Joined} joined */
   join(joined) {
     const own = this.waiting.filter(({ session, kind }) => session === joined.from && kind !== "create");
-    const former = [...own.map(keyOf), ...this.draftKeys];
+    const former = [...own.map(keyOf), ...this.disk.draftKeys];
     for (const entry of own) Object.assign(entry, rerouted(entry, joined), { kept: false });
-    this.draftKeys = this.draftKeys.map((key) => key.replace(joined.from, joined.session.id));
+    this.disk.draftKeys = this.disk.draftKeys.map((key) => key.replace(joined.from, joined.session.id));
     this.version += 1;
     this._store(own, former);
+    this.moved();
+  }
+
+  /** What is unsent belongs to another session now. */
+  moved() {
+    this.version += 1;
     if (this.unsent) this.keep(0);
   }
 
@@ -207,7 +214,8 @@ export class Queue {
   /** Write to localStorage what IndexedDB does not have yet. */
   stash() {
     const drafts = this.unsent && this.version > this.stored ? this._drafts() : [];
-    const instead = drafts.length > 0 ? [...this.replaced, ...this.draftKeys] : this.replaced;
+    const { replaced, draftKeys } = this.disk;
+    const instead = drafts.length > 0 ? [...replaced, ...draftKeys] : replaced;
     this.needs.outbox.stash(this.needs.identity.writer, [...this.waiting.filter((entry) => !entry.kept), ...drafts], instead);
   }
 
@@ -261,14 +269,11 @@ export class Queue {
   /** In the stash at once. @param {Entry[]} entries @param {string[]} [instead] keys of what they replace */
   async _store(entries, instead = []) {
     const own = entries.map(({ key }) => key);
-    const former = [...instead, ...(this.unsent ? [] : this.draftKeys)];
-    this.draftKeys = without(this.draftKeys, [...own, ...former]);
-    this.replaced = [...without(this.replaced, own), ...former];
+    const storing = this.disk.put(entries, [...instead, ...(this.unsent ? [] : this.disk.draftKeys)]);
     this.stash();
-    const kept = await this.needs.outbox.put(entries, former);
-    if (!kept) return;
-    this.replaced = without(this.replaced, former);
-    for (const entry of entries) entry.kept = true;
+    if (!(await storing)) return;
+    // One that was meant for another session meanwhile has another key.
+    for (const entry of entries) if (own.includes(entry.key)) entry.kept = true;
     this.stash();
   }
 
@@ -286,14 +291,9 @@ export class Queue {
   }
 
   async _keepDraft() {
-    const { version, draftKeys: former } = this;
-    const drafts = this._drafts();
-    this.draftKeys = drafts.map(({ key }) => key);
-    // What a page that is killed meanwhile stashed replaces the former ones too: they may be of a session that is never made.
-    this.replaced = [...this.replaced, ...former];
-    if (former.length === 0) this.needs.drafted();
-    const kept = await this.needs.outbox.put(drafts, former);
-    this.replaced = without(this.replaced, former);
+    const { version } = this;
+    if (this.disk.draftKeys.length === 0) this.needs.drafted();
+    const kept = await this.disk.putDraft(this._drafts());
     if (kept) this.stored = Math.max(this.stored, version);
     this.stash();
   }

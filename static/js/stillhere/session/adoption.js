@@ -36,7 +36,9 @@ export class Adoption {
     if (cleared && state.session) epochChange.handOver(session.epoch);
     // What was said in another session of the project, up to this moment, stays there.
     if (chat === undefined && state.session && state.session.id !== session.id) queue.seal();
+    const isFirst = state.session === null;
     state.adopt(session);
+    if (isFirst) queue.moved();
     // What this page is about to clear is still there.
     const items = queue.clears ? [] : messages;
     const shown = this._known().findLast(({ status }) => status === "streaming");

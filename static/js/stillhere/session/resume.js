@@ -57,12 +57,13 @@ export class Resume {
    * shown, also when this page ends before that. @param {State | null} peeked @returns {Promise<State>}
    */
   async _goOn(peeked) {
-    const { identity, state, outbox, reader } = this.needs;
+    const { identity, state, queue, outbox, reader } = this.needs;
     if (!state.session && peeked?.session) {
       const { id, project_id: made } = peeked.session;
       // A chat's session may turn out to be another one, which another device made.
       if (made || (identity.chat === undefined && (await outbox.begun(id)))) state.adopt(peeked.session);
       else state.goOnWith(id);
+      queue.moved();
     }
     this._resumeLater();
     return { ...(peeked ?? reader.state()), mirrored: true };

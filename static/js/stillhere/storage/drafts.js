@@ -58,6 +58,8 @@ class Draft {
     /** Under which it is stored. @param {string} id of a session */
     this.name = (id) => (kind ? `${id}#${kind}` : id);
     this.storedAt = -Infinity;
+    /** When this page was last told a text. */
+    this.savedAt = 0;
     /** @type {{session: string, text: string, at: number} | undefined} */
     this.due = undefined;
     /** On its way to the disk: a page that closes may not get it there. @type {{session: string, text: string, at: number} | undefined} */
@@ -70,6 +72,7 @@ class Draft {
   async save(text) {
     const due = { session: this.session(), text, at: Date.now() };
     this.due = due;
+    this.savedAt = due.at;
     if (!text) await this.said();
     if (this.due !== due) return;
     if (performance.now() - this.storedAt >= STORED_MS) this._store();
@@ -95,7 +98,7 @@ class Draft {
     const draft = await this.storage.draft(this.name(from));
     if (!draft) return;
     const there = await this.storage.draft(this.name(to));
-    if ((there?.at ?? 0) < draft.at) await this.storage.keepDraft(this.name(to), draft);
+    if ((there?.at ?? 0) < draft.at && this.savedAt <= draft.at) await this.storage.keepDraft(this.name(to), draft);
     await this.storage.keepDraft(this.name(from), { ...draft, text: "" });
   }
 

@@ -50,6 +50,8 @@ export class Outbox {
     this.database.openedLate = () => this._storeMemory();
     /** Not yet written, or could not be written. @type {Map<string, Entry>} */
     this.memory = new Map();
+    /** Ended writers whose stash stays: the disk did not take it over. @type {Set<string>} */
+    this.unstored = new Set();
     /** @type {Map<string, Promise<void>>} */
     this.heirs = new Map();
     this.ended = new AbortController();
@@ -62,6 +64,7 @@ export class Outbox {
    * warning. @param {Entry[]} entries @param {string[]} [instead] @returns {Promise<boolean>} whether they are on the disk
    */
   async put(entries, instead = []) {
+    const keys = entries.map(({ key }) => key);
     for (const key of instead) this.memory.delete(key);
     for (const entry of entries) this.memory.set(entry.key, entry);
     const write = (/** @type {IDBObjectStore} */ queue) => {
@@ -74,13 +77,15 @@ export class Outbox {
       this.warn(warningOf(error), error);
       return false;
     }
-    for (const entry of entries) if (this.memory.get(entry.key) === entry) this.memory.delete(entry.key);
+    // One that was meant for another session meanwhile has another key.
+    for (const [at, entry] of entries.entries()) if (this.memory.get(keys[at]) === entry) this.memory.delete(keys[at]);
     return true;
   }
 
   /** @param {Pick<Entry, "key">} entry */
   async remove({ key }) {
     this.memory.delete(key);
+    for (const writer of this.unstored) this._unstash(writer, key);
     await this.database.run("readwrite", (queue) => queue.delete(key)).catch(() => {});
   }
 
@@ -161,6 +166,14 @@ export class Outbox {
     if (!kept) this.local.remove(name);
   }
 
+  /** Of an ended page's. @param {string} writer @param {string} key */
+  _unstash(writer, key) {
+    const { entries = [], instead } = this._stashOf(writer);
+    const left = entries.filter((entry) => keyOf(entry) !== key);
+    this.stash(writer, left, instead);
+    if (left.length === 0) this.unstored.delete(writer);
+  }
+
   /** What the pages of this scope stashed, in sending order. */
   stashed() {
     return inOrder(this._stashes().flatMap(([, content]) => content.entries ?? []));
@@ -196,13 +209,17 @@ export class Outbox {
 
   /** @param {string} writer */
   async _takeOver(writer) {
-    const stash = /** @type {Stash | null} */ (this.local.get(this._stashName(writer)));
-    const { entries: stashed = [], instead = [] } = stash ?? {};
+    const { entries: stashed = [], instead = [] } = this._stashOf(writer);
     const drafts = (await this.all()).filter((entry) => entry.draft && entry.writer === writer && !instead.includes(entry.key));
     const left = [...drafts, ...stashed].map(({ draft: _, ...entry }) => ({ ...entry, key: keyOf(entry) }));
-    if (left.length > 0) await this.put(left, instead);
-    this.stash(writer, []);
+    if (left.length === 0 || (await this.put(left, instead))) this.stash(writer, []);
+    else this.unstored.add(writer);
     if (left.length > 0) this.inherited();
+  }
+
+  /** @param {string} writer */
+  _stashOf(writer) {
+    return /** @type {Stash | null} */ (this.local.get(this._stashName(writer))) ?? {};
   }
 
   /** `[writer, stash]` @returns {[string, Stash][]} */
