@@ -201,11 +201,11 @@ def test_resume_brings_the_plan_and_every_ai_s_state(chat: Chat, at: str) -> Non
     assert bundle["ai_states"] == chat.api.get(f"/sessions/{chat.id}/ai-states").json()["items"]
 
 
-def test_resume_asks_once_for_all_states_and_not_for_what_there_is_not(
+def test_resume_asks_once_for_all_states_and_for_nothing_that_is_missing(
     chat: Chat, at: str, django_assert_num_queries: Any
 ) -> None:
     address = f"/resume?project={chat.project}&quiet=1"
-    with django_assert_num_queries(3):  # The key, what there is, the messages.
+    with django_assert_num_queries(3):  # The key, the session with its project, the messages.
         chat.api.get(address)
     for number in range(5):
         chat.api.put(f"/sessions/{chat.id}/ai-states/ai{number}", {"working_notes": "x"})
