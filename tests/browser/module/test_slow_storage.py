@@ -109,6 +109,7 @@ OLDER_FORMS = {
     "a draft": (NEVER, "one, and"),
     "two drafts": (NEVER, "one, and two"),
     "two drafts that failed": (FAILED, "one, and two"),
+    "one draft that failed before, and one after": (FAILED, "one, and two"),
 }
 
 
@@ -128,13 +129,16 @@ def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     session = account.post("/projects", {"path": page.project}).json()["id"]
     session = account.post(f"/projects/{session}/sessions", {}).json()["id"]
     signed_in.run(f"window.puts = 0; chat._sessionClient.parts.outbox.put = {put};")
+    if "before" in by:
+        page.say("m1", "one, and", role="assistant", streaming=True)
+        wait_for(lambda: signed_in.run("return puts;"))
     signed_in.online()
     wait_for(lambda: signed_in.run("return chat.session?.id;") == session)
     if by == "a save":
         wait_for(lambda: signed_in.run("return chat._sessionClient.parts.queue.waiting.length;"))
-    if "draft" in by:
+    if "draft" in by and "before" not in by:
         page.say("m1", "one, and", role="assistant", streaming=True)
-    if by.startswith("two"):
+    if text == "one, and two":
         wait_for(lambda: signed_in.run("return puts;"))
         page.say("m1", "one, and two", role="assistant", streaming=True)
     signed_in.crash_tab(then=last)

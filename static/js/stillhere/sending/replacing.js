@@ -1,4 +1,7 @@
-/** What newer requests replace on the disk: a page that is killed before that is done leaves both, and its successor must send the newer only. */
+/**
+ * What newer requests replace on the disk: a page that is killed before that is done leaves both, and its successor must send the
+ * newer only.
+ */
 import { without } from "../util.js";
 
 /**
@@ -14,7 +17,7 @@ export class Replacing {
     this.draftKeys = [];
     /** Keys that are to be taken out, and perhaps still there. @type {string[]} */
     this.replaced = [];
-    /** Keys that the last write failed to store: they need not be taken out. @type {string[]} */
+    /** Keys that the last write failed to store, in no form: they need not be taken out. @type {string[]} */
     this.unwritten = [];
   }
 
@@ -37,7 +40,7 @@ export class Replacing {
     this.replaced = without([...this.replaced, ...former], [...own, ...this.draftKeys, ...this.unwritten]);
     const { replaced } = this;
     const kept = await this.outbox.put(entries, [...replaced, ...former]);
-    this.unwritten = kept ? [] : own;
+    this.unwritten = kept ? [] : without(own, former);
     if (kept) this.replaced = without(this.replaced, replaced);
     return kept;
   }
