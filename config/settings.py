@@ -8,7 +8,8 @@ from corsheaders.defaults import default_headers
 from django.utils.csp import CSP
 
 from config import env, sqlite
-from config.server import static_folders
+from config.http.static_files import folders as static_folders
+from config.http.static_files.bundles import BUNDLES
 
 # --- Paths
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -87,6 +88,7 @@ TEMPLATES = [
                 "charts": "sessions_app.core.web.template_tags.charts",
                 "formatting": "sessions_app.core.web.template_tags.formatting",
                 "memory": "memory_app.core.template_tags",
+                "module_bundles": "sessions_app.core.web.template_tags.module_bundles",
             },
         },
     },
@@ -95,6 +97,8 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Hashed and compressed names need `collectstatic`, which `manage.py serve` runs; without it files come from their source.
 STATIC_MANIFEST = env.flag("STATIC_MANIFEST", default=False)
+# They are made with the hashed names.
+STATIC_BUNDLES = BUNDLES if STATIC_MANIFEST else ()
 _version = static_folders.name_of(STATICFILES_DIRS) if STATIC_MANIFEST else ""
 STATIC_ROOT = env.made("DATA_DIR", DATA_DIR / "static" / _version)
 STORAGES = {
@@ -103,7 +107,7 @@ STORAGES = {
     "files": env.bucket("FILES_URL")
     or {"BACKEND": "sessions_app.chats.files.folder_storage.FolderStorage", "OPTIONS": {"location": DATA_DIR / "files"}},
     "staticfiles": {
-        "BACKEND": "config.http.static_files.HashedStaticFiles"
+        "BACKEND": "config.http.static_files.storage.HashedStaticFiles"
         if STATIC_MANIFEST
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },

@@ -71,6 +71,9 @@ services_answer() {
 }
 
 scripts/browser.sh
+# As production serves them: in few files, which browsers load in less time.
+$python -m tests.config.static_files.collected
+export STILLHERE_STATIC_MANIFEST=1
 # Without them the tests of ADK are left out, unless all services are required.
 scripts/install.sh adk || [ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]
 if services_answer; then

@@ -13,7 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
-from config.server import static_folders, workers
+from config.http.static_files import folders as static_folders
+from config.server import workers
 from config.server.file_locks import locked, store_lock
 from config.server.http_protocol import IdleTimeoutProtocol
 

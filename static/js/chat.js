@@ -296,5 +296,4 @@ addEventListener("popstate", () => open(new URLSearchParams(location.search).get
 const peeked = chat.peek();
 if (peeked) restored(peeked);
 models.load(chat);
-await resume();
-root.dataset.ready = "1";
+resume().then(() => root.setAttribute("data-ready", "1"));

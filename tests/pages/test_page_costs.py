@@ -1,34 +1,37 @@
 """What a page costs: as many statements however much there is, few kilobytes all in, and a first byte at once."""
 
 import gzip
+import os
+import posixpath
 import re
+import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.staticfiles import finders
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from config.http.static_files import without_comments
+from config.http.static_files.bundles import BUNDLES
 from sessions_app.models import ChatSession, Message, Project
 from sessions_app.models.times import now
 from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages
 from tests.support.live_server import LiveServer
 from tests.support.machine_speed import allowed
+from tests.support.server_process import ROOT
 
-# Bytes of a first view, compressed. The chat has the whole browser module.
-HEAVIEST, HEAVIEST_CHAT = 80_000, 120_000
+# Bytes of a first view, compressed.
+HEAVIEST = 80_000
 FIRST_BYTE_SECONDS = 0.1
 # Of pages that sum up all sessions, or read a whole one.
 THROUGH_MUCH_SECONDS = 0.2
@@ -66,59 +69,67 @@ def test_every_page_takes_as_many_statements_however_much_there_is(
     assert {name: statements(page, address) for name, address in pages.items()} == few
 
 
-def linked(html: str) -> set[str]:
+@pytest.fixture(scope="module")
+def collected_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("static")
+    environment = {**os.environ, "STILLHERE_DATA_DIR": str(folder)}
+    subprocess.run([sys.executable, "-m", "tests.config.static_files.collected"], cwd=ROOT, env=environment, check=True)
+    return next(folder.glob("static/*"))
+
+
+@pytest.fixture
+def files(collected_files: Path, settings: Any) -> Path:
+    """Static files as in production: pages name the minified ones and the bundles."""
+    options = {"location": collected_files, "base_url": settings.STATIC_URL}
+    hashed = {"BACKEND": "config.http.static_files.storage.HashedStaticFiles", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": hashed}
+    settings.STATIC_BUNDLES = BUNDLES
+    return collected_files
+
+
+def linked(html: str, files: Path) -> set[str]:
     """Every style sheet and script that a page asks for, with what those import."""
     found: set[str] = set()
     waiting = set(re.findall(r'(?:href|src)="/static/([^"]+\.(?:css|js|svg))"', html))
     while waiting:
         name = waiting.pop()
         found.add(name)
-        waiting |= {beside(name, imported) for imported in imports(name)} - found
+        waiting |= imports(name, files) - found
     return found
 
 
-def imports(name: str) -> list[str]:
+def imports(name: str, files: Path) -> set[str]:
     if not name.endswith(".js"):
-        return []
-    code = re.sub(r"/\*\*.*?\*/", "", source(name).decode(), flags=re.DOTALL)  # Comments import types only.
-    return re.findall(r'(?:import|from)\s*"(\.[^"]+)"', code)
+        return set()
+    found = re.findall(r'(?:import|from)\s*"(\.[^"]+)"', (files / name).read_text())
+    return {posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other in found}
 
 
-def beside(name: str, imported: str) -> str:
-    parts: list[str] = list(PurePosixPath(name).parent.parts)
-    for part in imported.split("/"):
-        if part == "..":
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts)
-
-
-def source(name: str) -> bytes:
-    path = finders.find(name)
-    assert path, name
-    with open(path, "rb") as file:
-        found = file.read()
-    return without_comments(found.decode()).encode() if name.startswith("js/") else found
-
-
-def test_every_page_is_light(page: Client, alices_world: World) -> None:
+def test_every_page_is_light(page: Client, alices_world: World, files: Path) -> None:
     for name, address in whole_pages(alices_world).items():
         html = page.get(address).content
-        files = linked(html.decode())
-        assert "js/pages/common.js" in files
-        weight = len(gzip.compress(html)) + sum(len(gzip.compress(source(file))) for file in files)
-        assert weight <= (HEAVIEST_CHAT if name == "chat" else HEAVIEST), (name, weight)
+        asked_for = linked(html.decode(), files)
+        assert any(file.startswith("js/bundles/common.") for file in asked_for)
+        weight = len(gzip.compress(html)) + sum(len(gzip.compress((files / file).read_bytes())) for file in asked_for)
+        assert weight <= HEAVIEST, (name, weight)
 
 
-def test_no_module_runs_twice(page: Client, alices_world: World) -> None:
-    """What a page names gets a hash in its name in production; what modules import does not. One file under two names
+def test_the_chat_asks_for_few_scripts_and_for_all_at_once(page: Client, alices_world: World, files: Path) -> None:
+    html = page.get(whole_pages(alices_world)["chat"]).content.decode()
+    scripts = {name for name in linked(html, files) if name.endswith(".js")}
+    named = set(re.findall(r'(?:href|src)="/static/([^"]+\.js)"', html))
+    assert scripts == named
+    assert len(scripts) < 10
+
+
+def test_no_module_runs_twice(page: Client, alices_world: World, files: Path) -> None:
+    """What a page names has a hash in its name; what modules import does not, unless it is a bundle. One file under two names
     is two modules, and both would listen to every click."""
     for name, address in whole_pages(alices_world).items():
         html = page.get(address).content.decode()
-        named = set(re.findall(r'src="/static/(js/[^"]+)"', html))
-        imported = {beside(file, other) for file in linked(html) if file.endswith(".js") for other in imports(file)}
-        assert named & imported == set(), name
+        named = {re.sub(r"\.\w{12}\.js$", ".js", file) for file in re.findall(r'src="/static/(js/[^"]+)"', html)}
+        imported = {other for file in linked(html, files) for other in imports(file, files)}
+        assert {file for file in named & imported if "bundles/" not in (files / file).read_text()} == set(), name
 
 
 def fill(chat: Chat, project: Project) -> None:

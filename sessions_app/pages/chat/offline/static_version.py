@@ -10,14 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 from django.conf import settings
+from django.templatetags.static import static
 
 _WORKER = "js/chat/offline/service-worker.js"
 
 
 @cache
 def static_version() -> str:
-    """A digest of all static files."""
-    digest = hashlib.sha256(version("django-htmx").encode())
+    """A digest of all static files, and of the bundles that are made of them."""
+    digest = hashlib.sha256(" ".join([version("django-htmx"), *_bundles()]).encode())
     root = _root()
     for path in sorted(root.rglob("*")):
         if path.is_file():
@@ -28,10 +29,18 @@ def static_version() -> str:
 
 @cache
 def module_addresses() -> tuple[str, ...]:
-    """The addresses of all modules, by the plain names under which they are imported. What a page names is found in the page."""
+    """The addresses of all modules, by the plain names under which they are imported, and of the bundles.
+
+    What a page names is found in the page.
+    """
     root = _root()
     names = sorted(str(path.relative_to(root)) for path in (root / "js").rglob("*.js"))
-    return tuple(f"{settings.STATIC_URL}{name}" for name in names if name != _WORKER)
+    plain = [f"{settings.STATIC_URL}{name}" for name in names if name != _WORKER]
+    return (*plain, *_bundles())
+
+
+def _bundles() -> list[str]:
+    return [static(name) for name in settings.STATIC_BUNDLES]
 
 
 def worker_source() -> str:

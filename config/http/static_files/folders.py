@@ -23,8 +23,9 @@ _NAME_LENGTH = 16
 
 
 def name_of(sources: Iterable[Path]) -> str:
-    """Changes whenever a source does. Read before the settings are complete."""
+    """Changes whenever a source does, or what makes files of them. Read before the settings are complete."""
     files = sorted(path for folder in sources for path in Path(folder).rglob("*") if path.is_file())
+    files += sorted(Path(__file__).parent.glob("*.py"))
     seen = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
     seen += [f"{package} {version(package)}" for package in PACKAGES]
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()[:_NAME_LENGTH]

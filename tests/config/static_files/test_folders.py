@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from config.server import static_folders
+from config.http.static_files import folders as static_folders
 from config.server.file_locks import locked
 from tests.support.server_process import ROOT
 
@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 import django
 django.setup()
-from config.server import static_folders
+from config.http.static_files import folders as static_folders
 from config.server.file_locks import locked
 sys.executable, folder = sys.argv[1], Path(sys.argv[2])
 with locked(folder / "starting.lock") as lock:
