@@ -11,10 +11,13 @@ import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
+from django.core.management import call_command
 
+from config.http.static_files.folders import LEFT_OUT
 from sessions_app.pages.chat.offline import static_version
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser
+from tests.config.static_files.collected import NOT_COMPRESSED
 from tests.support.live_server import LiveServer
 
 # All that it needs is in this browser, and the page is under its control.
@@ -28,10 +31,12 @@ KEPT = """
 
 
 class Station:
-    """`static`: a copy of the static files, which can be changed while the server is away."""
+    """`static`: a copy of the static files, which can be changed while the server is away; `changed()` says so."""
 
-    def __init__(self, static: Path) -> None:
+    def __init__(self, static: Path, settings: Any) -> None:
         self.static = static
+        self._settings = settings
+        self._served = static
         self._server: LiveServer | None = LiveServer().__enter__()
         self.host = self._server.host
         self.url = self._server.url
@@ -47,8 +52,17 @@ class Station:
         if lacks:
             static_version.static_version()
             static_version.module_addresses()
-            (self.static / lacks).unlink()
+            (self._served / lacks).unlink()
         self._server = LiveServer(port=self.port).__enter__()
+
+    def changed(self) -> None:
+        """Where tests run on collected files, they are collected again, for this server only."""
+        if not self._settings.STATIC_MANIFEST:
+            return
+        self._served = self._settings.STATIC_ROOT = self.static.parent / "collected"
+        self._settings.STORAGES = {**self._settings.STORAGES, "staticfiles": {"BACKEND": NOT_COMPRESSED}}
+        finders.get_finder.cache_clear()  # type: ignore[attr-defined]
+        call_command("collectstatic", interactive=False, verbosity=0, clear=True, ignore_patterns=list(LEFT_OUT))
 
     @property
     def port(self) -> int:
@@ -78,7 +92,7 @@ def station(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[S
     shutil.copytree(django_settings.STATICFILES_DIRS[0], static)
     settings.STATICFILES_DIRS = [static]
     forget_files()
-    station = Station(static)
+    station = Station(static, settings)
     yield station
     station.leave()
     forget_files()

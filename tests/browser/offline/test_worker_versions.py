@@ -27,6 +27,7 @@ def ship(station: Station, number: int) -> None:
     module = station.static / "js" / IMPORTED
     source = module.read_text().partition("\ndocument.documentElement")[0]
     module.write_text(f"{source}\ndocument.documentElement.dataset.shipped = '{number}';\n")
+    station.changed()
 
 
 def test_a_new_version_is_whole_at_once_and_replaces_the_old_one(chat: ChatPage, station: Station) -> None:

@@ -10,6 +10,8 @@ from django.test import override_settings
 from config.http.static_files.folders import LEFT_OUT
 from config.http.static_files.storage import HashedStaticFiles
 
+NOT_COMPRESSED = "tests.config.static_files.collected.NotCompressed"
+
 
 class NotCompressed(HashedStaticFiles):
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -19,7 +21,7 @@ class NotCompressed(HashedStaticFiles):
 def main() -> None:
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "STILLHERE_STATIC_MANIFEST": "1"}
     django.setup()
-    with override_settings(STORAGES={"staticfiles": {"BACKEND": "tests.config.static_files.collected.NotCompressed"}}):
+    with override_settings(STORAGES={"staticfiles": {"BACKEND": NOT_COMPRESSED}}):
         call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=list(LEFT_OUT))
 
 
