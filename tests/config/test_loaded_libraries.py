@@ -12,7 +12,7 @@ from django.urls import get_resolver
 get_resolver().url_patterns
 print(*{name.split(".")[0] for name in sys.modules})
 """
-FOR_SOME = {"boto3", "httpx", "jwt", "markdown_it", "mcp", "mcp_types", "cryptography"}
+FOR_SOME = {"boto3", "httpx", "jwt", "markdown_it", "mcp", "mcp_types", "minify", "cryptography"}
 
 
 @pytest.mark.usefixtures("db")

@@ -99,6 +99,16 @@ def test_each_version_has_a_folder_of_its_own(tmp_path: Path) -> None:
     assert static_folders.name_of([tmp_path]) != before
 
 
+def test_files_that_are_made_in_another_way_are_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_folders, "__file__", str(tmp_path / "folders.py"))
+    (tmp_path / "bundles.py").write_text("one")
+    before = static_folders.name_of([])
+    (tmp_path / "bundles.py").write_text("other")
+    assert static_folders.name_of([]) != before
+    monkeypatch.setattr(static_folders, "PACKAGES", ("no such package",))
+    assert static_folders.name_of([]) != before
+
+
 @contextmanager
 def compressing(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A server that starts, and the id of the process that compresses for it."""
