@@ -2,6 +2,7 @@
 
 import math
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,11 +13,13 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection
+from django.db.migrations.executor import MigrationExecutor
 
 from config.http.static_files import folders as static_folders
 from config.server import workers
 from config.server.file_locks import locked, store_lock
 from config.server.http_protocol import IdleTimeoutProtocol
+from config.server.signals import run_child
 
 APPLICATION = "config.http.asgi:application"
 GRACE_SECONDS = 10
@@ -43,7 +46,7 @@ def prepared(*, migrate: bool = True) -> Iterator[None]:
             held.enter_context(_sole_server())
         with _one_at_a_time() as lock:
             if migrate:
-                _migrate()
+                _migrate(lock)
             if settings.STATIC_MANIFEST:
                 held.enter_context(static_folders.provided(lock))
         yield
@@ -96,8 +99,15 @@ def _one_at_a_time() -> Iterator[int]:
         yield lock
 
 
-def _migrate() -> None:
+def _migrate(lock: int) -> None:
     try:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            # In a process of its own: the models between all migrations take 170 MB, which this one would keep as long as it serves.
+            # Where this one is killed, it has the lock: the next start waits for its end.
+            command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
+            run_child(command, cwd=settings.BASE_DIR, pass_fds=[lock])
+        # Nothing is left to do, or it says why.
         call_command("migrate", interactive=False, verbosity=0)
     except OperationalError as error:
         raise ImproperlyConfigured(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from None
