@@ -103,7 +103,7 @@ def _migrate(lock: int) -> None:
     try:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            # In a process of its own: the models between all migrations take 170 MB, which this one would keep as long as it serves.
+            # In a process of its own: the models between all migrations take 170 MB, which this one would keep while it serves.
             # Where this one is killed, it has the lock: the next start waits for its end.
             command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
             run_child(command, cwd=settings.BASE_DIR, pass_fds=[lock])
