@@ -1,7 +1,7 @@
 """Modules of the browser in few files: it asks four times, not for each of 80, and long files compress better than short ones.
 
-A bundle only defines its modules, each as a function of its own, so none of their names has to change. What stands at a module's
-own address runs it, once on a page whoever asks, and hands out what it exports.
+A bundle only defines its modules, each as a function of its own, so none of their names has to change. At a module's own address
+is a line that runs it, once on a page for all who import it, and hands out what it exports.
 
 A bundler would be a front-end build, with Node. This needs only what our modules keep to, and it refuses the rest: imports and
 exports begin their line, nothing is awaited outside a function, and modules do not import each other in a circle.
@@ -36,7 +36,7 @@ class NotUnderstood(ValueError):
 
 @dataclass
 class Module:
-    """`imports`: what stands in the braces, "" without them, and the name of the module, in their order."""
+    """`imports`: the names in the braces, "" without them, and the name of the module, in their order."""
 
     name: str
     source: str
@@ -68,7 +68,7 @@ class Module:
         return f"const {self.variable} = $once(() => {{\n{''.join(imported)}{body}{returned}}});\n"
 
     def from_bundle(self, bundle: str) -> str:
-        """What stands at the module's own address. `bundle`: relative to it."""
+        """What is served at the module's own address. `bundle`: relative to it."""
         exported = f"export {_taken(', '.join(self.exports))}" if self.exports else ""
         return f'import {{ {self.variable} }} from "{bundle}";\n{exported}{self.variable}();\n'
 
@@ -84,7 +84,7 @@ def relative(name: str, beside: str) -> str:
 
 
 def bundled(sources: Mapping[str, str], hashed: Callable[[str, str], str]) -> dict[str, str]:
-    """The files to write, by name: the bundles, and what stands at the addresses of the modules that are in them.
+    """The files to write, by name: the bundles, and what is served at the addresses of the modules in them.
 
     `sources`: scripts by name. `hashed`: a bundle's name and text to the name under which it may be kept for ever.
     Raises NotUnderstood for a module that is not written as ours are.
