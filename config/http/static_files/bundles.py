@@ -123,6 +123,8 @@ def _with_imports(names: Iterable[str], modules: Mapping[str, Module]) -> Iterat
             raise NotUnderstood(name, f"it imports itself by way of {importing[-1]}")
         if name in seen:
             return
+        if name not in modules:
+            raise NotUnderstood(importing[-1], f"there is no {name}")
         for _, imported in modules[name].imports:
             yield from visited(imported, (*importing, name))
         seen.add(name)

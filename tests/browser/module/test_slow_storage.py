@@ -60,13 +60,18 @@ def holder(signed_in: Browser, server: LiveServer) -> Iterator[Holder]:
     signed_in.leave()
 
 
-def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
-    holder: Holder, server: LiveServer, alice: User, api: Callable[..., Any]
-) -> None:
+def with_one_saved(holder: Holder, server: LiveServer, alice: User) -> Frontend:
     page = Frontend(holder.browser, server, alice)
     page.load()
     page.say("m1", "saved")
     page.settle()
+    return page
+
+
+def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
+    holder: Holder, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    page = with_one_saved(holder, server, alice)
     assert stored(api, page) == ["saved"]
     [warning] = page.heard("warning")
     assert (warning["code"], warning["where"]) == ("storage_blocked", "indexedDB")
@@ -84,10 +89,7 @@ def test_what_the_disk_did_not_take_over_is_still_there_for_the_next_page(
     holder: Holder, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:
     """The page between the two could neither store nor send it."""
-    page = Frontend(holder.browser, server, alice)
-    page.load()
-    page.say("m1", "saved")
-    page.settle()
+    page = with_one_saved(holder, server, alice)
     page.browser.block("*/api/*")
     page.say("m2", "unsent")
     page.browser.crash_tab(then=holder.tab)

@@ -139,6 +139,7 @@ def test_what_the_chat_shares_with_other_pages_is_not_in_its_bundle() -> None:
         ("export default 1;\n", "export default"),
         ("export let many = 1;\n", "export let"),
         ("const here = import.meta.url;\n", "import.meta"),
+        ('import { gone } from "./chat/gone.js";\n', "there is no js/chat/gone.js"),
         ('import { show } from "./chat/view.js";\nimport { all } from "elements";\n', "import"),
     ],
 )
