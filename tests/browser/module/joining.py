@@ -50,10 +50,11 @@ CONNECT = """
     chat.on("refused", (detail) => heard.push(JSON.stringify(detail)));
     window.list = (await chat.resume()).messages;
 """
-# Only a message that is shown is said again.
+# A message that was said before is said again only while it is shown: another page may clear it at any moment.
 SAY = """
-    const [id, role, more, streaming] = args;
+    const [id, role, more, streaming, again] = args;
     const known = list.find((message) => message.id === id);
+    if (again && !known) return null;
     const text = (known?.text ?? "") + more;
     list = known ? list.map((one) => (one === known ? { id, role, text } : one)) : [...list, { id, role, text }];
     chat.save(list, { streaming });

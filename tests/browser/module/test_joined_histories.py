@@ -95,7 +95,10 @@ class History:
         return f"w{self.count}"
 
     def write(self, tab: Tab, message: str, role: str, *, streaming: bool = False) -> None:
-        self.last[message] = self.browser.run(SAY, message, role, f" {self.word()}", streaming)
+        said = self.browser.run(SAY, message, role, f" {self.word()}", streaming, message in self.last)
+        if said is None:
+            return
+        self.last[message] = said
         if tab is self.cleared:
             self.after.add(message)
 

@@ -33,9 +33,9 @@ CONNECT = """
 """
 # What it says, and where; null: it says nothing now.
 SAY = """
-    if (busy) return null;
-    const [id, role, more, streaming] = args;
+    const [id, role, more, streaming, again] = args;
     const known = list.find((message) => message.id === id);
+    if (busy || (again && !known)) return null;
     const text = (known?.text ?? "") + more;
     list = known ? list.map((one) => (one === known ? { id, role, text } : one)) : [...list, { id, role, text }];
     chat.save(list, { streaming });
@@ -123,7 +123,7 @@ class History:
             self.write(tab, message, "assistant" if message.endswith("-answer") else "user")
 
     def write(self, tab: Tab, message: str, role: str, *, streaming: bool = False) -> None:
-        if told := self.browser.run(SAY, message, role, f" {self.word()}", streaming):
+        if told := self.browser.run(SAY, message, role, f" {self.word()}", streaming, message in self.last):
             text, project, session = told
             if message not in self.last:
                 tab.said.append(message)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.scale.savers_beside import eight_savers
+from tests.support.machine_speed import allowed
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -67,7 +68,7 @@ def import_beside_savers(server: ServerProcess, file: Path, *, by_command: bool)
 
 
 def is_short(before: float, during: float) -> bool:
-    return during <= max(P99_SECONDS, 2 * before)
+    return during <= max(allowed(P99_SECONDS), 2 * before)
 
 
 def import_in_background(server: ServerProcess, file: Path) -> None:
