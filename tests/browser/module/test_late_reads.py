@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.contrib.auth.models import User
 
+from sessions_app.accounts.api_keys import create_key
+from sessions_app.core.callers import caller_of_user
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import CONNECT, Frontend, stored
 from tests.browser.module.other_device import CHAT, Device
@@ -20,6 +22,16 @@ LATE_ANSWER = """
       const isHeld = url.includes(args[0]) && !window.answered;
       const answer = await send(url, options);
       if (isHeld) { window.answered = true; await held; }
+      return answer;
+    };
+"""
+# What the server answered to each such request waits, until the test lets it reach the page.
+HELD_ANSWERS = """
+    const send = window.fetch;
+    window.held = [];
+    window.fetch = async (url, options) => {
+      const answer = await send(url, options);
+      if (new RegExp(args[0]).test(url)) await new Promise((resolve) => { window.held.push(resolve); });
       return answer;
     };
 """
@@ -41,6 +53,7 @@ SLOW_DISK = """
     goOn();
 """
 BEGIN_LATE = f"window.begun = (async () => {{ {CONNECT} }})(); await null;"
+BACK = "window.away = false; window.dispatchEvent(new Event('online'));"
 LISTENS = "return chat._sessionClient.parts.events.socket?.readyState === WebSocket.OPEN;"
 HAS_HEARD = "return chat._sessionClient.parts.events.since >= args[0];"
 
@@ -107,7 +120,7 @@ def test_the_listening_page_was_away_and_has_read_what_the_second_one_has_not(pa
     page.browser.run(AWAY_SOCKET)
     other.say("two")
     page.browser.run("await chat.resume();")
-    page.browser.run("window.away = false; window.dispatchEvent(new Event('online'));")
+    page.browser.run(BACK)
     wait_for(lambda: page.browser.run(LISTENS))
     page.browser.go_to(second)
     wait_for(lambda: page.texts() == ["one", "two"], 5, "what the first page has read")
@@ -185,3 +198,56 @@ def test_changes_that_come_later_than_what_the_page_did_to_them_undo_nothing(
     browser.run("deliver();")
     browser.pause(0.5)
     assert page.texts() == stored(api, page) == ["one, changed", "two, changed"]
+
+
+# A message that the module took out is not its page's to say again: words on it are kept by nobody.
+
+
+def test_a_page_hears_that_its_copy_was_cleared_before_it_has_a_token_for_its_end(page: Frontend, other: Device) -> None:
+    """What it shows from its start is a copy of an earlier page."""
+    key = create_key(caller=caller_of_user(page.user)).secret
+    page.load(chat=CHAT, auth={"key": key})
+    page.browser.open(f"{page.server.url}/healthz")
+    other.clear()
+    page.browser.run(HELD_ANSWERS, "flush-tokens$")
+    options = {"project": page.project, "chat": CHAT, "auth": {"key": key}}
+    page.browser.run(BEGIN_LATE, "/static/js/stillhere.js", options)
+    wait_for(lambda: page.browser.run("return held.length === 1;"))
+    assert [heard["messages"] for heard in page.heard("changed")] == [[]]
+    page.browser.run("held[0](); await begun;")
+
+
+def test_a_page_hears_what_was_removed_before_all_changes_are_read(page: Frontend, other: Device) -> None:
+    page.browser.run(AWAY_SOCKET)
+    op = {"op": "upsert", "role": "user", "text": "more"}
+    for seq, ops in enumerate(
+        ([{"op": "delete", "id": "t1"}], *([op | {"id": f"{half}{i}"} for i in range(300)] for half in "ab"))
+    ):
+        body = {"epoch": 1, "writer_id": "an-agent", "seq": seq + 1, "base_rev": 1, "ops": ops}
+        assert other.api.post(f"/sessions/{other.id}/changes", body).json()["applied"]
+    page.browser.run(HELD_ANSWERS, "since_rev=")
+    page.browser.run(BACK)
+    wait_for(lambda: page.browser.run("return held.length === 1;"))
+    page.browser.run("held[0]();")
+    wait_for(lambda: page.browser.run("return held.length === 2;"))
+    assert [heard["removed"] for heard in page.heard("changed")] == [["t1"]]
+    page.browser.run("held[1]();")
+    wait_for(lambda: len(page.texts()) == 600, what="all changes")
+
+
+def test_a_page_hears_of_a_clear_though_it_has_to_read_again(page: Frontend, other: Device) -> None:
+    """A refusal and an event tell it of the same one."""
+    page.browser.run(AWAY_SOCKET)
+    other.clear()
+    page.browser.run(HELD_ANSWERS, "/sessions/[0-9a-f-]+$")
+    page.say("m2", "two")
+    wait_for(lambda: page.browser.run("return held.length === 1;"))
+    page.browser.run(BACK)
+    wait_for(lambda: page.browser.run("return chat._sessionClient.parts.epochChange.toRead;"))
+    page.browser.run("held[0]();")
+    wait_for(lambda: page.browser.run("return held.length === 2;"))
+    assert [heard["messages"] for heard in page.heard("cleared")] == [[]]
+    other.say("three", epoch=2)
+    page.browser.run("held[1]();")
+    wait_for(lambda: page.texts() == ["three"])
+    assert len(page.heard("cleared")) == 1

@@ -17,11 +17,12 @@ export class Adoption {
   }
 
   /**
-   * Null: this page knows more than was read, which is to be read again.
+   * Null: this page knows more than was read, which is to be read again. Without waiting: what the module no longer takes from the
+   * page, the page no longer shows when it can say anything.
    * @param {FoundSession} found @param {Entry[]} queued what is unsent in this browser
-   * @param {{last?: boolean}} [options] `last`: it is taken nevertheless @returns {Promise<Adopted | null>}
+   * @param {{last?: boolean}} [options] `last`: it is taken nevertheless @returns {Adopted | null}
    */
-  async adopt({ session, messages, more }, queued, { last = false } = {}) {
+  adopt({ session, messages, more }, queued, { last = false } = {}) {
     const { writer, chat, state, store, queue, mirror, olderMessages, epochChange, goOn, opened } = this.needs;
     const left = queued.filter((entry) => entry.writer !== writer);
     state.inherit(session.id, left);
@@ -53,9 +54,7 @@ export class Adoption {
       goOn();
     } else this._overlay({ ...session, epoch: queue.epoch }, left, vers);
     mirror.write();
-    await moved;
-    await opened();
-    return { restored, cleared };
+    return { restored, cleared, settled: moved.then(opened) };
   }
 
   /** What was written here before this session was found belongs to it. @param {Session} session */

@@ -50,11 +50,7 @@ export class CatchUp {
   }
 
   async _read() {
-    const { http, state, store, queue, epochChange, mirror, patiently, emit } = this.needs;
-    /** @type {string[]} */
-    const changed = [];
-    /** @type {string[]} */
-    const removed = [];
+    const { http, state, epochChange, patiently } = this.needs;
     const session = state.session?.id ?? "";
     for (let more = true; more && !this.closed; ) {
       const path = `/sessions/${session}/messages?limit=500&since_rev=${state.baseRev}`;
@@ -64,13 +60,19 @@ export class CatchUp {
       if (page.epoch !== state.session?.epoch) return epochChange.found(page.epoch);
       // Meanwhile the page read all of this, and may have changed some of it.
       if (page.rev < state.baseRev) break;
-      for (const item of page.items) if (this._takeItem(item)) changed.push(item.id);
-      for (const id of page.removed) if (!queue.holds(id) && store.remove(id)) removed.push(id);
       more = page.more && page.rev > state.baseRev;
-      state.caughtUp(page.rev);
-      if (page.head !== undefined) state.atHead(page.head);
+      this._take(page);
     }
     state.isCurrent();
+  }
+
+  /** Takes and tells it before the next one is read: the page says nothing on what was removed. @param {ChangesPage} page */
+  _take(page) {
+    const { state, store, queue, mirror, emit } = this.needs;
+    const changed = page.items.filter((item) => this._takeItem(item)).map(({ id }) => id);
+    const removed = page.removed.filter((id) => !queue.holds(id) && store.remove(id));
+    state.caughtUp(page.rev);
+    if (page.head !== undefined) state.atHead(page.head);
     if (changed.length + removed.length === 0 && !store.reordered) return;
     emit("changed", { messages: store.tell(), changed, removed });
     mirror.write();

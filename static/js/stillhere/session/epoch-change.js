@@ -8,7 +8,8 @@
  * @import { EpochNeeds } from "../needs.d.ts"
  * @import { Entry, SentOperation } from "../types.d.ts"
  *
- * @typedef {{restored: boolean, cleared: boolean}} Adopted `restored`: from a backup; `cleared`: the session was started over
+ * @typedef {{restored: boolean, cleared: boolean, settled: Promise<unknown>}} Adopted `restored`: from a backup; `cleared`: the
+ *   session was started over; `settled`: what is kept beside the messages followed
  */
 
 export class EpochChange {
@@ -108,7 +109,7 @@ export class EpochChange {
 
   /**
    * Read the session again and notify the page, with the texts that were too late. An answer and a push may both report one
-   * clear: then it is read again, but emitted once.
+   * clear: then it is read again, but the clear emitted once.
    * @param {number} epoch
    */
   async _take(epoch) {
@@ -126,25 +127,26 @@ export class EpochChange {
   }
 
   async _read() {
-    const { state, store, reread, emit } = this.needs;
-    let restored = false;
-    let cleared = false;
-    while (this.toRead) {
+    const { state, reread } = this.needs;
+    for (let first = true; this.toRead; first = false) {
       this.toRead = false;
       const adopted = await reread();
-      if (!adopted) {
-        // The error was emitted. Emit the adopted session and the texts now, and not again after a late push.
-        this.told = { session: state.session, epoch: this.epoch };
-        break;
-      }
-      restored ||= adopted.restored;
-      cleared ||= adopted.cleared;
+      // The error was emitted. Emit the adopted session and the texts now, and not again after a late push.
+      if (!adopted) this.told = { session: state.session, epoch: this.epoch };
+      this._tell(adopted, first);
     }
-    const { unsent } = this;
-    this.unsent = [];
     this.reading = false;
+  }
+
+  /** @param {Adopted | null} adopted @param {boolean} first of these reads */
+  _tell(adopted, first) {
+    const { store, emit } = this.needs;
+    const { unsent } = this;
+    const isNews = first || unsent.length > 0;
+    if (!adopted && !isNews) return;
+    this.unsent = [];
     const messages = store.tell();
-    if (restored && !cleared) emit("changed", { messages, changed: [], removed: [] });
-    else emit("cleared", { by: "other", unsent, messages });
+    if (adopted?.cleared || (isNews && !adopted?.restored)) emit("cleared", { by: "other", unsent, messages });
+    else emit("changed", { messages, changed: [], removed: [] });
   }
 }

@@ -35,12 +35,14 @@ export class SessionReader {
     const { turns } = this;
     /** @type {() => Promise<Bundle | null>} */
     const ask = () => http.get(`/resume?${asked}`);
-    await this._read(ask, (found) => {
+    const adopted = await this._read(ask, (found) => {
       // A page that began a session meanwhile stays in it.
       if (turns !== this.turns) return false;
       this.bundle = found;
       return true;
     });
+    if (adopted?.cleared) this._changed();
+    await adopted?.settled;
     if (!this.bundle) {
       // The mirror may be of one that is still to be made.
       if (!state.session && !(await outbox.begun())) mirror.forget();
@@ -113,7 +115,7 @@ export class SessionReader {
       const found = await ask();
       const queued = await outbox.all();
       if (!isWanted(found) || !found) return null;
-      const adopted = await adoption.adopt(found, queued, { last: left === 1 });
+      const adopted = adoption.adopt(found, queued, { last: left === 1 });
       if (adopted) return adopted;
     }
   }
