@@ -9,7 +9,7 @@ from django.utils.csp import CSP
 
 from config import env, sqlite
 from config.http.static_files import folders as static_folders
-from config.http.static_files.bundles import BUNDLES
+from config.http.static_files.bundles import BUNDLES, IMPORTED
 
 # --- Paths
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -99,6 +99,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_MANIFEST = env.flag("STATIC_MANIFEST", default=False)
 # They are made with the hashed names.
 STATIC_BUNDLES = BUNDLES if STATIC_MANIFEST else ()
+STATIC_IMPORTED = IMPORTED
 _version = static_folders.name_of(STATICFILES_DIRS) if STATIC_MANIFEST else ""
 STATIC_ROOT = env.made("DATA_DIR", DATA_DIR / "static" / _version)
 STORAGES = {

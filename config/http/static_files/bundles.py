@@ -7,9 +7,10 @@ A bundler would be a front-end build, with Node. This needs only what our module
 exports begin their line, nothing is awaited outside a function, and modules do not import each other in a circle.
 """
 
+import json
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 # Bundles by the module that they are made for. One that several reach is in the first of them.
@@ -21,6 +22,8 @@ ENTRIES = {
 # What the chat and other pages import.
 SHARED = "js/bundles/shared.js"
 BUNDLES = (*ENTRIES.values(), SHARED)
+# A list of the modules that are loaded by their plain names, in JSON.
+IMPORTED = "js/bundles/imported.json"
 _ONCE = "const $once = (make) => {\n  let made;\n  return () => (made ??= make());\n};\n"
 _IMPORT = re.compile(r'^import (?:\{([^{}]*)\} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
@@ -84,7 +87,7 @@ def relative(name: str, beside: str) -> str:
 
 
 def bundled(sources: Mapping[str, str], hashed: Callable[[str, str], str]) -> dict[str, str]:
-    """The files to write, by name: the bundles, and what is served at the addresses of the modules in them.
+    """The files to write, by name: the bundles, what is served at the addresses of the modules in them, and `IMPORTED`.
 
     `sources`: scripts by name. `hashed`: a bundle's name and text to the name under which it may be kept for ever.
     Raises NotUnderstood for a module that is not written as ours are.
@@ -97,7 +100,14 @@ def bundled(sources: Mapping[str, str], hashed: Callable[[str, str], str]) -> di
         kept = hashed(bundle, text)
         place |= dict.fromkeys(names, kept)
         written |= {name: modules[name].from_bundle(relative(kept, name)) for name in names}
-    return written
+    return {**written, IMPORTED: json.dumps(_imported_by_name(modules, place.keys()))}
+
+
+def _imported_by_name(modules: Mapping[str, Module], placed: Container[str]) -> list[str]:
+    """What modules outside of the bundles import, and what any module imports later. `placed`: the modules in bundles."""
+    outside = [imported for name, module in modules.items() if name not in placed for _, imported in module.imports]
+    later = [module.resolve(target) for module in modules.values() for target in _LATER.findall(module.body)]
+    return sorted({*outside, *later})
 
 
 def _divided(modules: Mapping[str, Module]) -> dict[str, list[str]]:

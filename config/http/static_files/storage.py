@@ -50,9 +50,12 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[m
 
 
 def minified(name: str, text: str) -> str:
-    """Without comments and spaces, and with short names for what is local: half of what a page would load."""
+    """A script or style sheet without comments and spaces, with short names for what is local: half of what a page would load."""
+    kind = _KINDS.get(PurePath(name).suffix)
+    if kind is None:
+        return text
     try:
         import minify  # Only who collects loads it.
     except ImportError:  # See requirements/base.in.
         return text
-    return str(minify.string(_KINDS[PurePath(name).suffix], text))
+    return str(minify.string(kind, text))

@@ -1,5 +1,6 @@
 """In bundles, modules do what they do as single files: each runs once, after what it imports."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from config.http.static_files.bundles import BUNDLES, SHARED, NotUnderstood, bundled
+from config.http.static_files.bundles import BUNDLES, IMPORTED, SHARED, NotUnderstood, bundled
 from config.http.static_files.storage import HashedStaticFiles
 
 NODE = shutil.which("node")
@@ -128,6 +129,12 @@ def test_what_the_chat_shares_with_other_pages_is_not_in_its_bundle() -> None:
     assert "$pages_event = " in files[SHARED]
     assert [name for name in BUNDLES if "$pages_event = " in files[name]] == [SHARED]
     assert "bundles/shared" in files["js/pages/event.js"]
+
+
+def test_the_modules_that_are_loaded_by_their_plain_names_are_listed() -> None:
+    """By modules outside of the bundles, or later: a browser that goes on without the server needs these."""
+    listed = json.loads(bundled(PROGRAM, hashed)[IMPORTED])
+    assert listed == ["js/chat/later.js", "js/pages/event.js", "js/stillhere/util.js"]
 
 
 @pytest.mark.parametrize(

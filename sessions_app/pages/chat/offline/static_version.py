@@ -9,6 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+import orjson
 from django.conf import settings
 from django.templatetags.static import static
 
@@ -29,14 +30,20 @@ def static_version() -> str:
 
 @cache
 def module_addresses() -> tuple[str, ...]:
-    """The addresses of all modules, by the plain names under which they are imported, and of the bundles.
+    """The addresses of the modules, by the plain names under which they are imported, and of the bundles.
 
     What a page names is found in the page.
     """
+    return (*(f"{settings.STATIC_URL}{name}" for name in _imported()), *_bundles())
+
+
+def _imported() -> list[str]:
+    if settings.STATIC_BUNDLES:
+        names: list[str] = orjson.loads((Path(settings.STATIC_ROOT) / settings.STATIC_IMPORTED).read_bytes())
+        return names
     root = _root()
     names = sorted(str(path.relative_to(root)) for path in (root / "js").rglob("*.js"))
-    plain = [f"{settings.STATIC_URL}{name}" for name in names if name != _WORKER]
-    return (*plain, *_bundles())
+    return [name for name in names if name != _WORKER]
 
 
 def _bundles() -> list[str]:
