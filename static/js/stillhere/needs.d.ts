@@ -68,14 +68,17 @@ export interface QueueNeeds {
 }
 
 export interface ResponsesNeeds {
-  state: Part<SessionState, "session" | "created" | "saved" | "startedOver" | "atHead" | "inheritedAnswer" | "told" | "isBehind">;
+  state: Part<
+    SessionState,
+    "session" | "baseRev" | "created" | "saved" | "startedOver" | "atHead" | "inheritedAnswer" | "told" | "isBehind"
+  >;
   store: Part<
     MessageStore,
-    "acknowledged" | "appended" | "saySiblings" | "remove" | "tombstones" | "fromServer" | "reordered" | "tell"
+    "acknowledged" | "appended" | "saySiblings" | "remove" | "tombstones" | "messages" | "fromServer" | "reordered" | "tell"
   >;
   queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add" | "waiting" | "operations">;
   reader: Part<SessionReader, "begun" | "again">;
-  catchUp: Part<CatchUp, "run">;
+  catchUp: Part<CatchUp, "run" | "reread">;
   epochChange: Part<EpochChange, "refused" | "answered">;
   mirror: Part<Mirror, "write">;
   /** A request for an answer of the server was answered. */
@@ -115,8 +118,6 @@ export interface StatesNeeds {
   findOrCreate: () => Promise<void>;
   /** Is the request that creates this session still unanswered? */
   unmade: (session: string) => boolean;
-  /** The sessions that this browser's pages have still to make. */
-  unmadeByAny: () => Promise<Set<string>>;
   /** `known` changed. */
   learned: () => void;
   emit: Emit;
@@ -157,7 +158,7 @@ export interface AdoptionNeeds {
 export interface CatchUpNeeds {
   http: Part<Http, "get">;
   state: Part<SessionState, "session" | "baseRev" | "caughtUp" | "isCurrent" | "atHead">;
-  store: Part<MessageStore, "place" | "fromServer" | "remove" | "tell" | "reordered">;
+  store: Part<MessageStore, "messages" | "verOf" | "place" | "fromServer" | "remove" | "tell" | "reordered">;
   queue: Part<Queue, "clears" | "holds">;
   olderMessages: Part<OlderMessages, "leavesOut">;
   epochChange: Part<EpochChange, "found">;
@@ -204,7 +205,7 @@ export interface OlderNeeds {
 export interface ResumeNeeds {
   identity: Identity;
   state: SessionView & Part<SessionState, "adopt" | "goOnWith">;
-  store: Part<MessageStore, "messages" | "fromServer" | "sees">;
+  store: Part<MessageStore, "messages" | "fromServer" | "peeked" | "sees">;
   queue: Part<Queue, "seal" | "moved">;
   outbox: Part<Outbox, "adopt" | "all" | "begun" | "stashed" | "withStashes">;
   sender: Part<Sender, "reconsider" | "drain">;
@@ -257,7 +258,7 @@ export interface ReaderNeeds {
   olderMessages: Part<OlderMessages, "unread">;
   agentStates: Part<AgentStates, "adopt" | "shown">;
   adoption: Part<Adoption, "adopt">;
-  epochChange: Part<EpochChange, "undone">;
+  epochChange: Part<EpochChange, "undone" | "tellUnsent">;
   events: Part<EventSocket, "follow">;
   /** Retries until there is an answer; null if it is refused. */
   patiently: <T>(ask: () => Promise<T>) => Promise<T | null>;

@@ -74,7 +74,7 @@ export class SessionClient {
   _flush() {
     const { queue, state, http, flushToken } = this.parts;
     const parked = queue.present.some((entry) => entry.kind !== "changes");
-    const flying = parked ? [] : queue.present.filter((entry) => !entry.covered && !entry.late);
+    const flying = parked ? [] : queue.present.filter((entry) => !entry.covered && !entry.late && !entry.refused);
     if (!queue.unsent && flying.length === 0) return queue.present.length === 0;
     if (!state.session) {
       queue.keep(0);
@@ -133,7 +133,7 @@ export class SessionClient {
 
   /** Starts another session in the project, which becomes the current one. @param {string} openingStep */
   async newSession(openingStep) {
-    const { identity, state, store, queue, reader, flushToken, opening, mirror, answers, reach } = this.parts;
+    const { identity, state, store, queue, reader, flushToken, opening, mirror, answers, reach, emit } = this.parts;
     if (identity.chat !== undefined)
       throw new TypeError("This connection keeps one chat. For a new one, connect with its own id.");
     await reach.orAway(this.settled(BEGUN_MS));
@@ -147,7 +147,10 @@ export class SessionClient {
     reader.forget();
     queue.begin(openingStep);
     flushToken.expire();
-    await opening.create(BEGUN_MS);
+    const created = opening.create(BEGUN_MS);
+    // Now, because a late list of the former session says nothing in this one.
+    emit("changed", { messages: store.tell(), changed: [], removed: [] });
+    await created;
     mirror.write();
     return reader.state();
   }
@@ -196,6 +199,7 @@ export class SessionClient {
   /** Sends refused requests again. */
   retry() {
     this.parts.queue.retry();
+    this.parts.batching.goOn();
     return this.parts.sender.retry();
   }
 

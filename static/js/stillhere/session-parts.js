@@ -173,7 +173,6 @@ export class SessionParts {
       retry,
       findOrCreate: () => this.opening.findOrCreate(),
       unmade: (session) => queue.unmade(session),
-      unmadeByAny: () => this.outbox.unmade(),
       learned: () => this.mirror.write(),
       emit,
     });

@@ -78,6 +78,16 @@ def test_a_question_that_an_answer_covers_already_is_not_waited_for(page: Fronte
     assert page.texts() == ["count to 3", "1 2 3"]
 
 
+def test_a_question_during_another_s_answer_leaves_neither_without_its_end(page: Frontend) -> None:
+    load(page)
+    first = page.browser.run("return chat.ask('count to 60');")
+    wait_for(lambda: page.texts()[-1].startswith("1 2 3"))
+    second = page.browser.run("return chat.ask('count to 3');")
+    wait_for(lambda: len(page.heard("answered")) == 2, 25)
+    assert [(one["question"], one["state"]) for one in page.heard("answered")] == [(first, "complete"), (second, "complete")]
+    assert page.browser.run("return chat.answering === null;")
+
+
 def test_offline_the_question_is_on_the_disk_at_once_and_asked_later(page: Frontend) -> None:
     load(page)
     page.say("m1", "Hello")

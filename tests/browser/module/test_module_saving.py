@@ -8,6 +8,8 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from sessions_app.accounts.api_keys import create_key
+from sessions_app.core.callers import caller_of_user
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
@@ -178,3 +180,44 @@ def test_an_answer_that_is_changed_while_the_page_asks_whether_the_server_makes_
     page.say("a1", "half and the rest", role="assistant")
     page.settle()
     assert stored(api, page)[-1] == "half and the rest"
+
+
+def test_refused_words_that_are_discarded_were_not_handed_over_by_a_hidden_page(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.say("m1", "first")
+    page.settle()
+    session = page.browser.run("return chat.session.id;")
+    api(page.user).delete(f"/sessions/{session}")
+    page.say("m2", "to nowhere")
+    wait_for(lambda: page.heard("refused"))
+    page.browser.run("chat._sessionClient.flush();")
+    assert api(page.user).post(f"/sessions/{session}/undelete").status_code == 200
+    page.browser.run("await chat.discard();")
+    page.settle()
+    assert stored(api, page) == ["first"]
+
+
+def test_words_that_were_refused_before_there_was_a_session_are_sent_by_retry(page: Frontend, api: Callable[..., Any]) -> None:
+    page.load()
+    page.browser.run(
+        "const send = window.fetch;"
+        "const no = () => new Response(JSON.stringify({ error: { code: 'forbidden', message: 'No.' } }), { status: 403 });"
+        "window.fetch = async (url, options) => (window.allowed ? send(url, options) : no());"
+    )
+    page.say("m1", "first")
+    wait_for(lambda: page.heard("refused"))
+    page.browser.run("window.allowed = true; await chat.retry();")
+    wait_for(lambda: stored(api, page) == ["first"])
+
+
+def test_the_last_words_of_a_page_with_a_key_go_to_the_session_that_it_shows(page: Frontend, api: Callable[..., Any]) -> None:
+    """Its token for the end is for one session."""
+    page.load(auth={"key": create_key(caller=caller_of_user(page.user)).secret})
+    page.say("m1", "first")
+    page.settle()
+    project = page.browser.run("return chat.session.project_id;")
+    assert api(page.user).post(f"/projects/{project}/sessions", {}).status_code == 201
+    page.browser.run("list = (await chat.resume()).messages;")
+    page.say("m2", "second", role="assistant", streaming=True)
+    page.browser.open("about:blank")
+    wait_for(lambda: stored(api, page) == ["second"])

@@ -143,6 +143,16 @@ def test_of_what_several_closed_pages_left_the_newest_goes(page: Frontend, agent
     assert agent.get(f"/sessions/{session}/agent-state").json()["context"] == "third"
 
 
+def test_what_was_left_for_another_session_waits_for_it(page: Frontend) -> None:
+    """For a month."""
+    begin(page)
+    now = page.browser.run("return Date.now();")
+    page.browser.run(KEEP, str(uuid.uuid4()), [["a", now, "of last time"], ["b", now - 31 * 86_400_000, "of long ago"]])
+    page.load()
+    kept = page.browser.run("return (await chat._sessionClient.parts.storage.keptStates()).map(([writer]) => writer);")
+    assert kept == ["a"]
+
+
 def test_a_state_that_goes_to_the_joined_chat_is_as_old_as_it_was(page: Frontend) -> None:
     session = begin(page)
     page.browser.run(KEEP, "never-made", [["a", 1_000, "first"]])

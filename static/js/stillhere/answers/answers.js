@@ -25,6 +25,8 @@ export class Answers {
     this.needs = needs;
     /** @type {Made | null} */
     this.present = null;
+    /** Those that are not over, though another one was asked for since: by generation. @type {Map<string, Made>} */
+    this.behind = new Map();
     /** Streams whose end was reported. @type {Set<string>} */
     this.ended = new Set();
     /** Requests that were stopped before they were acknowledged. @type {Set<string>} */
@@ -54,6 +56,7 @@ export class Answers {
     queue.ask(body);
     batching.asked();
     const session = state.id;
+    if (this.present?.stream) this.behind.set(this.present.generation, this.present);
     this._set({ state: "waiting", question, message: null, ...fresh(body.id, session), own: true });
   }
 
@@ -79,7 +82,8 @@ export class Answers {
     const { generation, message, stream, state } = data;
     const { present } = this;
     if (type === "GENERATION_ENDED") {
-      if (present?.generation === generation && present.state !== "waiting") this._over(present, state);
+      const known = present?.generation === generation ? present : this.behind.get(generation);
+      if (known && known.state !== "waiting") this._over(known, state);
     } else if (type === "GENERATION_STARTED" && stream) {
       if (present?.state === "waiting" && present.generation !== generation) return;
       const own = present?.generation === generation;
@@ -134,6 +138,7 @@ export class Answers {
   /** The page shows another session, or the chat was cleared. */
   leave() {
     this._halt();
+    this.behind.clear();
     this.needs.store.grow(null);
     if (this.present) this._set(null);
   }
@@ -228,7 +233,7 @@ export class Answers {
         if (this.reading !== reading) return undefined;
         if (!(error instanceof ApiError)) throw error;
         retry.met(error);
-        if (!error.passing) return this._over(this.present ?? made, null);
+        if (!error.passing) return this._over(this._newest(made), null);
         if (made.offset > offset) failures = 1;
         await retry.pause(failures, error.retryAfter);
       }
@@ -249,8 +254,13 @@ export class Answers {
         if (typeof data === "string") made.text += data;
       }
       this._grow(made);
-      if (end !== null) await this._over(this.present ?? made, end === "complete" ? end : null);
+      if (end !== null) await this._over(this._newest(made), end === "complete" ? end : null);
     }
+  }
+
+  /** The same answer, which may be asked to stop by now. @param {Made} made */
+  _newest(made) {
+    return this.present?.generation === made.generation ? this.present : made;
   }
 
   /** @param {Made} made */
@@ -265,8 +275,10 @@ export class Answers {
   async _over(made, state) {
     const { store, catchUp, emit } = this.needs;
     const { generation, session, message, question, own, stream } = made;
-    if (this.present?.generation !== generation || !stream || this.ended.has(stream)) return;
+    const isKnown = this.present?.generation === generation || this.behind.has(generation);
+    if (!isKnown || !stream || this.ended.has(stream)) return;
     this.ended.add(stream);
+    this.behind.delete(generation);
     this._halt();
     if (!document.hidden) await catchUp.run();
     const found =

@@ -2,7 +2,7 @@
 import { textOf } from "../session/message-content.js";
 
 /**
- * @import { Session } from "../../stillhere.js"
+ * @import { Session, StoredMessage } from "../../stillhere.js"
  * @import { ResponsesNeeds } from "../needs.d.ts"
  * @import { AnswerBody, Conflict, Entry, EpochAnswer, Refusal, SaveAnswer } from "../types.d.ts"
  */
@@ -81,14 +81,19 @@ export class Responses {
   _saved(entry, body) {
     const { state, store, catchUp, mirror, emit, log } = this.needs;
     for (const { id, ver, removed } of body.applied) if (!removed) store.acknowledged(id, ver);
-    const changed = body.ignored.filter((ignored) => this._ignore(ignored)).map((ignored) => ignored.id);
-    for (const conflict of body.conflicts) if (this._settle(entry, conflict)) changed.push(conflict.id);
+    const ignored = body.ignored.filter((one) => this._ignore(one)).map(({ id }) => id);
+    const settled = body.conflicts.filter((conflict) => this._settle(entry, conflict)).map(({ id }) => id);
+    const changed = [...ignored, ...settled];
+    const unsure = [...changed];
     if (body.siblings) changed.push(...store.saySiblings(body.siblings));
     if (body.head !== undefined) state.atHead(body.head);
     this._report(entry, body);
     const known = state.saved(body);
     if (known === "next") store.appended(body.applied.map(({ id }) => id));
     else if (known === "behind") catchUp.run();
+    // Later changes were read before this answer, except those of what was unanswered.
+    else if (body.rev < state.baseRev) unsure.push(...body.applied.map(({ id }) => id));
+    if (unsure.length > 0) catchUp.reread(unsure);
     log("saved at", body.saved_at);
     emit("saved", { savedAt: body.saved_at, rev: body.rev, session: entry.session, applied: body.applied });
     if (changed.length > 0 || store.reordered) emit("changed", { messages: store.tell(), changed, removed: [] });
@@ -104,7 +109,7 @@ export class Responses {
     }
     if (!server || queue.holds(id) || store.tombstones.has(id)) return false;
     if (reason === "same") store.acknowledged(id, server.ver ?? 0);
-    return reason === "stale" && store.fromServer(server);
+    return reason === "stale" && store.fromServer(this._short(server));
   }
 
   /**
@@ -115,15 +120,29 @@ export class Responses {
     const { store, queue, emit } = this.needs;
     const newer = queue.newest(id);
     const ours = newer ?? entry.body.ops?.find((operation) => operation.id === id);
-    if (ours?.op === "upsert" && server && textOf(ours).startsWith(textOf(server)) && textOf(ours) !== textOf(server)) {
+    // Not after a clear of this page, which the server has not seen: the words would come after it.
+    const isShown = !store.tombstones.has(id);
+    const isLonger =
+      ours?.op === "upsert" && server && textOf(ours) !== textOf(server) && textOf(ours).startsWith(textOf(server));
+    if (isShown && isLonger) {
       store.acknowledged(id, server.ver ?? 0);
       queue.add([{ ...ours, if_ver: server.ver }]);
       return false;
     }
     if (newer) return false; // Its own answer will show it.
-    if (server && !store.tombstones.has(id)) store.fromServer(server);
+    if (server && isShown) store.fromServer(this._short(server));
     emit("conflict", { id, server, ours, copyId });
     return true;
+  }
+
+  /**
+   * An answer has no parts and no metadata of the server's version: until it is read whole, this page has seen none, so that what it says
+   * on top replaces nothing. @param {StoredMessage} server @returns {StoredMessage}
+   */
+  _short(server) {
+    const known = this.needs.store.messages.get(server.id);
+    const { position, created_at, parent_id } = known ?? {};
+    return { ...(known && { position, created_at, parent_id }), ...server, ver: 0 };
   }
 
   /** Reports rejected messages, never silently. @param {Entry} entry @param {AnswerBody | null} body */

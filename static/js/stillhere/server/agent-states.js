@@ -22,6 +22,7 @@ import { ApiError } from "./http.js";
  */
 
 const KEEPALIVE_CHARACTERS = 15_000;
+const KEPT_MS = 30 * 24 * 3600 * 1000;
 const TOO_LATE = new Set(["already_resolved", "action_expired"]);
 
 export class AgentStates {
@@ -104,18 +105,17 @@ export class AgentStates {
   }
 
   /**
-   * The whole session was read, with this state. Unsent states of ended pages are sent if nobody saved one since; those of a session
-   * that is still to be made wait for it.
+   * The whole session was read, with this state. Unsent states of ended pages are sent if nobody saved one since; those of another
+   * session wait until it is read, for a month.
    * @param {AgentState | null} known
    */
   async adopt(known) {
     this.known = known;
-    const { storage, state, writer, unmadeByAny } = this.needs;
+    const { storage, state, writer } = this.needs;
     this.adopted = state.session?.id;
-    const unmade = await unmadeByAny();
     for (const [former, kept] of await storage.keptStates()) {
       const elsewhere = kept.session !== state.session?.id && !kept.any;
-      if (former === writer || (elsewhere && unmade.has(kept.session))) continue;
+      if (former === writer || (elsewhere && Date.now() - (kept.at ?? 0) < KEPT_MS)) continue;
       storage.keepState(former, null);
       // What the ended page sent itself may be there, though its answer never came.
       const isSince = kept.rev !== (known?.rev ?? 0) && !(kept.sent && holds(known, kept.sent));

@@ -10,14 +10,18 @@ export class FlushToken {
     this.http = http;
     this.log = log;
     this.renewedAt = 0;
+    /** It is for this one. */
+    this.session = "";
     /** @type {string | undefined} */
     this.value = undefined;
   }
 
   /** Pages with the login cookie need none. @param {string} session */
   async renew(session) {
-    if (!this.http.auth.key || this.renewedAt > Date.now() - VALID_MS) return;
+    const isValid = this.session === session && this.renewedAt > Date.now() - VALID_MS;
+    if (!this.http.auth.key || isValid) return;
     this.renewedAt = Date.now();
+    this.session = session;
     try {
       /** @type {{body: {flush_token: string}}} */
       const { body } = await this.http.request("POST", `/sessions/${session}/flush-tokens`, {});

@@ -32,11 +32,12 @@ export class Adoption {
     const passed = former?.id === session.id && former.epoch !== epoch;
     const restored = passed && restoredSince(former, session);
     const cleared = passed && !restored;
+    const turned = chat === undefined && state.session !== null && state.session.id !== session.id;
     const known = restored ? this._known() : [];
     const moved = this._move(session);
     if (cleared && state.session) epochChange.handOver(session.epoch);
     // What was said in another session of the project, up to this moment, stays there.
-    if (chat === undefined && state.session && state.session.id !== session.id) queue.seal();
+    if (turned) queue.seal();
     const isFirst = state.session === null;
     state.adopt(session);
     if (isFirst) queue.moved();
@@ -44,7 +45,7 @@ export class Adoption {
     const items = queue.clears ? [] : messages;
     const shown = this._known().findLast(({ status }) => status === "streaming");
     const vers = store.vers;
-    store.reset(items, { tombstones: cleared });
+    store.reset(items, { tombstones: cleared || turned });
     // The stream of the answer will have that text, so it is not taken off the screen.
     if (shown && !passed) store.grow({ id: shown.id, text: textOf(shown) });
     olderMessages.begin(items, more && items === messages);
@@ -54,7 +55,7 @@ export class Adoption {
       goOn();
     } else this._overlay({ ...session, epoch: queue.epoch }, left, vers);
     mirror.write();
-    return { restored, cleared, settled: moved.then(opened) };
+    return { restored, cleared, turned, settled: moved.then(opened) };
   }
 
   /** What was written here before this session was found belongs to it. @param {Session} session */

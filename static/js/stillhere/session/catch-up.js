@@ -1,4 +1,5 @@
 /** Reads the session's changes. Unsent changes of this page are kept. */
+import { ApiError } from "../server/http.js";
 
 /**
  * @import { StoredMessage } from "../../stillhere.js"
@@ -25,8 +26,41 @@ export class CatchUp {
     await this.reading;
   }
 
+  /**
+   * Reads these messages whole. What others did to a message while this page was changing it was left out of `run`, and what an
+   * answer says of the server's version is short. @param {string[]} ids
+   */
+  async reread(ids) {
+    const { state, store, queue, mirror, emit } = this.needs;
+    if (!state.session) return;
+    const { id: session, epoch } = state.session;
+    const isDue = (/** @type {string} */ id) =>
+      !this.closed && !this._overtaken({ id: session, epoch }) && store.messages.has(id) && !queue.holds(id);
+    for (const id of ids) {
+      const item = isDue(id) ? await this._message(session, id) : null;
+      if (item === null || !isDue(id)) continue;
+      // What was read meanwhile may be newer.
+      const isNews = item ? (item.ver ?? 0) >= store.verOf(id) && store.fromServer(item) : store.remove(id);
+      if (!isNews) continue;
+      emit("changed", { messages: store.tell(), changed: item ? [id] : [], removed: item ? [] : [id] });
+      mirror.write();
+    }
+  }
+
   close() {
     this.closed = true;
+  }
+
+  /** Undefined: it is removed; null: the read is refused. @param {string} session @param {string} id */
+  _message(session, id) {
+    const { http, patiently } = this.needs;
+    /** @type {() => Promise<StoredMessage | undefined>} */
+    const ask = () =>
+      http.get(`/sessions/${session}/messages/${encodeURIComponent(id)}`).catch((error) => {
+        if (!(error instanceof ApiError) || error.status !== 404) throw error;
+        return undefined;
+      });
+    return patiently(ask);
   }
 
   async _all() {
@@ -70,7 +104,8 @@ export class CatchUp {
   _take(page) {
     const { state, store, queue, mirror, emit } = this.needs;
     const changed = page.items.filter((item) => this._takeItem(item)).map(({ id }) => id);
-    const removed = page.removed.filter((id) => !queue.holds(id) && store.remove(id));
+    // Not what the page took out itself: what it says on that again is the server's to keep.
+    const removed = page.removed.filter((id) => !queue.holds(id) && store.messages.has(id) && store.remove(id));
     state.caughtUp(page.rev);
     if (page.head !== undefined) state.atHead(page.head);
     if (changed.length + removed.length === 0 && !store.reordered) return;

@@ -8,8 +8,9 @@
  * @import { EpochNeeds } from "../needs.d.ts"
  * @import { Entry, SentOperation } from "../types.d.ts"
  *
- * @typedef {{restored: boolean, cleared: boolean, settled: Promise<unknown>}} Adopted `restored`: from a backup; `cleared`: the
- *   session was started over; `settled`: what is kept beside the messages followed
+ * @typedef {{restored: boolean, cleared: boolean, turned: boolean, settled: Promise<unknown>}} Adopted `restored`: from a backup;
+ *   `cleared`: the session was started over; `turned`: the page showed another session; `settled`: what is kept beside the messages
+ *   followed
  */
 
 export class EpochChange {
@@ -130,12 +131,20 @@ export class EpochChange {
     const { state, reread } = this.needs;
     for (let first = true; this.toRead; first = false) {
       this.toRead = false;
+      const { session } = state;
       const adopted = await reread();
       // The error was emitted. Emit the adopted session and the texts now, and not again after a late push.
-      if (!adopted) this.told = { session: state.session, epoch: this.epoch };
+      if (!adopted) this.told = { session, epoch: this.epoch };
       this._tell(adopted, first);
     }
     this.reading = false;
+  }
+
+  /** What was unsent before a clear that a read found, which nobody told of. @returns {boolean} whether there was any */
+  tellUnsent() {
+    if (this.reading || this.unsent.length === 0) return false;
+    this._tell(null, false);
+    return true;
   }
 
   /** @param {Adopted | null} adopted @param {boolean} first of these reads */

@@ -3,6 +3,7 @@
  * as frameworks hold them; the server gets the difference.
  */
 import { contentOf, printOf, STATUSES, textOf } from "./message-content.js";
+import { append, inOrder, isReordered } from "./message-order.js";
 
 /**
  * @import { Message, Siblings, Status, StoredMessage } from "../../stillhere.js"
@@ -64,6 +65,14 @@ export class MessageStore {
   get tail() {
     if (!this.growing || !this.messages.has(this.growing.id)) return null;
     return { op: "upsert", ...this.growing, role: "assistant", status: "interrupted" };
+  }
+
+  /** The page shows these, of an earlier page: they are not its own words. @param {StoredMessage[]} messages */
+  peeked(messages) {
+    for (const message of messages) {
+      const said = `${message.status}${printOf(contentOf(message))}`;
+      if (!this.knows(message.id)) this.passed.set(message.id, said);
+    }
   }
 
   /** The server has this now. @param {StoredMessage} item @returns {boolean} whether that was news */
@@ -162,10 +171,9 @@ export class MessageStore {
     return this.messages.has(id) || this.passed.has(id) || this.tombstones.has(id);
   }
 
-  /** In the server's order; messages that it has not confirmed come last, where it will append them. */
+  /** In the server's order. */
   list() {
-    const place = (/** @type {StoredMessage} */ message) => message.position ?? Number.MAX_SAFE_INTEGER;
-    return [...this.messages.values()].sort((a, b) => place(a) - place(b));
+    return inOrder(this.messages.values());
   }
 
   /** The same for the caller, who then shows it so. */
@@ -177,23 +185,12 @@ export class MessageStore {
 
   /** Does the caller show messages in another order than the server has them? */
   get reordered() {
-    const ranks = new Map(this.shown.map((id, at) => [id, at]));
-    const present = this.list()
-      .map(({ id }) => ranks.get(id))
-      .filter((rank) => rank !== undefined);
-    return present.some((rank, at) => at > 0 && rank < present[at - 1]);
+    return isReordered(this.list(), this.shown);
   }
 
   /** The server appended these, in this order, behind all confirmed messages. @param {string[]} ids */
   appended(ids) {
-    let last = 0;
-    for (const { position } of this.messages.values()) last = Math.max(last, position ?? 0);
-    for (const id of ids) {
-      const message = this.messages.get(id);
-      if (!message || message.position !== undefined) continue;
-      last += 1;
-      message.position = last;
-    }
+    append(this.messages, ids);
   }
 
   /**
@@ -226,11 +223,13 @@ export class MessageStore {
     const held = this.held.get(id);
     const status = this._status(message, held, growing);
     const said = `${status}${print}`;
-    if (this.passed.get(id) === said) return null;
-    const echoed = this.passed.get(id)?.endsWith(print) && held?.print !== print;
+    // Another's version as it was told, changed back to what this page said before.
+    const isOnNewest = held && held.print !== print && /** @type {Partial<StoredMessage>} */ (message).ver === held.ver;
+    if (this.passed.get(id) === said && !isOnNewest) return null;
+    const echoed = this.passed.get(id)?.endsWith(print) && held?.print !== print && !isOnNewest;
     this.passed.set(id, said);
     if (held?.print === print && held.status === status) return null;
-    if (echoed && held && !held.mine) return null;
+    if (echoed && !held?.mine) return null;
     /** @type {Content & {status: Status}} */
     const copy = JSON.parse(JSON.stringify({ ...content, status }));
     this.held.set(id, { ver: held?.ver ?? 0, print, status, mine: true });
@@ -261,7 +260,8 @@ export class MessageStore {
    * @param {readonly Message[]} list @param {Set<string>} present
    */
   _leaveAside(list, present) {
-    const fork = list.find((message) => message.parent_id !== undefined && !this.messages.has(message.id));
+    const isNew = (/** @type {string} */ id) => !this.messages.has(id) && !this.tombstones.has(id);
+    const fork = list.find((message) => message.parent_id !== undefined && isNew(message.id));
     if (!fork) return;
     // Not the caller's last list: messages of others came since.
     const at = fork.parent_id === null ? -1 : this.shown.indexOf(fork.parent_id ?? "");

@@ -19,8 +19,11 @@ export class Resume {
 
   /** The mirrored session with unsent changes: synchronous, for frameworks that read their messages at mount. */
   peek() {
-    const { reader, mirror, outbox } = this.needs;
-    return reader.shows ? reader.state() : mirror.restored(outbox.stashed());
+    const { store, reader, mirror, outbox } = this.needs;
+    if (reader.shows) return reader.state();
+    const peeked = mirror.restored(outbox.stashed());
+    store.peeked(peeked?.messages ?? []);
+    return peeked;
   }
 
   /**

@@ -25,8 +25,8 @@ export class SessionEvents {
     if (!session || frame.session !== session.id || frame.by?.writer_id === writer) return;
     if (frame.type.startsWith("GENERATION_")) answers.heard(/** @type {GenerationFrame} */ (frame));
     else if (frame.type === "SESSION_CLEARED") {
+      if ((frame.epoch ?? 0) > (session.epoch ?? 0)) answers.leave();
       epochChange.pushed(frame.epoch ?? 0);
-      answers.leave();
     } else if (frame.type === "SESSION_UPDATED" && frame.data?.undone) reader.again();
     else if (frame.type === "SESSION_SAVED" || frame.type === "SESSION_UPDATED") {
       if ((frame.rev ?? 0) > state.baseRev) this._behind();

@@ -41,7 +41,7 @@ export class SessionReader {
       this.bundle = found;
       return true;
     });
-    if (adopted?.cleared) this._changed();
+    if (adopted?.cleared || adopted?.turned) this._changed();
     await adopted?.settled;
     if (!this.bundle) {
       // The mirror may be of one that is still to be made.
@@ -128,6 +128,7 @@ export class SessionReader {
   }
 
   _changed() {
+    if (this.needs.epochChange.tellUnsent()) return;
     /** @type {{messages: StoredMessage[], changed: string[], removed: string[]}} */
     const detail = { messages: this.needs.store.tell(), changed: [], removed: [] };
     this.needs.emit("changed", detail);

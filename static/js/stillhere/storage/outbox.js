@@ -113,12 +113,6 @@ export class Outbox {
     return inOrder([...new Map(known.map((entry) => [entry.key, entry])).values()]);
   }
 
-  /** The sessions that are still to be made. */
-  async unmade() {
-    const creations = [...(await this.all()), ...this.stashed()].filter(({ kind }) => kind === "create");
-    return new Set(creations.map(({ session }) => session));
-  }
-
   /**
    * Is a session still to be made? Not one of a page that lives and may yet find another.
    * @param {string} [id] this one; left out: any
