@@ -23,6 +23,10 @@ NO_ANSWERS = """
       return answer;
     };
 """
+NEVER_SENT = """
+    const send = window.fetch;
+    window.fetch = (url, options) => (options?.method === "PATCH" ? new Promise(() => {}) : send(url, options));
+"""
 SAVE_UNSEEN = "window.chat.saveState(args[0]);"
 
 
@@ -141,6 +145,23 @@ def test_of_what_several_closed_pages_left_the_newest_goes(page: Frontend, agent
     assert page.load()["agentState"]["context"] == "third"
     page.settle()
     assert agent.get(f"/sessions/{session}/agent-state").json()["context"] == "third"
+
+
+def test_what_a_living_page_has_not_sent_is_sent_by_another_when_it_has_ended(page: Frontend, agent: Any) -> None:
+    """Before, it would be sent a second time, perhaps after a newer one."""
+    session = begin(page)
+    first = page.browser.driver.current_window_handle
+    page.browser.run(NEVER_SENT)
+    page.browser.run(SAVE_UNSEEN, {"context": "kept"})
+    page.browser.run("await chat.stored();")
+    page.browser.driver.switch_to.new_window("window")
+    second = page.browser.driver.current_window_handle
+    page.load()
+    page.settle()
+    assert agent.get(f"/sessions/{session}/agent-state").status_code == 404
+    page.browser.go_to(first)
+    page.browser.crash_tab(then=second)
+    wait_for(lambda: agent.get(f"/sessions/{session}/agent-state").json().get("context") == "kept")
 
 
 def test_what_was_left_for_another_session_waits_for_it(page: Frontend) -> None:

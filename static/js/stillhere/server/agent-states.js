@@ -2,7 +2,8 @@
  * An agent's state besides the messages. Saved states are sent in order and retried until they are acknowledged;
  * until then they are stored beside the mirror, and the next page sends them, unless somebody else saved one since.
  */
-import { sleep } from "../util.js";
+import { sleep, within } from "../util.js";
+import { inTurn } from "../web-locks.js";
 import { ApiError } from "./http.js";
 
 /**
@@ -23,6 +24,7 @@ import { ApiError } from "./http.js";
 
 const KEEPALIVE_CHARACTERS = 15_000;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
+const DYING_MS = 250;
 const TOO_LATE = new Set(["already_resolved", "action_expired"]);
 
 export class AgentStates {
@@ -39,6 +41,9 @@ export class AgentStates {
     this.savedAt = new Map();
     /** The session whose state was read. @type {string | undefined} */
     this.adopted = undefined;
+    /** Who waits for the end of which page. @type {Map<string, Promise<void>>} */
+    this.heirs = new Map();
+    this.ended = new AbortController();
   }
 
   /** Including unacknowledged changes. @returns {AgentState | null} */
@@ -113,14 +118,31 @@ export class AgentStates {
     this.known = known;
     const { storage, state, writer } = this.needs;
     this.adopted = state.session?.id;
-    for (const [former, kept] of await storage.keptStates()) {
-      const elsewhere = kept.session !== state.session?.id && !kept.any;
-      if (former === writer || (elsewhere && Date.now() - (kept.at ?? 0) < KEPT_MS)) continue;
-      storage.keepState(former, null);
-      // What the ended page sent itself may be there, though its answer never came.
-      const isSince = kept.rev !== (known?.rev ?? 0) && !(kept.sent && holds(known, kept.sent));
-      if (!elsewhere && !isSince) this._saveKept(kept);
-    }
+    const left = (await storage.keptStates()).filter(([former]) => former !== writer);
+    await within(Promise.all(left.map(([former]) => this._inherit(former))), DYING_MS);
+  }
+
+  /** When its page has ended, which frees its lock: a page that lives sends its own. @param {string} former its writer */
+  _inherit(former) {
+    const begun = this.heirs.get(former);
+    if (begun) return begun;
+    const taken = inTurn(`stillhere:writer:${former}`, () => this._takeOver(former), this.ended.signal);
+    const heir = taken.catch(() => {}).finally(() => this.heirs.delete(former));
+    this.heirs.set(former, heir);
+    return heir;
+  }
+
+  /** @param {string} former */
+  async _takeOver(former) {
+    const { storage, state } = this.needs;
+    const [, kept] = (await storage.keptStates()).find(([writer]) => writer === former) ?? [];
+    if (!kept || this.adopted !== state.session?.id) return;
+    const elsewhere = kept.session !== state.session?.id && !kept.any;
+    if (elsewhere && Date.now() - (kept.at ?? 0) < KEPT_MS) return;
+    storage.keepState(former, null);
+    // What the ended page sent itself may be there, though its answer never came.
+    const isSince = kept.rev !== (this.known?.rev ?? 0) && !(kept.sent && holds(this.known, kept.sent));
+    if (!elsewhere && !isSince) this._saveKept(kept);
   }
 
   /** Without the fields that this page saved since. @param {KeptState} kept */
@@ -151,6 +173,7 @@ export class AgentStates {
 
   close() {
     this.closed = true;
+    this.ended.abort();
   }
 
   /** @param {string | null} session @param {AgentState | null} known */
