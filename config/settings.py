@@ -117,6 +117,8 @@ STORAGES = {
 OFFLINE_PAGES = env.flag("OFFLINE_PAGES", default=True)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
 WHITENOISE_AUTOREFRESH = False
+# Of files whose names have no hash: a browser asks each time whether they changed, above all with an upgrade.
+WHITENOISE_MAX_AGE = 0
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -18,8 +18,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css"}
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """Only references in style sheets are renamed.
 
-    A minified script names its source map, which is not collected; and our modules import each other by plain names,
-    which are served as well.
+    A minified script names its source map, which is not collected; and our modules name bundles by their hashes already.
     """
 
     patterns = tuple(
@@ -33,7 +32,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[m
             ours = self._ours({name: Path(self.path(name)).read_text("utf-8") for name in filter(_OURS.fullmatch, paths)})
             for name, text in ours.items():
                 path = Path(self.path(name))
-                path.parent.mkdir(exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
             # As they were written here, not as they are in their source.
             paths = {**paths, **{name: (self, name) for name in ours}}

@@ -57,7 +57,7 @@ def test_a_version_that_is_not_complete_replaces_nothing(chat: ChatPage, station
     former = chat.browser.run(SHELLS)
     station.leave()
     ship(station, 3)
-    station.come_back(lacks="js/stillhere/util.js")
+    station.come_back(lacks="js/chat/input/long-text.js")
     chat.browser.run("await (await navigator.serviceWorker.ready).update().catch(() => {});")
     chat.browser.until("return !(await navigator.serviceWorker.ready).installing;")
     assert chat.browser.run("return (await navigator.serviceWorker.ready).waiting;") is None

@@ -3,8 +3,10 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 
 from config.http.static_files.storage import HashedStaticFiles
 
@@ -48,3 +50,18 @@ def test_files_of_packages_stay_as_they_are(tmp_path: Path) -> None:
 def test_where_nothing_minifies_scripts_are_served_as_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minify", None)
     assert set(collected(tmp_path, {"js/one.js": SCRIPT}).values()) == {SCRIPT}
+
+
+def test_scripts_are_kept_for_ever_under_hashed_names_and_asked_for_again_under_plain_ones(tmp_path: Path, settings: Any) -> None:
+    """Right after an upgrade a browser has the former script under the plain name."""
+    names = [f"/static/{name}" for name in collected(tmp_path, {"js/one.js": SCRIPT})]
+    settings.STATIC_ROOT = tmp_path / "made"
+    options = {"location": settings.STATIC_ROOT, "base_url": "/static/"}
+    hashed = {"BACKEND": "config.http.static_files.storage.HashedStaticFiles", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": hashed}
+    said = {name: Client().head(name) for name in names}
+    plain = said.pop("/static/js/one.js")
+    assert plain["Cache-Control"] == "max-age=0, public"
+    again = Client().get("/static/js/one.js", headers={"If-None-Match": plain["ETag"]})
+    assert (again.status_code, again["Cache-Control"]) == (304, "max-age=0, public")
+    assert ["immutable" in answer["Cache-Control"] for answer in said.values()] == [True]

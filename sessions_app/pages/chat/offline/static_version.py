@@ -1,7 +1,7 @@
 """Which static files the service worker keeps, and the version that they make up together.
 
-Modules import each other by plain names, so files of two versions must never be mixed: the version is in the worker and in the
-header of every page, and the worker gives its files only to pages of its own version.
+Some modules are loaded by plain names (without bundles, all), so files of two versions must never be mixed: the version is in the
+worker and in the header of every page, and the worker gives its files only to pages of its own version.
 """
 
 import hashlib
@@ -30,10 +30,7 @@ def static_version() -> str:
 
 @cache
 def module_addresses() -> tuple[str, ...]:
-    """The addresses of the modules, by the plain names under which they are imported, and of the bundles.
-
-    What a page names is found in the page.
-    """
+    """The addresses of the bundles, and of the modules that are loaded by plain names. What a page names is found in the page."""
     return (*(f"{settings.STATIC_URL}{name}" for name in _imported()), *_bundles())
 
 
