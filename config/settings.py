@@ -272,6 +272,7 @@ LOGGING = {
     "loggers": {
         "django.request": {"level": "ERROR", "filters": ["with_traceback"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
         "httpx": {"level": "WARNING"},
         "uvicorn.error": {"filters": ["without_bad_text"]},
     },

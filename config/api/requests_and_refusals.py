@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
@@ -12,7 +12,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
-from sessions_app.core.errors import AppError, BadRequest, NotFound, TooLarge, Unauthorized, WrongFields
+from sessions_app.core.errors import AppError, BadRequest, NotFound, TooLarge, TooManyParameters, Unauthorized, WrongFields
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.database_errors import as_app_error, leave_read_only, tell_refusal
 from sessions_app.core.web.schemas import reason_of
@@ -84,6 +84,10 @@ def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return refuse(TooLarge())
 
 
+def _too_many_parameters(request: HttpRequest, error: TooManyFieldsSent) -> HttpResponse:
+    return refuse(TooManyParameters())
+
+
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     # Ninja wraps the parser's error, whose own message says what is wrong.
     cause = error.__cause__ or error.__context__
@@ -108,6 +112,7 @@ def add_refusals(api: NinjaAPI) -> None:
         AuthenticationError: _unauthenticated,
         Http404: _unknown,
         RequestDataTooBig: _too_large,
+        TooManyFieldsSent: _too_many_parameters,
         HttpError: _http_error,
         DatabaseError: _store_refuses,
     }

@@ -35,6 +35,12 @@ class BadRequest(AppError):
     status, code, message = 400, "unreadable", "The request could not be read. Send well-formed JSON in UTF-8."
 
 
+class TooManyParameters(BadRequest):
+    """Django reads no more of them (`DATA_UPLOAD_MAX_NUMBER_FIELDS`)."""
+
+    code, message = "too_many_parameters", "An address or a form has at most 1,000 parameters. Send fewer."
+
+
 class Unauthorized(AppError):
     status, code, message = 401, "unauthorized", "Send a valid API key as `Authorization: Bearer sh_…`, or sign in."
 

@@ -3,13 +3,14 @@
 import logging
 from urllib.parse import quote
 
+from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from sessions_app.chats.reading.sessions import SessionDeleted
-from sessions_app.core.errors import AppError, BadRequest, Forbidden, NotFound
+from sessions_app.core.errors import AppError, BadRequest, Forbidden, NotFound, TooManyParameters
 from sessions_app.core.storage.database_errors import as_app_error, leave_read_only, tell_refusal
 from sessions_app.projects.queries import ProjectDeleted
 
@@ -68,6 +69,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, TooManyFieldsSent):
+        return error_page(request, TooManyParameters())
     return error_page(request, BadRequest("This request could not be read."))
 
 

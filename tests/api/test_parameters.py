@@ -4,10 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
 from config.api.ninja_api import api as the_api
+from sessions_app.accounts import api_keys
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.errors import TooManyParameters
 from tests.api.test_scoping import call, signed_in
 from tests.conftest import Alone
 from tests.support.example_objects import World
@@ -59,3 +63,24 @@ def test_a_misspelt_parameter_that_is_needed_is_named_as_such(api: Callable[...,
 def test_who_may_not_call_it_learns_nothing_of_its_parameters(client: Client, alices_world: World) -> None:
     assert call(client, API["list_sessions"], alices_world).status_code == 401
     assert client.get(with_query(API["list_sessions"], alices_world, "titel=1")).status_code == 401
+
+
+@pytest.mark.parametrize("address", ["/login/", "/search/", "/api/v1/resume", "/api/v1/projects", "/v1/threads"])
+def test_too_many_parameters_are_named_as_the_cause(
+    api: Callable[..., Any], alice: User, client: Client, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    if address.startswith("/v1"):
+        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {api_keys.create_key(caller=caller_of_user(alice)).secret}"
+    elif address != "/login/":
+        client.force_login(alice)
+    answer = client.get(f"{address}?{'a=1&' * settings.DATA_UPLOAD_MAX_NUMBER_FIELDS}a=1")
+    assert answer.status_code == 400
+    assert TooManyParameters.message in answer.content.decode()
+    assert not caplog.records
+
+
+def test_a_form_of_too_many_fields_is_refused_as_such(client: Client, alice: User, caplog: pytest.LogCaptureFixture) -> None:
+    answer = client.post("/login/", {f"a{number}": "1" for number in range(1001)})
+    assert answer.status_code == 400
+    assert TooManyParameters.message in answer.content.decode()
+    assert not caplog.records
