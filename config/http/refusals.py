@@ -9,6 +9,7 @@ from django.utils.csp import CSP, build_policy
 
 from config.http.middleware import PERMISSIONS_POLICY
 from config.http.request_log import Message, Send
+from config.server.http_protocol import HEAD_BYTES, MOST_HEADERS
 from sessions_app.core.errors import AppError, BadRequest, MethodNotAllowed, Unauthorized
 
 
@@ -26,11 +27,19 @@ async def refuse(error: AppError, send: Send, scope: Message) -> None:
     await send({"type": "http.response.body", "body": content})
 
 
-def malformed() -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Headers and content of the refusal of what is no HTTP: it has neither an address nor an origin."""
-    content = orjson.dumps(BadRequest("This is no valid HTTP request.").as_json())
-    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"content-length", b"%d" % len(content))]
-    return [*headers, (b"connection", b"close"), *default_headers({"path": "", "headers": []})], content
+class HeadTooLarge(AppError):
+    status, code = 431, "head_too_large"
+    message = f"Address and headers of a request have at most {HEAD_BYTES // 1024} KB, and {MOST_HEADERS} headers. Send less."
+
+
+def malformed() -> dict[int, tuple[list[tuple[bytes, bytes]], bytes]]:
+    """Headers and content of the refusals of what is no HTTP, by status: it has neither an address nor an origin."""
+    found = {}
+    for error in (BadRequest("This is no valid HTTP request."), HeadTooLarge()):
+        content = orjson.dumps(error.as_json())
+        headers = [(b"content-type", b"application/json; charset=utf-8"), (b"content-length", b"%d" % len(content))]
+        found[error.status] = ([*headers, (b"connection", b"close"), *default_headers({"path": "", "headers": []})], content)
+    return found
 
 
 def default_headers(scope: Message) -> list[tuple[bytes, bytes]]:

@@ -1,20 +1,28 @@
 """uvicorn's HTTP protocol, which closes silent connections, sends a whole answer in one write, and reads the rest of a refused
-body: if a connection is closed while its client sends, the client sees a reset in place of the answer."""
+body: if a connection is closed while its client sends, the client sees a reset in place of the answer.
+
+It also limits what uvicorn does not: the bytes of a head, and the requests that wait for the answers to earlier ones."""
 
 import asyncio
 import re
+from collections.abc import Sized
 from typing import Any, ClassVar
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 # For the head of a request, from the connection or from its own first byte. After an answer uvicorn's keep-alive time counts.
 HEAD_SECONDS = 20
+# Of address and headers together. What is read around a body, such as trailers, may be as long.
+HEAD_BYTES, MOST_HEADERS = 65_536, 256
+# Requests of one connection, beside the one that is being answered.
+MOST_WAITING = 16
 # The rest of a refused body is read, and thrown away, for this long and a second more for each REST_RATE_BYTES, as far as
 # REST_BYTES. Of more connections than MOST_RESTS at once the one that was refused first is closed.
 REST_SECONDS, REST_RATE_BYTES, REST_BYTES, MOST_RESTS = 10, 16_000, 64_000_000, 100
 # An ASGI extension of ours: `{type, status, headers, body}` is a whole answer.
 WHOLE_ANSWER = "stillhere.answer"
-# In the state of the lifespan: headers and content of the answer to what is no HTTP.
+# In the state of the lifespan: headers and content of the answers to what is no HTTP, by status.
 MALFORMED = "stillhere.malformed"
 _SOUND_HEADERS = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
 
@@ -25,48 +33,103 @@ class IdleTimeoutProtocol(HttpToolsProtocol):
     _due: asyncio.TimerHandle | None = None
     _in_head = False
     _rest_bytes, _refused_at = 0, 0.0
+    # Of all reads that have a part of this head; of the last reads that brought nothing but a part of one head, or of what is
+    # around a body.
+    _head_bytes = _quiet_bytes = 0
+    _quiet = False
+    # The status of the next refusal. A connection that is deaf has been refused something: what arrives is thrown away.
+    _refusal, _deaf = 400, False
+    # The request that is being answered: uvicorn knows the newest one alone.
+    _answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_whole()
         self._forget_rest()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self in self.rests:
+        if self._deaf or self in self.rests:
             self._rest_bytes += len(data)
             if self._rest_bytes > REST_BYTES:
                 self._end_rest()
                 return
+            if self._deaf:
+                return
+        self._head_bytes = len(data) + (self._head_bytes if self._in_head else 0)
+        self._quiet = True
         super().data_received(data)
-        if self._in_head and self._due is None:
+        self._quiet_bytes = self._quiet_bytes + len(data) if self._quiet else 0
+        if self._quiet_bytes > HEAD_BYTES and not self._deaf:
+            self._refusal = 431
+            self.send_400_response("")
+        elif self._in_head and self._due is None:
             self._expect_head()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP is refused in the form of all refusals, as the application has made it; uvicorn's is plain text."""
-        if (refusal := self.app_state.get(MALFORMED)) is None:
+        """What is no HTTP, or too much, is refused in the form of all refusals, not in uvicorn's plain text.
+        Where earlier requests wait for answers, the connection ends with these: a refusal would be taken for one of them."""
+        self._deaf = True
+        self._head_is_whole()
+        due = self.cycle is not None and not self.cycle.response_complete
+        if self in self.rests or self.transport.is_closing():
+            self._end_rest()
+        elif due and not self.cycle.more_body:
+            self.cycle.keep_alive = False
+        elif due and (self.pipeline or self.cycle.response_started):
+            self.transport.close()
+        elif (refusals := self.app_state.get(MALFORMED)) is None:
             super().send_400_response(msg)
-            return
-        headers, content = refusal
-        lines = [b"%b: %b\r\n" % header for header in (*self.server_state.default_headers, *headers)]
-        self.transport.writelines([STATUS_LINE[400], *lines, b"\r\n", content])
-        self.transport.close()
+        else:
+            headers, content = refusals[self._refusal]
+            lines = [b"%b: %b\r\n" % header for header in (*self.server_state.default_headers, *headers)]
+            self.transport.writelines([STATUS_LINE[self._refusal], *lines, b"\r\n", content])
+            if due or self._refusal == 400:
+                self.transport.close()
+            else:
+                self.expect_rest()
 
     def on_message_begin(self) -> None:
-        self._in_head = True
+        if len(self.pipeline) >= MOST_WAITING:
+            raise OverflowError  # The parser cannot wait, only stop.
+        self._in_head, self._quiet = True, False
         super().on_message_begin()
         self.scope["extensions"] = {WHOLE_ANSWER: {}}
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head:
+            return  # A trailer: it would be taken for a header that a proxy has set, or let pass.
+        if len(self.headers) >= MOST_HEADERS:
+            self._refusal = 431
+            raise OverflowError
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        if self._head_bytes > HEAD_BYTES and self._size_of_head() > HEAD_BYTES:
+            self._refusal = 431
+            raise OverflowError
         self._head_is_whole()
+        self._quiet = False
         if self.transport.is_closing():
             return  # What follows the rest of a refused body.
         super().on_headers_complete()
         if self.cycle is not None:
             self.cycle.__class__ = _Cycle  # uvicorn has no other place for it.
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_body(self, body: bytes) -> None:
+        self._quiet = False
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -78,8 +141,14 @@ class IdleTimeoutProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self._refused_at = self.loop.time()
         self.rests[self] = self.loop.call_later(REST_SECONDS, self._rest_is_due)
+        if self._deaf:
+            self.transport.write_eof()  # Nothing that is still to come ends a request.
         if len(self.rests) > MOST_RESTS:
             next(iter(self.rests))._end_rest()
+
+    def may_send_more(self, answered: RequestResponseCycle) -> bool:
+        """Whether its client may be sending when it gets this answer, which is the connection's last."""
+        return answered.more_body or (self._deaf and answered is self.cycle)
 
     def _rest_is_due(self) -> None:
         left = self._refused_at + REST_SECONDS + self._rest_bytes / REST_RATE_BYTES - self.loop.time()
@@ -97,13 +166,35 @@ class IdleTimeoutProtocol(HttpToolsProtocol):
             due.cancel()
 
     def _expect_head(self) -> None:
-        self._due = self.loop.call_later(HEAD_SECONDS, self.timeout_keep_alive_handler)
+        self._due = self.loop.call_later(HEAD_SECONDS, self._head_is_due)
+
+    def _head_is_due(self) -> None:
+        if self.flow.read_paused:
+            self._expect_head()  # Its client is not the one that is late.
+        else:
+            self.timeout_keep_alive_handler()
+
+    def _size_of_head(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
 
     def _head_is_whole(self) -> None:
         self._in_head = False
         if self._due is not None:
             self._due.cancel()
             self._due = None
+
+
+class _Flow(FlowControl):
+    """Nothing is read while requests wait: uvicorn reads on after every answer, and ever more would wait. One whose body has not
+    arrived is the last of them, and it is read when none waits behind it and its turn has come."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Sized) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
 
 
 class _Cycle(RequestResponseCycle):
@@ -119,14 +210,18 @@ class _Cycle(RequestResponseCycle):
 
     async def _send_part(self, message: Any) -> None:
         ends = message["type"] == "http.response.body" and not message.get("more_body")
-        if not ends or self.keep_alive or not self.more_body or self.disconnected:
+        if not ends or self.keep_alive or self.disconnected or not self._protocol.may_send_more(self):
             await super().send(message)
             return
         self.keep_alive = True  # Only uvicorn's `close` after the answer asks for it any more.
         await super().send(message)
         self.body = bytearray()
         if self.response_complete and not self.transport.is_closing():
-            self.transport.get_protocol().expect_rest()  # type: ignore[attr-defined]
+            self._protocol.expect_rest()
+
+    @property
+    def _protocol(self) -> IdleTimeoutProtocol:
+        return self.transport.get_protocol()  # type: ignore[return-value]
 
     def _head_of(self, message: Any) -> bytes | None:
         """None where uvicorn has more to see to than bytes that follow bytes: then it does all."""
