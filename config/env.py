@@ -17,6 +17,8 @@ MOST = 10**15
 A_DAY = 86_400
 # Of a secret key in characters: random ones of 16 bytes, as hexadecimal digits.
 KEY_LENGTH, KEY_VARIETY = 32, 5
+# They would break the lines that name a path, and the lines of the log.
+_CONTROL = {*map(chr, range(32)), "\x7f"}
 
 
 def text(name: str, default: str = "") -> str:
@@ -110,7 +112,10 @@ def names(name: str, default: str = "") -> list[str]:
 
 def folder(name: str, default: Path) -> Path:
     """A folder that only its owner may enter; created if it is missing."""
-    return made(name, Path(text(name, str(default))).expanduser().resolve())
+    path = Path(text(name, str(default))).expanduser().resolve()
+    if _CONTROL & set(str(path)):
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be a folder without line breaks and tabs, not {str(path)!r}.")
+    return made(name, path)
 
 
 def made(name: str, path: Path) -> Path:
@@ -159,11 +164,15 @@ def _write_once(file: Path, content: str) -> None:
         os.unlink(part)
 
 
-def database(name: str, default: str) -> dict[str, Any]:
+def database(name: str, default: Path) -> dict[str, Any]:
     """Django's ENGINE, NAME, … from `sqlite:////folder/file.sqlite3` or
-    `postgresql://user:password@host:port/name?option=value`."""
-    url = _split(name, text(name, default))
+    `postgresql://user:password@host:port/name?option=value`. `default`: a file of SQLite."""
+    if not (given := text(name)):
+        return {"ENGINE": "config.sqlite", "NAME": _database_file(name, str(default))}
+    url = _split(name, given)
     if url.scheme in {"sqlite", "sqlite3"}:
+        if set("#?") & set(given):  # What follows would not be a part of the name, and stores would share a file.
+            raise ImproperlyConfigured(f"{PREFIX}{name}: write # as %23 and ? as %3F in the name of a file.")
         return {"ENGINE": "config.sqlite", "NAME": _database_file(name, unquote(url.path[1:]))}
     if url.scheme in {"postgres", "postgresql"}:
         return {

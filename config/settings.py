@@ -126,7 +126,7 @@ USE_I18N = False
 
 # --- Data
 _sqlite_connection = sqlite.install()
-DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'stillhere.sqlite3'}")}
+DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "stillhere.sqlite3")}
 _database = DATABASES["default"]
 # Requests run in long-lived threads, so a connection lives as long as its thread.
 _database["CONN_MAX_AGE"] = None

@@ -73,10 +73,16 @@ WRONG = (
     (lambda: env.web_address("X"), ("http://[::1", "http://h:x/v1", "http:///v1", "https://?a")),
     (lambda: env.bucket("X"), ("s3://[::1/b",)),
     (
-        lambda: env.database("X", ""),
+        lambda: env.database("X", Path("unset")),
         ("postgresql://[::1", "postgresql://u:geheim@h/x?bogus=1", "postgresql://h/x?prepare_threshold=x"),
     ),
-    (lambda: env.database("X", ""), ("sqlite://", "sqlite:///", "sqlite:////tmp", "sqlite:////no/such/folder/a.sqlite3")),
+    (
+        lambda: env.database("X", Path("unset")),
+        ("sqlite://", "sqlite:///", "sqlite:////tmp", "sqlite:////no/such/folder/a.sqlite3"),
+    ),
+    # Two of these shared the file `/tmp/chat`.
+    (lambda: env.database("X", Path("unset")), ("sqlite:////tmp/chat#1", "sqlite:////tmp/chat?1")),
+    (lambda: env.folder("X", Path("unset")), ("/tmp/line\nbreak", "/tmp/a\ttab")),
 )
 
 
@@ -104,8 +110,19 @@ def test_addresses_that_are_right_are_read(monkeypatch: pytest.MonkeyPatch, tmp_
     ]
     assert read(env.web_address, "http://[::1]:11434/v1/") == "http://[::1]:11434/v1"
     url = "postgresql://u:p@h/x?sslmode=require&prepare_threshold=1000000"
-    assert read(lambda name: env.database(name, ""), url)["OPTIONS"] == {"sslmode": "require", "prepare_threshold": 1_000_000}
-    assert read(lambda name: env.database(name, ""), f"sqlite:///{tmp_path}/a")["NAME"] == f"{tmp_path}/a"
+    assert read(lambda name: env.database(name, Path("unset")), url)["OPTIONS"] == {
+        "sslmode": "require",
+        "prepare_threshold": 1_000_000,
+    }
+    assert read(lambda name: env.database(name, Path("unset")), f"sqlite:///{tmp_path}/a")["NAME"] == f"{tmp_path}/a"
+
+
+def test_a_data_folder_of_any_name_has_its_own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Those of `chat#1` and `chat#2` was the same file, because the path was read as an address."""
+    monkeypatch.delenv("STILLHERE_DATABASE_URL", raising=False)
+    for name in ("chat#1", "chat?2", "chat%41", "chat 3 ü"):
+        monkeypatch.setenv("STILLHERE_DATA_DIR", str(tmp_path / name))
+        assert runpy.run_path(str(SETTINGS))["DATABASES"]["default"]["NAME"] == str(tmp_path / name / "stillhere.sqlite3")
 
 
 def test_a_generated_key_is_never_seen_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
