@@ -2,6 +2,7 @@
 """Django's command line, with this project's settings."""
 
 import os
+import signal
 import sys
 
 from config.server import garbage_collection
@@ -26,6 +27,8 @@ def main() -> None:
         if (wrong := next((argument for argument in sys.argv if not _is_utf8(argument)), None)) is None:
             raise
         sys.exit(f"An argument is not UTF-8: {wrong!a}.")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     except ImproperlyConfigured as error:
         sys.exit(f"Stillhere cannot start: {error}")
     except DatabaseError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -17,6 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from config.backups import BackupError, Engine, postgresql, sqlite, stored_files
 from config.backups.post_restore import begin_incarnation
 from config.server.file_locks import locked
+from config.server.tables import unknown_migrations
 from memory_app.core.lease import end_all_leases
 from sessions_app.core.storage.durable_files import sync_to_disk
 from sessions_app.models import Store
@@ -143,13 +145,15 @@ def _renew(file: Path, above: int) -> int:
         applied = set(MigrationRecorder(connection).applied_migrations())
         if not _ours(applied):
             raise BackupError(f"{file} is no backup of Stillhere.")
-        if newer := sorted(applied - set(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)):
+        if newer := unknown_migrations(applied, MigrationLoader(None, ignore_no_migrations=True)):
             raise BackupError(f"A newer version made {file} (it has {'.'.join(newer[-1])}). Restore it with that one.")
         call_command("migrate", interactive=False, verbosity=0)
         number = begin_incarnation(above=above)
         end_all_leases()
     except DatabaseError as error:
         raise BackupError(f"{file} cannot be used: {' '.join(str(error).split())}.") from None
+    except CommandError as error:
+        raise BackupError(f"{file} cannot be used. {error}") from None
     return number
 
 

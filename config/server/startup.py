@@ -2,7 +2,6 @@
 
 import math
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,15 +10,13 @@ from typing import Any
 import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command
-from django.db import OperationalError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import connection
 
 from config.http.static_files import folders as static_folders
-from config.server import workers
+from config.server import tables, workers
 from config.server.file_locks import locked, store_lock
 from config.server.http_protocol import IdleTimeoutProtocol
-from config.server.signals import run_child
+from config.server.signals import ended_by_signals
 
 APPLICATION = "config.http.asgi:application"
 GRACE_SECONDS = 10
@@ -34,7 +31,7 @@ PATIENCE_SECONDS = GRACE_SECONDS + 5
 @contextmanager
 def prepared(*, migrate: bool = True) -> Iterator[None]:
     """Within the block the database and the static files are as this version needs them, and an embedded store is this
-    process's alone."""
+    process's alone. A signal that comes before ends it quietly."""
     if settings.WORKERS > 1 and (connection.vendor == "sqlite" or not settings.REDIS_URL):
         raise ImproperlyConfigured(
             "STILLHERE_WORKERS above 1 needs PostgreSQL (STILLHERE_DATABASE_URL) and Redis (STILLHERE_REDIS_URL): "
@@ -42,13 +39,14 @@ def prepared(*, migrate: bool = True) -> Iterator[None]:
         )
     _check_port()
     with ExitStack() as held:
-        if connection.vendor == "sqlite":
-            held.enter_context(_sole_server())
-        with _one_at_a_time() as lock:
-            if migrate:
-                _migrate(lock)
-            if settings.STATIC_MANIFEST:
-                held.enter_context(static_folders.provided(lock))
+        with ended_by_signals():
+            if connection.vendor == "sqlite":
+                held.enter_context(_sole_server())
+            with _one_at_a_time() as lock:
+                if migrate:
+                    tables.bring_up_to_date(lock)
+                if settings.STATIC_MANIFEST:
+                    held.enter_context(static_folders.provided(lock))
         yield
 
 
@@ -95,23 +93,9 @@ def _sole_server() -> Iterator[None]:
 @contextmanager
 def _one_at_a_time() -> Iterator[int]:
     """Servers that start together on one data folder would delete each other's static files while they are written."""
-    with locked(Path(settings.DATA_DIR) / "starting.lock", patience_seconds=math.inf) as lock:
+    notice = f"Another start is at work on {settings.DATA_DIR}. Waiting for its end."
+    with locked(Path(settings.DATA_DIR) / "starting.lock", patience_seconds=math.inf, notice=notice) as lock:
         yield lock
-
-
-def _migrate(lock: int) -> None:
-    try:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            # In a process of its own: the models between all migrations take 170 MB, which this one would keep while it serves.
-            # Where this one is killed, it has the lock: the next start waits for its end.
-            command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
-            run_child(command, cwd=settings.BASE_DIR, pass_fds=[lock])
-        # Nothing is left to do, or it says why.
-        call_command("migrate", interactive=False, verbosity=0)
-    except OperationalError as error:
-        raise ImproperlyConfigured(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from None
-    connection.close()
 
 
 def _check_port() -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
@@ -12,20 +11,22 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.server.file_locks import locked
-from config.server.signals import run_child
+from config.server.signals import run_manage
 
 # Packages whose static files are served, and those that make ours smaller.
 PACKAGES = ("django", "django-ninja", "django-htmx", "whitenoise", "tdewolff-minify")
 # Of what they bring, megabytes that no page asks for.
 LEFT_OUT = ("*.map", "redoc*", "htm?x-4*")
 COLLECTED, SERVED = ".collected", ".served"
+# Written after all files. Without it no page can be shown.
+MANIFEST = "staticfiles.json"
 _NAME_LENGTH = 16
 
 
 def name_of(sources: Iterable[Path]) -> str:
     """Changes whenever a source does, or what makes files of them. Read before the settings are complete."""
     files = sorted(path for folder in sources for path in Path(folder).rglob("*") if path.is_file())
-    files += sorted(Path(__file__).parent.glob("*.py"))
+    files += sorted(Path(__file__).resolve().parent.glob("*.py"))
     seen = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
     seen += [f"{package} {_version(package)}" for package in PACKAGES]
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()[:_NAME_LENGTH]
@@ -44,7 +45,7 @@ def provided(lock: int) -> AbstractContextManager[int]:
     No other server of the data folder may start meanwhile: who starts has `lock`. Compressing takes seconds, so it is done once.
     """
     folder = Path(settings.STATIC_ROOT)
-    is_new = not (folder / COLLECTED).exists()
+    is_new = not all((folder / name).exists() for name in (COLLECTED, MANIFEST))
     if is_new:
         _collect(folder, lock)
     for other in folder.parent.iterdir():
@@ -56,13 +57,12 @@ def provided(lock: int) -> AbstractContextManager[int]:
 
 def _collect(folder: Path, lock: int) -> None:
     ignored = [argument for pattern in LEFT_OUT for argument in ("--ignore", pattern)]
-    command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored]
     # In a process of its own: compressing takes 200 MB, which this one would keep as long as it serves.
-    # It ends with this one, which a signal may end. Where this one is killed, it has the lock: the next start waits for its end.
-    code, said = run_child(command, cwd=settings.BASE_DIR, pass_fds=[lock])
-    if code:
-        reason = (said.strip().splitlines() or ["no reason given"])[-1]
-        raise ImproperlyConfigured(f"The static files cannot be written to {folder}: {reason}")
+    why = run_manage("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored, lock=lock)
+    if not why and not (folder / MANIFEST).exists():
+        why = f"there is no {MANIFEST} after `manage.py collectstatic`."
+    if why:
+        raise ImproperlyConfigured(f"The static files cannot be written to {folder}: {why}")
     (folder / COLLECTED).touch()
 
 

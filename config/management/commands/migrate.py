@@ -3,10 +3,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import DatabaseError, connections, transaction
+from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+
+from config.server.tables import NOTHING_KEPT, WAITING
+from sessions_app.core.storage.database_errors import is_damage
 
 _LOCK = 0x5712
 _AGAIN_SECONDS = 0.2
@@ -17,11 +22,26 @@ class WholeMigrations(MigrationExecutor):
     indexes) after the commit: if the process is killed in between, the next one creates the same tables again, and fails."""
 
     def apply_migration(self, state: Any, migration: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return self._apply(state, migration, *args, **options)
+        except Exception as error:
+            raise CommandError(f"The migration {migration} failed{self._what_stays(migration)}: {_line_of(error)}.") from error
+
+    def _apply(self, state: Any, migration: Any, *args: Any, **options: Any) -> Any:
         if not migration.atomic:
             return super().apply_migration(state, migration, *args, **options)
         # On SQLite these checks can only be switched off outside of a transaction. Each migration ends with one of its own.
         with self.connection.constraint_checks_disabled(), transaction.atomic(using=self.connection.alias):
             return super().apply_migration(state, migration, *args, **options)
+
+    def _what_stays(self, migration: Any) -> str:
+        if not migration.atomic:
+            return ", and a part of it may stay"
+        try:
+            applied = MigrationRecorder(self.connection).applied_migrations()
+        except DatabaseError:
+            return ""  # A connection that broke at the commit does not tell whether that was done.
+        return "" if (migration.app_label, migration.name) in applied else f", and {NOTHING_KEPT}"
 
 
 migrate.MigrationExecutor = WholeMigrations  # type: ignore[attr-defined]
@@ -32,8 +52,20 @@ class Command(migrate.Command):
     killed one: PostgreSQL completes the killed one's last statement."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with _alone(connections[options["database"]], self.stderr.write):
-            super().handle(*args, **options)
+        try:
+            with _alone(connections[options["database"]], self.stderr.write):
+                super().handle(*args, **options)
+        except DatabaseError as error:
+            # What `manage.py` says of these is right here too. Of others it would say to run this command.
+            if isinstance(error, OperationalError) or is_damage(error):
+                raise
+            raise CommandError(f"The tables cannot be brought up to date: {_line_of(error)}.") from error
+
+
+def _line_of(error: Exception) -> str:
+    """Databases say what is wrong in the first line. What follows can quote a row, or points at a part of the statement."""
+    line = next(iter(str(error).strip().splitlines()), "").rstrip(".:")
+    return line if line and isinstance(error, DatabaseError) else f"{type(error).__name__}: {line}".removesuffix(": ")
 
 
 @contextmanager
@@ -44,7 +76,7 @@ def _alone(connection: BaseDatabaseWrapper, say: Callable[[str], object] | None)
         return
     while not _locked(connection):
         if say is not None:
-            say("Another process is migrating this database; waiting for it.")
+            say(WAITING)
             say = None
         time.sleep(_AGAIN_SECONDS)
     try:

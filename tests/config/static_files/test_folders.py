@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from config.http.static_files import folders as static_folders
 from config.server.file_locks import locked
@@ -46,6 +47,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def collect(folder: Path, lock: int) -> None:
         folder.mkdir(exist_ok=True)
         (folder / "a.js").write_text(folder.name)
+        (folder / "staticfiles.json").touch()
         (folder / ".collected").touch()
 
     monkeypatch.setattr(static_folders, "_collect", collect)
@@ -88,6 +90,21 @@ def test_files_of_a_version_without_folders_stay_for_one_start(top: Path, begin:
         assert (top / "js" / "a.js").exists()
     with begin("new"):
         assert [path.name for path in top.iterdir()] == ["new"]
+
+
+def test_files_without_their_manifest_are_collected_again(top: Path, begin: Begin) -> None:
+    """They were written elsewhere, and every page was answered 500 until the next version."""
+    (top / "new").mkdir()
+    (top / "new" / ".collected").touch()
+    with begin("new"):
+        assert (top / "new" / "a.js").exists()
+
+
+def test_a_folder_is_complete_only_with_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_folders, "run_manage", lambda *command, lock: "")
+    with pytest.raises(ImproperlyConfigured, match=rf"cannot be written to {tmp_path}: there is no staticfiles\.json"):
+        static_folders._collect(tmp_path, -1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_version_has_a_folder_of_its_own(tmp_path: Path) -> None:

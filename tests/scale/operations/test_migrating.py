@@ -5,7 +5,7 @@ import random
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +52,23 @@ ROWS = (
 def rows_of(store: Store) -> str:
     """A digest of all that the first version stored."""
     digest = hashlib.sha256()
-    file = store.folder / "stillhere.sqlite3"
-    connection: Any = psycopg.connect(store.settings["DATABASE_URL"]) if ON_POSTGRESQL else sqlite3.connect(file)
-    try:
+    with opened(store) as connection:
         for statement in ROWS:
             for row in connection.execute(statement).fetchall():
                 digest.update(repr(tuple(row)).encode())
         if not ON_POSTGRESQL:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    return digest.hexdigest()
+
+
+@contextmanager
+def opened(store: Store) -> Iterator[Any]:
+    file = store.folder / "stillhere.sqlite3"
+    connection: Any = psycopg.connect(store.settings["DATABASE_URL"]) if ON_POSTGRESQL else sqlite3.connect(file)
+    try:
+        yield connection
     finally:
         connection.close()
-    return digest.hexdigest()
 
 
 # One with foreign keys, which are made after its tables.
@@ -141,6 +147,30 @@ def test_a_migration_that_is_killed_before_its_record_is_made_again(old_store: S
         server.shell(KILLED_BEFORE_ITS_RECORD)
     server.manage("migrate", "--verbosity", "0")
     assert rows_of(old_store) == before
+
+
+def test_a_migration_that_fails_is_told_in_a_line(tmp_path: Path) -> None:
+    """It ran again in the server's own process, which then ended with a traceback, or with the advice to run it."""
+    kind = "relation" if ON_POSTGRESQL else "table"
+    failed = f'The migration admin.0001_initial failed, and nothing of it was kept: {kind} "django_admin_log" already exists.'
+    with own_database() as settings:
+        store = Store(tmp_path, settings)
+        with opened(store) as connection:
+            connection.execute("CREATE TABLE django_admin_log (id integer)")
+            connection.commit()
+        server = ServerProcess(store, STATIC_MANIFEST="0")
+        assert said_by(server, "serve") == (
+            f"Stillhere cannot start: {failed} "
+            "The migrations before it stay: start again when the cause is gone, or restore a backup from before.\n"
+        )
+        assert said_by(server, "serve") == f"Stillhere cannot start: {failed} The store is as it was before.\n"
+        assert said_by(server, "migrate") == f"CommandError: {failed}\n"
+
+
+def said_by(server: ServerProcess, command: str) -> str:
+    with pytest.raises(AssertionError) as caught:
+        server.manage(command)
+    return str(caught.value).partition("failed:\n")[2]
 
 
 @pytest.mark.timeout(600)

@@ -10,12 +10,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
+import psycopg
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
+from config.server import tables
+from config.server.file_locks import locked, store_lock
 from tests.support.databases import ON_POSTGRESQL, own_database
-from tests.support.server_process import ROOT, free_port
+from tests.support.server_process import ROOT, ServerProcess, free_port
+from tests.support.stores import Store
 
 pytestmark = pytest.mark.scale
 START_SECONDS = 120
@@ -23,19 +30,23 @@ FIRST_START_BYTES = 180_000_000
 
 
 @contextmanager
-def started(command: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def started(
+    command: str, folder: Path, *, cwd: str | Path = ROOT, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The command once it serves: its address and its process."""
-    with begun(command, folder, **environment) as (url, process):
+    with begun(command, folder, cwd=cwd, **environment) as (url, process):
         wait_for(url, process)
         yield url, process
 
 
 @contextmanager
-def begun(command: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def begun(
+    command: str, folder: Path, *, cwd: str | Path = ROOT, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     port = str(free_port())
     process = subprocess.Popen(
-        [sys.executable, "manage.py", command], cwd=ROOT, env=variables(folder, PORT=port, **environment),
-        stdout=subprocess.PIPE, text=True,
+        [sys.executable, str(ROOT / "manage.py"), *command.split()], cwd=cwd,
+        env=variables(folder, PORT=port, **environment), stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         yield f"http://127.0.0.1:{port}", process
@@ -76,7 +87,9 @@ def resident_bytes(process_id: int) -> int:
 @pytest.mark.once
 @pytest.mark.slow
 def test_serve_sends_static_files_compressed_under_names_that_may_be_kept_forever(tmp_path: Path) -> None:
-    with own_database() as own, started("serve", tmp_path, **own) as (url, _):
+    """From a relative folder too: the files were written into one of that name in the repository, and no page was found."""
+    with own_database() as own, started("serve", Path("data"), cwd=tmp_path, **own) as (url, _):
+        assert httpx.get(f"{url}/login/").status_code == 200
         docs = httpx.get(f"{url}/api/v1/docs").text
         address = re.search(r'src="(/static/ninja/swagger-ui-bundle\.[0-9a-f]{12}\.js)"', docs)
         assert address is not None
@@ -140,8 +153,10 @@ def test_more_workers_than_one_store_can_bear_are_refused(tmp_path: Path) -> Non
 
 
 def test_run_greets_with_a_link_that_signs_in_and_a_key_that_works(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    with started("run", folder) as (url, process):
+    """In a relative folder and a relative database: its own process for tables looked for both in the repository."""
+    folder, database = tmp_path / f"data-{tmp_path.name}", tmp_path / f"store-{tmp_path.name}"
+    relative = {"DATABASE_URL": f"sqlite:///{database.name}"}
+    with started("run", Path(folder.name), cwd=tmp_path, **relative) as (url, process):
         assert process.stdout is not None
         told = "".join(process.stdout.readline() for _ in range(4))
         key = re.search(r"sh_\w{49}", told)
@@ -152,3 +167,60 @@ def test_run_greets_with_a_link_that_signs_in_and_a_key_that_works(tmp_path: Pat
         assert resident_bytes(process.pid) < FIRST_START_BYTES
     assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
+    assert database.exists()
+    assert not [path for path in (folder, database) if (ROOT / path.name).exists()]
+
+
+@contextmanager
+def store_is_taken(own: dict[str, str], folder: Path) -> Iterator[str]:
+    """By a server, or on PostgreSQL by a migration. Yields what one who waits for its end is told."""
+    if ON_POSTGRESQL:
+        with psycopg.connect(own["DATABASE_URL"], autocommit=True) as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", [0x5712])
+            yield "Another process is migrating this database; waiting for it."
+    else:
+        with locked(store_lock(str(folder / "stillhere.sqlite3"))):
+            yield f"Another server, or a restore, is using {folder}/stillhere.sqlite3. Waiting for its end."
+
+
+@contextmanager
+def start_is_taken(own: dict[str, str], folder: Path) -> Iterator[str]:
+    with locked(folder / "starting.lock"):
+        yield f"Another start is at work on {folder}. Waiting for its end."
+
+
+@pytest.mark.parametrize(("taken", "number"), [(store_is_taken, signal.SIGINT), (start_is_taken, signal.SIGTERM)])
+def test_a_start_that_waits_says_so_at_once_and_ends_quietly(tmp_path: Path, taken: Any, number: signal.Signals) -> None:
+    with own_database() as own, taken(own, tmp_path) as notice:
+        environment = variables(tmp_path, PORT=str(free_port()), STATIC_MANIFEST="0", **own)
+        command = [sys.executable, "manage.py", "serve"]
+        with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == f"{notice}\n"
+            process.send_signal(number)
+            assert (process.stderr.read(), process.wait(15)) == ("", 128 + number)
+
+
+def test_a_store_of_a_newer_version_is_not_served_unless_asked_to(store: Store) -> None:
+    """It was, without a word, and rows were written that the newer version cannot use."""
+    server = ServerProcess(store, STATIC_MANIFEST="0")
+    server.shell(
+        "from django.db import connection; from django.db.migrations.recorder import MigrationRecorder; "
+        "MigrationRecorder(connection).record_applied('sessions_app', '0999_future')"
+    )
+    with pytest.raises(AssertionError) as caught:
+        server.manage("serve")
+    assert str(caught.value).partition("failed:\n")[2] == (
+        "Stillhere cannot start: A newer version made this store (it has sessions_app 0999_future). "
+        "Start that version, or restore a backup from before.\n"
+    )
+    with started("serve --no-migrate", store.folder, STATIC_MANIFEST="0", **store.settings):
+        pass
+
+
+def test_what_a_package_or_an_own_noun_left_is_of_no_newer_version() -> None:
+    applied = {("bookmarks", "0001_first"): None, ("auth", "0999_future"): None}
+    tables._refuse_newer(SimpleNamespace(applied_migrations=applied, disk_migrations={}))  # type: ignore[arg-type]
+    ours = {**applied, ("memory_app", "0999_future"): None}
+    with pytest.raises(ImproperlyConfigured, match="it has memory_app 0999_future"):
+        tables._refuse_newer(SimpleNamespace(applied_migrations=ours, disk_migrations={}))  # type: ignore[arg-type]
