@@ -44,6 +44,7 @@ class Answer:
         self._unanswered: _Save | None = None
         self._offset = chunk_count
         self._waiting: list[str] = []
+        self._streams = generation.stream_id is not None
 
     @property
     def is_full(self) -> bool:
@@ -68,7 +69,11 @@ class Answer:
     @property
     def waits(self) -> bool:
         """Is there anything that the stream does not have?"""
-        return bool(self._waiting) and self._generation.stream_id is not None
+        return bool(self._waiting) and self._streams
+
+    def leave_stream(self) -> None:
+        """The stream takes nothing more; the message does."""
+        self._streams = False
 
     def stream(self) -> None:
         """Append what was received to the stream."""
@@ -78,8 +83,10 @@ class Answer:
 
     def next_append(self) -> Append | None:
         """What the stream gets next; `appended` tells that it has it."""
-        stream_id, chunks = self._generation.stream_id, self._waiting[:MOST_CHUNKS]
-        return Append(self._caller, stream_id, self._offset, chunks) if chunks and stream_id is not None else None
+        stream_id = self._generation.stream_id
+        if stream_id is None or not self.waits:
+            return None
+        return Append(self._caller, stream_id, self._offset, self._waiting[:MOST_CHUNKS])
 
     def appended(self, append: Append) -> None:
         self._offset += len(append.chunks)

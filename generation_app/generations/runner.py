@@ -202,7 +202,7 @@ class Runner:
         while True:
             await asyncio.sleep(STREAM_EVERY_SECONDS)
             try:
-                await self._writer.write(answer)
+                await self._stream(answer)
                 if self._loop.time() - saved_at >= SAVE_EVERY_SECONDS:
                     await self._in_database(answer.save)
                     saved_at = self._loop.time()
@@ -210,6 +210,13 @@ class Runner:
             except (DatabaseError, Unavailable) as error:
                 if self._loop.time() - stored_at > PATIENCE_SECONDS:
                     raise _Stopped(GenerationState.INTERRUPTED, STORE_AWAY) from error
+
+    async def _stream(self, answer: Answer) -> None:
+        """A stream that somebody else ended or wrote to does not end the answer: the message matters."""
+        try:
+            await self._writer.write(answer)
+        except Conflict:
+            answer.leave_stream()
 
     async def _why_cancelled(self, generation: Generation) -> tuple[GenerationState | None, str]:
         """The server ends, somebody stops it, or another worker has taken it: then it is not ours to end."""
@@ -261,7 +268,7 @@ def _prepare(generation: Generation) -> tuple[Question, Answer]:
 def _finish(generation: Generation, answer: Answer | None, state: GenerationState, error: str) -> None:
     ops = None
     if answer is not None:
-        with suppress(Conflict, NotFound):  # Its stream has ended, or is gone: the message matters.
+        with suppress(Conflict, NotFound):  # As `_stream`, or it is gone.
             answer.stream()
         with suppress(AnswerOvertaken, SessionCleared, NotFound):  # So is what comes of it: the last save tells.
             answer.save_unanswered()

@@ -9,8 +9,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 
-from generation_app.models import Stream, StreamState
+from generation_app.models import Generation, Stream, StreamState
 from generation_app.streams import hub
 from generation_app.streams.chunk_rows import NewChunks, size_of, store_chunks
 from generation_app.streams.queries import OPEN, StreamNotFound, StreamRow, chunks_from, find_stream
@@ -125,15 +126,21 @@ def end_stream(*, caller: Caller, stream_id: uuid.UUID, state: str = StreamState
 
 def interrupt_silent() -> int:
     """End streams whose producer is silent. Returns their number."""
-    since = now() - timedelta(seconds=settings.STREAM_SECONDS)
-    silent = list(Stream.objects.filter(ended_at=None, written_at__lt=since).values_list("id", flat=True)[:500])
+    silent = list(_silent().values_list("id", flat=True)[:500])
     return sum(write(lambda one=stream_id: _interrupt(one)) for stream_id in silent)  # type: ignore[misc]
+
+
+def _silent() -> QuerySet[Stream]:
+    """Without those of generations that wait or are made: models think for minutes, and the lease tells whether their worker
+    lives."""
+    since = now() - timedelta(seconds=settings.STREAM_SECONDS)
+    made = Generation.objects.filter(stream_id=OuterRef("id"), ended_at=None)
+    return Stream.objects.filter(~Exists(made), ended_at=None, written_at__lt=since)
 
 
 def _interrupt(stream_id: uuid.UUID) -> int:
     """0 if it lived meanwhile."""
-    since = now() - timedelta(seconds=settings.STREAM_SECONDS)
-    rows = Stream.objects.select_for_update(no_key=True).filter(id=stream_id, ended_at=None, written_at__lt=since)
+    rows = _silent().select_for_update(no_key=True).filter(id=stream_id)
     count = rows.values_list("chunk_count", flat=True).first()
     if count is None:
         return 0

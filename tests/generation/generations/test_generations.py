@@ -1,5 +1,6 @@
 """Starting, stopping and continuing generations, as far as no runner is needed: what is saved, and what is refused."""
 
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -8,7 +9,7 @@ import pytest
 from generation_app.generations.claims import LeaseWatch, claim, end_abandoned, renew
 from generation_app.generations.queries import Question, question_of
 from generation_app.models import Generation, Stream
-from generation_app.streams.services import append_chunks
+from generation_app.streams.services import append_chunks, interrupt_silent
 from sessions_app.core.public_names import now
 from sessions_app.models import Caller
 from tests.generation.generations.steps import Looking, ask, claimed, started, step
@@ -137,6 +138,16 @@ def test_what_a_dead_worker_left_is_interrupted_with_all_its_text(chat: Chat, al
     answer = chat.read()["messages"][1]
     assert (answer["text"], answer["status"]) == ("half an", "interrupted")
     assert Stream.objects.get().state == "interrupted"
+
+
+def test_the_stream_of_one_that_waits_or_thinks_is_not_silent(chat: Chat) -> None:
+    started(chat)
+    Stream.objects.update(written_at=now() - timedelta(hours=1))
+    assert interrupt_silent() == 0
+    generation = claimed()
+    assert interrupt_silent() == 0
+    Generation.objects.filter(id=generation.id).update(ended_at=now())
+    assert interrupt_silent() == 1
 
 
 def test_the_only_worker_need_not_wait_for_a_lease(chat: Chat) -> None:

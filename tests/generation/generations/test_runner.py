@@ -70,6 +70,15 @@ def test_a_stopped_one_keeps_what_came(server: ServerProcess, api: Api, path: st
     assert asked.read()["text"] == "".join(one.chunks) == "".join(other.chunks)
 
 
+def test_a_stream_that_somebody_ended_does_not_end_its_answer(server: ServerProcess, api: Api, path: str) -> None:
+    asked = Asked(api, path, "say 40")
+    with reader_of(server, asked) as reader:
+        reader.wait_for_chunks(3)
+        api.call("POST", f"/streams/{asked.now['stream']}/end", {"interrupted": True})
+        assert reader.wait_for_end() == "interrupted"
+    assert (asked.ended(), asked.read()["text"], asked.read()["status"]) == ("complete", words(40), "complete")
+
+
 def test_what_broke_off_is_not_asked_twice_and_can_be_continued(
     server: ServerProcess, api: Api, model: ModelEndpoint, path: str
 ) -> None:
