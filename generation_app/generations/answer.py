@@ -116,8 +116,6 @@ class Answer:
         """The last save: what is not saved yet, the status, and the parts if there is more than text."""
         name, status = self._generation.message_id, Status.COMPLETE if complete else Status.INTERRUPTED
         patch: dict[str, Any] = {"op": "patch", "id": name, "status": status.value}
-        if self._generation.model:
-            patch["metadata"] = {"model": self._generation.model}
         if self._reasoning or self._calls:
             return [{**patch, "text": self._text, "parts": self._parts()}]
         rest = self._text[self._saved :]

@@ -4,6 +4,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from generation_app.generations.instructions import CONTINUE, instructions_for
 from generation_app.generations.model.attachments import with_files
 from generation_app.models import Generation, GenerationState
@@ -14,6 +16,7 @@ from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.public_names import Caller, rfc3339
+from sessions_app.core.serialization import strict_json
 from sessions_app.models import Project
 
 FORMAT = "openai.chat"
@@ -99,6 +102,20 @@ def answer_text(session: SessionRow, message_id: str) -> str:
     """The stored text of an answer; empty if it was removed."""
     found = find_message(session_id=session.id, live=session.live, message_id=message_id)
     return "" if found is None else str(found["text"])
+
+
+def metadata_with_model(session: SessionRow, generation: Generation) -> dict[str, Any]:
+    """The answer's metadata as a field of a patch, if it does not name a model and can."""
+    found = find_message(session_id=session.id, live=session.live, message_id=generation.message_id) or {}
+    metadata = _stored(found.get("metadata", {}))
+    if not generation.model or not isinstance(metadata, dict) or "model" in metadata:
+        return {}
+    return {"metadata": {**metadata, "model": generation.model}}
+
+
+def _stored(value: Any) -> Any:
+    """An optional field of a message, which is read as JSON text."""
+    return strict_json.loads(orjson.dumps(value))[0]
 
 
 def generation_covering(session: SessionRow, message_id: str) -> Generation | None:

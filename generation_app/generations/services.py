@@ -135,6 +135,7 @@ def continue_generation(*, caller: Caller, session_id: uuid.UUID, generation_id:
             raise NothingToContinue
         generation.epoch = locked.epoch  # A clear that was undone.
         again = {"op": "patch", "id": generation.message_id, "status": Status.STREAMING.value}
+        again |= queries.metadata_with_model(get_session(caller=caller, session_id=session_id), generation)
         save(caller, generation, [again], base_rev=locked.rev)
         stream, _ = begin_stream(caller=caller, session_id=session_id, message_id=generation.message_id)
         text = queries.answer_text(get_session(caller=caller, session_id=session_id), generation.message_id)
@@ -250,7 +251,9 @@ def _answered(caller: Caller, made: Generation, asked: Asked, question: dict[str
 
 
 def _empty_answer(made: Generation, parent_id: str | None) -> dict[str, Any]:
-    beside = {} if parent_id is None else {"parent_id": parent_id}
+    """With its model from the start: whatever others write beside the text later is not written over at the end."""
+    beside: dict[str, Any] = {} if parent_id is None else {"parent_id": parent_id}
+    beside |= {"metadata": {"model": made.model}} if made.model else {}
     return {"op": "upsert", "id": made.message_id, "role": "assistant", "text": "", **beside, "status": Status.STREAMING.value}
 
 
