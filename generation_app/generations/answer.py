@@ -1,5 +1,6 @@
 """An answer while it is made: what was received, what its stream has, and what is saved."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +35,11 @@ class _Save:
 class Answer:
     """`add` is called on the event loop, the others in a database thread, one at a time. They may be repeated after an error."""
 
-    def __init__(self, generation: Generation, *, text: str, chunk_count: int) -> None:
+    def __init__(self, generation: Generation, *, text: str, chunk_count: int, parts: Sequence[dict[str, Any]] = ()) -> None:
+        """`text`, `parts`: what an answer that is continued has already."""
         self._generation, self._caller = generation, caller_of_generation(generation)
         self._text, self._reasoning = text, ""
+        self._begun, self._begun_parts = len(text), parts or [{"type": "text", "text": text}]
         self._calls: list[dict[str, Any]] = []
         # What the session has: the text up to here, which is so long there. A secret that was removed makes it shorter.
         self._saved = self._stored_length = len(text)
@@ -122,6 +125,18 @@ class Answer:
         return [*([{"op": "append", "id": name, "at": self._stored_length, "text": rest}] if rest else []), patch]
 
     def _parts(self) -> list[dict[str, Any]]:
+        """Those that it began with, and what came. The last text part grows, because text is only appended to a message that has
+        it in one part."""
         thoughts = [{"type": "reasoning", "text": self._reasoning}] if self._reasoning else []
-        said = [{"type": "text", "text": self._text}] if self._text else []
-        return [*thoughts, *said, *({"type": "tool_call", **call} for call in self._calls)]
+        before, part, after = _around_text(self._begun_parts)
+        said = part["text"] + self._text[self._begun :]
+        calls = ({"type": "tool_call", **call} for call in self._calls)
+        return [*before, *thoughts, *([{**part, "text": said}] if said else []), *after, *calls]
+
+
+def _around_text(parts: Sequence[dict[str, Any]]) -> tuple[Sequence[dict[str, Any]], dict[str, Any], Sequence[dict[str, Any]]]:
+    """What stands before the last text part, that part, and what follows it. Without one, all stands before it."""
+    for at in reversed(range(len(parts))):
+        if parts[at].get("type") == "text" and isinstance(parts[at].get("text"), str):
+            return parts[:at], parts[at], parts[at + 1 :]
+    return parts, {"type": "text", "text": ""}, ()

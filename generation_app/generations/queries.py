@@ -32,11 +32,12 @@ class GenerationNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the endpoint is asked, and the text that the answer has already."""
+    """What the endpoint is asked, and the text and the parts that the answer has already."""
 
     model: str
     messages: list[Any]
     text: str
+    parts: list[dict[str, Any]]
 
 
 def generation_uuid(text: str) -> uuid.UUID:
@@ -91,17 +92,23 @@ def question_of(generation: Generation) -> Question:
     session = get_session(caller=caller, session_id=generation.session_id)
     own = Project.objects.values_list("settings", flat=True).get(id=session.project_id).get("instructions", "")
     told = {"role": "system", "content": generation.instructions or instructions_for(session.opening_step, own)}
-    text = answer_text(session, generation.message_id) if generation.continues else ""
+    text, parts = _begun(session, generation.message_id) if generation.continues else ("", [])
     messages = [told, *_history(session, generation.last_message_id, caller)]
     if text:
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": CONTINUE}]
-    return Question(generation.model, messages, text)
+    return Question(generation.model, messages, text, parts)
 
 
 def answer_text(session: SessionRow, message_id: str) -> str:
     """The stored text of an answer; empty if it was removed."""
     found = find_message(session_id=session.id, live=session.live, message_id=message_id)
     return "" if found is None else str(found["text"])
+
+
+def _begun(session: SessionRow, message_id: str) -> tuple[str, list[dict[str, Any]]]:
+    """The stored text and parts of an answer that is continued."""
+    found = find_message(session_id=session.id, live=session.live, message_id=message_id)
+    return ("", []) if found is None else (str(found["text"]), _stored(found["parts"]))
 
 
 def metadata_with_model(session: SessionRow, generation: Generation) -> dict[str, Any]:
@@ -114,7 +121,7 @@ def metadata_with_model(session: SessionRow, generation: Generation) -> dict[str
 
 
 def _stored(value: Any) -> Any:
-    """An optional field of a message, which is read as JSON text."""
+    """Parts or metadata, which are read as JSON text. Numbers keep their notation."""
     return strict_json.loads(orjson.dumps(value))[0]
 
 

@@ -262,7 +262,7 @@ def _prepare(generation: Generation) -> tuple[Question, Answer]:
     count = 0
     if generation.stream_id is not None:
         count = find_stream(caller=caller_of_generation(generation), stream_id=generation.stream_id).count
-    return question, Answer(generation, text=question.text, chunk_count=count)
+    return question, Answer(generation, text=question.text, parts=question.parts, chunk_count=count)
 
 
 def _finish(generation: Generation, answer: Answer | None, state: GenerationState, error: str) -> None:

@@ -67,3 +67,35 @@ def test_metadata_that_is_no_object_stays_as_it_is(chat: Chat) -> None:
     patch(chat, metadata=["mine"])
     step(chat, made, "continue")
     assert chat.read()["messages"][-1]["metadata"] == ["mine"]
+
+
+def thought(value: str) -> Piece:
+    return Piece("reasoning", value)
+
+
+def call(name: str) -> Piece:
+    return Piece("tool_call", {"id": name, "name": "find", "input": {}})
+
+
+def test_a_continued_answer_keeps_what_it_thought_and_called_before(chat: Chat) -> None:
+    made = started(chat)
+    end(begun(chat, thought("first"), text("half "), call("c1")), INTERRUPTED)
+    step(chat, made, "continue")
+    end(begun(chat, text("and more, ")), INTERRUPTED)
+    step(chat, made, "continue")
+    end(begun(chat, thought("second"), text("to the end"), call("c2")))
+    message = chat.read()["messages"][-1]
+    first, second = ({"type": "reasoning", "text": value} for value in ("first", "second"))
+    calls = [{"type": "tool_call", "id": name, "name": "find", "input": {}} for name in ("c1", "c2")]
+    whole = "half and more, to the end"
+    assert message["parts"] == [first, second, {"type": "text", "text": whole}, *calls]
+    assert (message["text"], message["status"]) == (whole, "complete")
+
+
+def test_what_was_only_thought_is_kept_too(chat: Chat) -> None:
+    made = started(chat)
+    end(begun(chat, thought("first")), INTERRUPTED)
+    step(chat, made, "continue")
+    end(begun(chat, thought("second"), text("said")))
+    thoughts = [{"type": "reasoning", "text": value} for value in ("first", "second")]
+    assert chat.read()["messages"][-1]["parts"] == [*thoughts, {"type": "text", "text": "said"}]
