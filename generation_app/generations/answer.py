@@ -115,14 +115,20 @@ class Answer:
             raise AnswerOvertaken(REMOVED if told["ignored"] else CHANGED)
         self._saved, self._stored_length = sent.end, told["applied"][0]["length"]
 
-    def last_ops(self, *, complete: bool) -> list[dict[str, Any]]:
-        """The last save: what is not saved yet, the status, and the parts if there is more than text."""
+    def last_tries(self, *, complete: bool) -> list[list[dict[str, Any]]]:
+        """The last save, for `save_end`: what is not saved yet, the status, and the parts if there is more than text."""
         name, status = self._generation.message_id, Status.COMPLETE if complete else Status.INTERRUPTED
         patch: dict[str, Any] = {"op": "patch", "id": name, "status": status.value}
+        grown: dict[str, Any] = {**patch, "text": self._text}  # Fits also if somebody changed the status, and keeps their parts.
+        whole: dict[str, Any] = {**grown, "parts": self._parts()}
         if self._reasoning or self._calls:
-            return [{**patch, "text": self._text, "parts": self._parts()}]
+            return [[whole], [grown], [whole]]
         rest = self._text[self._saved :]
-        return [*([{"op": "append", "id": name, "at": self._stored_length, "text": rest}] if rest else []), patch]
+        return [
+            [*([{"op": "append", "id": name, "at": self._stored_length, "text": rest}] if rest else []), patch],
+            [grown],
+            [whole],
+        ]
 
     def _parts(self) -> list[dict[str, Any]]:
         """Those that it began with, and what came. The last text part grows, because text is only appended to a message that has

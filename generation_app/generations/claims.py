@@ -6,10 +6,10 @@ marked `interrupted` with its text, never begun again by itself.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from generation_app.generations.answer_saving import SessionCleared, save
 from generation_app.generations.queries import answer_text, caller_of_generation, has_message
@@ -114,17 +114,19 @@ def interrupt(generation_id: uuid.UUID, error: str = LEFT) -> None:
     def work() -> None:
         generation = Generation.objects.select_related("owner").get(id=generation_id)
         if generation.ended_at is None:
-            finish(generation, GenerationState.INTERRUPTED, error, ops=_rescue(generation))
+            finish(generation, GenerationState.INTERRUPTED, error, tries=[_rescue(generation)])
 
     with suppress(GenerationTaken):
         write(work)
 
 
-def finish(generation: Generation, state: GenerationState, error: str = "", ops: list[dict[str, object]] | None = None) -> None:
+def finish(
+    generation: Generation, state: GenerationState, error: str = "", tries: Sequence[list[dict[str, Any]]] | None = None
+) -> None:
     """`end_generation`, but one whose session was cleared or deleted meanwhile ends too. Raises GenerationTaken."""
     caller = caller_of_generation(generation)
     try:
-        end_generation(caller=caller, generation=generation, state=state, error=error, last_ops=ops)
+        end_generation(caller=caller, generation=generation, state=state, error=error, tries=tries)
     except (SessionCleared, SessionDeleted, SessionNotFound, StreamNotFound) as gone:
         _save_late_text(caller, generation)
         end_overtaken(caller=caller, generation=generation, error=gone.message)
@@ -152,9 +154,9 @@ def _streamed(generation: Generation) -> str:
     return streamed
 
 
-def _rescue(generation: Generation) -> list[dict[str, object]]:
+def _rescue(generation: Generation) -> list[dict[str, Any]]:
     """The last save of a generation whose worker left no other."""
-    patch: dict[str, object] = {"op": "patch", "id": generation.message_id, "status": "interrupted"}
+    patch: dict[str, Any] = {"op": "patch", "id": generation.message_id, "status": "interrupted"}
     streamed = _streamed(generation)
     try:
         session = get_session(caller=caller_of_generation(generation), session_id=generation.session_id)

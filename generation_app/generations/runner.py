@@ -266,12 +266,12 @@ def _prepare(generation: Generation) -> tuple[Question, Answer]:
 
 
 def _finish(generation: Generation, answer: Answer | None, state: GenerationState, error: str) -> None:
-    ops = None
+    tries = None
     if answer is not None:
         with suppress(Conflict, NotFound):  # As `_stream`, or it is gone.
             answer.stream()
         with suppress(AnswerOvertaken, SessionCleared, NotFound):  # So is what comes of it: the last save tells.
             answer.save_unanswered()
-        ops = answer.last_ops(complete=state == GenerationState.COMPLETE)
+        tries = answer.last_tries(complete=state == GenerationState.COMPLETE)
     with suppress(services.GenerationTaken):  # Another worker took this one for dead, and ended it.
-        write(partial(claims.finish, generation, state, error, ops=ops))
+        write(partial(claims.finish, generation, state, error, tries=tries))

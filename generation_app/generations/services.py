@@ -1,7 +1,7 @@
 """Generations as their callers see them: start, stop, continue. The answer itself is made by the runner."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ import orjson
 from django.db import transaction
 
 from generation_app.generations import queries
-from generation_app.generations.answer_saving import SessionCleared, save, writer_of
+from generation_app.generations.answer_saving import SessionCleared, save, save_end, writer_of
 from generation_app.generations.queries import active_of, as_json, find_generation
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.services import append_chunks, begin_stream, end_stream
@@ -157,12 +157,13 @@ def end_generation(
     generation: Generation,
     state: GenerationState,
     error: str = "",
-    last_ops: list[dict[str, Any]] | None = None,
+    tries: Sequence[list[dict[str, Any]]] | None = None,
 ) -> None:
-    """In the caller's transaction: the answer's last save, the end of its stream, and of itself. Raises GenerationTaken."""
+    """In the caller's transaction: the answer's last save (`tries`: see `save_end`), and the ends of its stream and of itself.
+    Raises GenerationTaken."""
     complete = state == GenerationState.COMPLETE
     status = Status.COMPLETE.value if complete else Status.INTERRUPTED.value
-    save(caller, generation, last_ops or [{"op": "patch", "id": generation.message_id, "status": status}])
+    save_end(caller, generation, tries or [[{"op": "patch", "id": generation.message_id, "status": status}]], status)
     if generation.stream_id is not None:
         end_stream(caller=caller, stream_id=generation.stream_id, state="complete" if complete else "interrupted")
     close(generation, state, error)

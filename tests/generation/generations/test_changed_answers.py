@@ -8,7 +8,8 @@ from generation_app.generations import runner
 from generation_app.generations.answer import Answer
 from generation_app.generations.model.pieces import Piece
 from generation_app.models import Generation, GenerationState
-from tests.generation.generations.steps import claimed, started, step
+from sessions_app.models import Message
+from tests.generation.generations.steps import Looking, claimed, started, step
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +87,7 @@ def test_a_continued_answer_keeps_what_it_thought_and_called_before(chat: Chat) 
     end(begun(chat, thought("second"), text("to the end"), call("c2")))
     message = chat.read()["messages"][-1]
     first, second = ({"type": "reasoning", "text": value} for value in ("first", "second"))
-    calls = [{"type": "tool_call", "id": name, "name": "find", "input": {}} for name in ("c1", "c2")]
+    calls: list[Any] = [{"type": "tool_call", "id": name, "name": "find", "input": {}} for name in ("c1", "c2")]
     whole = "half and more, to the end"
     assert message["parts"] == [first, second, {"type": "text", "text": whole}, *calls]
     assert (message["text"], message["status"]) == (whole, "complete")
@@ -99,3 +100,60 @@ def test_what_was_only_thought_is_kept_too(chat: Chat) -> None:
     end(begun(chat, thought("second"), text("said")))
     thoughts = [{"type": "reasoning", "text": value} for value in ("first", "second")]
     assert chat.read()["messages"][-1]["parts"] == [*thoughts, {"type": "text", "text": "said"}]
+
+
+@pytest.mark.parametrize("pieces", [(), (text("and more"),), (thought("hm"),), (thought("hm"), text("and more"), call("c1"))])
+@pytest.mark.parametrize("change", [{"metadata": {"rating": 5}}, {"status": "interrupted"}])
+@pytest.mark.parametrize("model", ["", "large"])
+def test_what_others_note_on_a_message_does_not_keep_its_end_out(
+    chat: Chat, pieces: tuple[Piece, ...], change: dict[str, Any], model: str
+) -> None:
+    started(chat, model=model)
+    answer = begun(chat, text("half "))
+    patch(chat, **change)
+    for piece in pieces:
+        answer.add(piece)
+    end(answer)
+    message = chat.read()["messages"][-1]
+    said = "".join(piece.value for piece in pieces if piece.kind == "text")
+    assert (message["text"], message["status"]) == (f"half {said}", "complete")
+    assert [part["type"] for part in message["parts"]] == [
+        *(["reasoning"] if len(pieces) > 1 or pieces == (thought("hm"),) else []), "text", *["tool_call"][: len(pieces) // 3]
+    ]  # fmt: skip
+    assert chat.conflicts() == []
+    if "metadata" in change:
+        assert message["metadata"] == change["metadata"]
+
+
+@pytest.mark.parametrize("theirs", ["theirs, and longer than that", "th"])
+@pytest.mark.parametrize("status", ["streaming", "complete"])
+def test_a_text_that_somebody_wrote_stays_and_the_answer_s_is_a_copy(chat: Chat, theirs: str, status: str) -> None:
+    started(chat)
+    answer = begun(chat, text("half "))
+    patch(chat, text=theirs, status=status)
+    answer.add(text("and more"))
+    end(answer, INTERRUPTED)
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == (theirs, "complete" if status == "complete" else "interrupted")
+    assert [copy["text"] for copy in chat.conflicts()] == ["half and more"]
+
+
+def test_parts_that_somebody_wrote_keep_no_text_out(chat: Chat) -> None:
+    started(chat)
+    answer = begun(chat, text("half "))
+    patch(chat, parts=[{"type": "text", "text": "ha"}, {"type": "text", "text": "lf "}])
+    answer.add(text("and more"))
+    end(answer)
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("half and more", "complete")
+
+
+def test_a_rescued_one_that_somebody_changed_is_not_left_open(chat: Chat) -> None:
+    started(chat)
+    begun(chat, text("half ")).stream()
+    patch(chat, metadata={"rating": 5})
+    assert Looking().look_for() == 1
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("half ", "interrupted")
+    stored = Message.objects.get(message_id=message["id"])
+    assert stored.status == "interrupted"

@@ -55,5 +55,5 @@ def test_a_worker_whose_answer_was_ended_by_another_one_ends_nothing(chat: Chat)
     assert chat.read()["messages"][-1]["status"] == "interrupted"
     late: dict[str, object] = {"op": "patch", "id": slow.message_id, "text": "late", "status": "complete"}
     with pytest.raises(GenerationTaken), transaction.atomic():
-        finish(slow, GenerationState.COMPLETE, ops=[late])
+        finish(slow, GenerationState.COMPLETE, tries=[[late]])
     assert (Generation.objects.get().state, chat.read()["messages"][-1]["status"]) == ("interrupted", "interrupted")
