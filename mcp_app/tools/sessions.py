@@ -25,10 +25,9 @@ from mcp_app.core.tool import (
 )
 from sessions_app.chats.reading.messages import find_message, live_window, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow
-from sessions_app.chats.saving.receipts import seq_of_now
 from sessions_app.chats.saving.services import Changes, save_changes
 from sessions_app.chats.search.services import places, search
-from sessions_app.core.errors import NotFound
+from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.frontends.app_state.queries import DEFAULT_CLIENT
 from sessions_app.frontends.resume.queries import find_resume
@@ -42,6 +41,11 @@ MESSAGES_SHARE = 0.7
 
 class NoMessage(NotFound):
     kind, message = "message", "This session has no such message. Read it without `around`: its newest messages have ids."
+
+
+class RepeatedId(Invalid):
+    code = "repeated_id"
+    message = "Two messages of this call have the same `id`. Give each its own. Nothing was saved."
 
 
 class ResumeArguments(Arguments):
@@ -64,7 +68,8 @@ class SaveArguments(Arguments):
             max_length=MOST_MESSAGES,
             description=(
                 "Each `{id?, role: user|assistant, text}`, or `parts` in place of `text`. With an `id` of your own a repeated "
-                "call saves a message once, and changes its text."
+                "call saves a message once; choose ids that no other agent and no later conversation uses again. `if_ver`: the "
+                "`ver` in `applied` of the call that saved this message, to change its text."
             ),
         ),
     ]
@@ -132,27 +137,34 @@ def _around(session: SessionRow, message_id: str, room: int) -> tuple[list[dict[
 
 
 def session_save(call: Call, given: SaveArguments) -> Outcome:
-    """Saves as one writer a key: it may change its own messages; another writer's stay, and the sent text becomes a copy."""
+    """Saves as a new writer each time. Agents share keys, and a process has many conversations, so no other call is surely of the
+    same author: under a used id only a longer answer is written, or what names the version that its author was told."""
+    named = [message["id"] for message in given.messages if isinstance(message.get("id"), str)]
+    if len(set(named)) < len(named):
+        raise RepeatedId
     session = session_to_write(call, given.session_id, given.project)
     ops = [{"id": f"mcp-{uuid.uuid4()}", **message, "op": "upsert"} for message in given.messages]
-    writer_id = f"mcp:{call.caller.key_id or call.caller.user_id}"
-    changes = Changes(
-        epoch=None,
-        writer_id=writer_id,
-        seq=seq_of_now(session_id=session.id, writer_id=writer_id),
-        body_sha256=fingerprint(ops),
-        ops=ops,
-    )
+    changes = Changes(epoch=None, writer_id=f"mcp:{uuid.uuid4()}", seq=1, body_sha256=fingerprint(ops), ops=ops)
     done = json.loads(save_changes(caller=call.caller, session_id=session.id, changes=changes).body)
-    outcome = {name: done[name] for name in ("rev", "applied", "ignored", "rejected", "normalized", "redacted")}
+    outcome = {name: done[name] for name in ("rev", "applied", "rejected", "normalized", "redacted")}
     conflicts = [{"id": conflict["id"], "copy_id": conflict["copy_id"]} for conflict in done["conflicts"]]
-    ignored = [{"id": one["id"], "reason": one["reason"]} for one in outcome.pop("ignored")]
-    said = f"Saved {len(outcome['applied'])} of {len(ops)} messages."
-    if outcome["rejected"]:
-        said += f" {len(outcome['rejected'])} were rejected: see `rejected`."
-    if conflicts:
-        said += f" {len(conflicts)} have ids of messages that others wrote: theirs stay, yours are kept as copies."
+    ignored = [{"id": one["id"], "reason": one["reason"]} for one in done["ignored"]]
+    said = _said(outcome["applied"], outcome["rejected"], ignored, conflicts, of=len(ops))
     return answered(said, session=str(session.id), **outcome, ignored=ignored, conflicts=conflicts)
+
+
+def _said(applied: list[Any], rejected: list[Any], ignored: list[dict[str, Any]], conflicts: list[Any], *, of: int) -> str:
+    said = f"Saved {len(applied)} of {of} messages."
+    if rejected:
+        said += f" {len(rejected)} were rejected: see `rejected`."
+    if conflicts:
+        said += (
+            f" {len(conflicts)} have ids of messages that other calls saved: those stay, and these are kept as copies, see "
+            "`conflicts`. Save a new message under a new id. Only to change your own, pass `if_ver`."
+        )
+    if removed := sum(one["reason"] == "removed" for one in ignored):
+        said += f" {removed} have ids of removed messages, which stay removed: text that they did not have is kept as a copy."
+    return said
 
 
 def session_search(call: Call, given: SearchArguments) -> Outcome:
@@ -205,7 +217,8 @@ SESSION_TOOLS = (
         title="Save messages",
         description=(
             "Save messages of this conversation, at most 500 in a call, so that it can be resumed and searched later. Without "
-            "`session_id` they are added to the project's current session, which is made if there is none."
+            "`session_id` they are added to the project's current session, which is made if there is none. Nothing that another "
+            "call saved is overwritten: other text under its id becomes a copy, which `conflicts` names."
         ),
         arguments=SaveArguments,
         output=schema(

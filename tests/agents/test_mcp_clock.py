@@ -1,35 +1,25 @@
-"""Agents number their saves by the clock, which can be set."""
+"""Writers that are several processes number their saves by the clock, which can be set."""
 
 import time
+import uuid
 
 import pytest
-from django.contrib.auth.models import User
 
-from mcp_app.core.calls import Call
-from mcp_app.core.tool import run_tool
-from mcp_app.tools.catalog import TOOLS
 from sessions_app.chats.saving import receipts
-from sessions_app.core.callers import caller_of_user
-from sessions_app.models import Message
+from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db
 HOUR = 3_600 * 10**9
 
 
-def test_an_agent_changes_its_message_after_the_clock_went_back(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    def say(text: str) -> None:
-        run_tool(
-            TOOLS["session_save"],
-            Call(caller_of_user(alice), "/home/alice/shop"),
-            {"messages": [{"id": "m1", "role": "user", "text": text}]},
-        )
-
-    say("one")
+def test_a_number_after_the_clock_went_back_is_above_the_newest_stored_one(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    session_id, writer_id = uuid.UUID(chat.id), "several processes"
+    newest = receipts.seq_of_now(session_id=session_id, writer_id=writer_id)
+    chat.say("m1", "one", writer_id=writer_id, seq=newest)
     # Another process, an hour earlier.
     monkeypatch.setattr(receipts, "_clock", receipts._Clock())
     monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() - HOUR)
-    say("two")
-    assert Message.objects.get().text == "two"
+    assert receipts.seq_of_now(session_id=session_id, writer_id=writer_id) == newest + 1
 
 
 def test_no_number_is_given_twice_and_none_is_below_the_newest_stored_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,13 +100,14 @@ def test_messages_without_an_id_get_one(connect: Connect) -> None:
 
 def test_another_writer_s_message_stays(connect: Connect, house: Any) -> None:
     client = connect()
-    session = client.call("session_save", messages=[{"id": "mine", "role": "user", "text": "mine"}])["session"]
-    house.api.save(session, "theirs", text="theirs")
+    saved = client.call("session_save", messages=[{"id": "mine", "role": "user", "text": "mine"}])
+    house.api.save(saved["session"], "theirs", text="theirs")
     tried = client.call("session_save", messages=[{"id": "theirs", "role": "user", "text": "overwritten"}])
     assert [one["id"] for one in tried["conflicts"]] == ["theirs"]
     texts = {one["id"]: one["text"] for one in client.call("session_read")["stored"]["messages"]}
     assert texts == {"mine": "mine", "theirs": "theirs"}
-    assert client.call("session_save", messages=[{"id": "mine", "role": "user", "text": "mine, changed"}])["applied"]
+    changed = {"id": "mine", "role": "user", "text": "mine, changed", "if_ver": saved["applied"][0]["ver"]}
+    assert client.call("session_save", messages=[changed])["applied"]
 
 
 def test_the_brief_has_what_is_open(connect: Connect, house: Any) -> None:
