@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from sessions_app.models import AppState, ChatSession, Message, Project
+from sessions_app.models import AppState, ChatSession, Message, Project, SessionFile
 from sessions_app.models.import_job import ImportState
 from sessions_app.portability.imports.background_runner import ImportRunner
 from tests.portability.background_imports import account, pieces, post, status, work
@@ -159,6 +159,40 @@ def test_an_undo_keeps_what_was_written_since(api: Callable[..., Any], alice: Us
     assert chats[0].texts() == ["of the file", "written since"]
     assert mine.get(f"/sessions/{chats[1].id}").status_code == 404
     assert [mine.get(f"/projects/{pk}").json()["path"] for pk in projects(mine)] == ["/undo/0"]
+
+
+@pytest.mark.parametrize("purged", [False, True])
+def test_an_undo_keeps_a_session_that_was_moved_since(api: Callable[..., Any], alice: User, purged: bool) -> None:
+    mine = api(alice)
+    chat = Chat(mine, project="/undo/here")
+    chat.say("a", "of the file")
+    content = download(mine)
+    purge(mine)
+    job = post(mine, content)
+    work()
+    chat.say("b", "written since")
+    there = Chat(mine, project="/undo/there")
+    assert chat.post_plain("move", {"to_project": there.project}).status_code == 200
+    if purged:
+        Project.objects.get(path="/undo/here").delete()
+    mine.post(f"/imports/{job['id']}/undo")
+    work()
+    assert {"where": f"session {chat.id}", "reason": "changed since"} in status(mine, job)["left_out"]
+    assert chat.texts() == ["of the file", "written since"]
+
+
+def test_an_undo_keeps_a_session_with_a_new_upload(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    chat = Chat(mine, project="/undo/here")
+    chat.say("a", "of the file")
+    content = download(mine)
+    purge(mine)
+    job = post(mine, content)
+    work()
+    SessionFile.objects.create(session_id=uuid.UUID(chat.id), sha256="0" * 64, name="plan.txt")
+    mine.post(f"/imports/{job['id']}/undo")
+    work()
+    assert chat.texts() == ["of the file"]
 
 
 def test_two_imports_of_one_user_run_one_after_the_other(api: Callable[..., Any], alice: User) -> None:

@@ -11,7 +11,7 @@ from sessions_app.chats.lifecycle.deletion import erase_project, erase_sessions
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
-from sessions_app.models import AppState, Caller, ChatSession, ConflictCopy, Event, ImportJob, Project
+from sessions_app.models import AppState, Caller, ChatSession, ConflictCopy, Event, ImportJob, Project, SessionFile
 from sessions_app.models.event import EventType
 from sessions_app.models.import_job import ImportState
 from sessions_app.models.times import now
@@ -66,12 +66,20 @@ def _ids(rows: QuerySet[Any]) -> list[uuid.UUID]:
 
 
 def _changed(job: ImportJob, ids: list[uuid.UUID]) -> set[uuid.UUID]:
-    """Ids changed since the import. Every change has an event, except text that only became a conflict copy."""
-    projects = ChatSession.objects.filter(id__in=ids).values("project_id")
-    told = Event.objects.filter(project__in=projects, session_id__in=ids, at__gte=job.published_at)
-    changed = told.exclude(type=EventType.SESSION_CREATED).values_list("session_id", flat=True)
-    copies = ConflictCopy.objects.filter(session__in=ids, created_at__gte=job.published_at)
-    return {pk for pk in [*changed, *copies.values_list("session_id", flat=True)] if pk is not None}
+    """Ids changed since the import. Every change has an event, except text that only became a conflict copy, and uploads.
+
+    A session may have been moved since, away from the events of what was written to it before: a move is a change too. If the
+    project that has these events was purged, the session's own time still tells it.
+    """
+    at = job.published_at
+    told = Event.objects.filter(project__owner_id=job.user_id, session_id__in=ids, at__gte=at)
+    found: list[uuid.UUID | None] = [
+        *told.exclude(type=EventType.SESSION_CREATED).values_list("session_id", flat=True),
+        *ChatSession.objects.filter(id__in=ids, updated_at__gte=at).values_list("id", flat=True),
+        *ConflictCopy.objects.filter(session__in=ids, created_at__gte=at).values_list("session_id", flat=True),
+        *SessionFile.objects.filter(session__in=ids, created_at__gte=at).values_list("session_id", flat=True),
+    ]
+    return {pk for pk in found if pk is not None}
 
 
 def _hide_sessions(caller: Caller, job: ImportJob, ids: list[uuid.UUID]) -> None:
