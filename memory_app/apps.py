@@ -28,6 +28,7 @@ class MemoryConfig(AppConfig):
                 account_bytes=memory_bytes,
                 export_kinds=account_export.KINDS,
                 settle_import=account_export.settle,
+                written_since=account_export.written_since,
                 due_rows=pruning.due_rows,
                 search_sources={"memory": search_entries, "errors": search_errors},
                 word_indexes=[ENTRY_WORDS, ERROR_WORDS],

@@ -2,6 +2,7 @@
 counts; and always without secrets."""
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from memory_app.models import (
     ErrorDay,
     ErrorReport,
     FilteredCount,
+    GraphThread,
     MemoryEntry,
     MemoryStore,
     MemoryVersion,
@@ -46,6 +48,11 @@ def settle(project_id: uuid.UUID) -> None:
     held = entries.aggregate(size_bytes=Sum("size_bytes"), rev=Max("rev"))
     store.size_bytes, store.rev = held["size_bytes"] or 0, max(store.rev, held["rev"] or 0)
     store.save()
+
+
+def written_since(project_id: uuid.UUID, at: datetime) -> bool:
+    """Checkpoints: other writes of contents have events."""
+    return GraphThread.objects.filter(project_id=project_id, updated_at__gte=at).exists()
 
 
 def _clean_named(values: dict[str, Any]) -> None:

@@ -48,6 +48,8 @@ class Extension:
     `account_bytes`: takes an account's id and returns the bytes stored for it.
     `export_kinds`: rows that are exported and imported with an account, parents first.
     `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
+    `written_since`: whether something was written to this project since this time that no event tells of. Undoing an import then
+    keeps the project.
     `due_rows`: expired rows, by the name under which their number is reported.
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
     `word_indexes`: indexes of trigrams that are kept up to date in the background.
@@ -66,6 +68,7 @@ class Extension:
     account_bytes: Callable[[int], int] = lambda user_id: 0
     export_kinds: Sequence["Kind"] = ()
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
+    written_since: Callable[[uuid.UUID, datetime], bool] = lambda project_id, at: False
     due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
     search_sources: Mapping[str, "Source"] = field(default_factory=dict)
     word_indexes: Sequence["WordIndex"] = ()

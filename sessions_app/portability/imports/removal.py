@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from sessions_app.chats.lifecycle.deletion import erase_project, erase_sessions
+from sessions_app.core.extension import extensions
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
@@ -28,7 +29,7 @@ _LAST = {"project", "session", "handoff_snapshot"}
 def erase_staged(job: ImportJob) -> Iterator[bool]:
     """Deletes all hidden rows, in batches, children first."""
     # Projects whose memory was written to meanwhile keep all of it.
-    kept = [project.pk for project in staged_projects(job) if project.import_into is None and _told_of(project.pk)]
+    kept = [project.pk for project in staged_projects(job) if project.import_into is None and _written_to(job, project.pk)]
     write(lambda: Project.objects.filter(pk__in=kept).update(owner=job.user_id))
     for kind in reversed(export_kinds()):
         if kind.under != USER and kind.name not in _LAST:
@@ -98,19 +99,22 @@ def _hide_sessions(caller: Caller, job: ImportJob, ids: list[uuid.UUID]) -> None
 def _hide_project(job: ImportJob, project_id: uuid.UUID) -> None:
     """Hides a project, unless it has content that the import did not add."""
     locked = Project.objects.select_for_update(no_key=True).filter(id=project_id, updated_at__lt=job.published_at).first()
-    if locked is not None and not locked.sessions.exists() and not _told_of(project_id):
+    if locked is not None and not locked.sessions.exists() and not _written_to(job, project_id):
         Project.objects.filter(id=project_id).update(owner=None)
 
 
-def _told_of(project_id: uuid.UUID) -> bool:
-    told = Event.objects.filter(project_id=project_id)
-    return told.exclude(type__in=(EventType.SESSION_CREATED, EventType.SESSION_DELETED)).exists()
+def _written_to(job: ImportJob, project_id: uuid.UUID) -> bool:
+    """Whether anybody wrote to a project that the import made. What was never published had no writers."""
+    told, at = Event.objects.filter(project_id=project_id), job.published_at
+    if told.exclude(type__in=(EventType.SESSION_CREATED, EventType.SESSION_DELETED)).exists():
+        return True
+    return at is not None and any(extension.written_since(project_id, at) for extension in extensions())
 
 
 def _erase_project(job: ImportJob, project: Project) -> None:
     """Erases a project, unless a save was acknowledged while it was hidden."""
     Project.objects.select_for_update().filter(pk=project.pk).first()
-    if project.import_into is None and _told_of(project.pk):
+    if project.import_into is None and _written_to(job, project.pk):
         Project.objects.filter(pk=project.pk).update(owner=job.user_id)
     else:
         erase_project(project)

@@ -8,6 +8,7 @@ import pytest
 from django.db.models import Model
 
 from memory_app.models import (
+    Checkpoint,
     DeletedEntry,
     EndpointTiming,
     ErrorReport,
@@ -18,7 +19,9 @@ from memory_app.models import (
     Run,
 )
 from sessions_app.models import Project
+from tests.memory.checkpoints.conftest import Graph
 from tests.memory.conftest import Memory
+from tests.portability.background_imports import post, status, work
 from tests.support.export_files import download, purge, resealed, rows, upload
 
 OF_MEMORY: tuple[type[Model], ...] = (
@@ -149,3 +152,23 @@ def test_counters_are_of_what_came_in(memory: Memory) -> None:
     assert upload(memory.api, content).status_code == 200
     [entry], [store] = MemoryEntry.objects.all(), MemoryStore.objects.all()
     assert (store.size_bytes, store.rev) == (len(entry.value.encode()), entry.rev)
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_undoing_an_import_keeps_checkpoints_that_were_written_since(memory: Memory, written: bool) -> None:
+    """They have no events."""
+    graph = Graph(memory)
+    graph.put("c1")
+    content = download(memory.api)
+    purge(memory.api)
+    job = post(memory.api, content)
+    work()
+    if written:
+        graph.put("c2")
+    memory.api.post(f"/imports/{job['id']}/undo")
+    work()
+    undone = status(memory.api, job)
+    kept = [{"where": f"project {memory.project}", "reason": "changed since"}] if written else []
+    assert (undone["state"], undone["left_out"]) == ("undone", kept)
+    assert list(Checkpoint.objects.order_by("checkpoint_id").values_list("checkpoint_id", flat=True)) == ["c1", "c2"] * written
+    assert Project.objects.filter(owner__isnull=False).exists() is written
