@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.core.limits import quotas, rate_limits
-from sessions_app.models import Caller
+from sessions_app.models import Caller, ChatSession
 from tests.support.chat import Chat
 
 
@@ -78,6 +78,36 @@ def test_projects_and_sessions_are_counted(api: Callable[..., Any], alice: User,
     error(client.post(f"/projects/{project}/sessions"), 507, "quota_exceeded")
     new = client.put(f"/sessions/{uuid.uuid4()}", {"project": "/first"}, **{"If-None-Match": "*"})
     error(new, 507, "quota_exceeded")
+
+
+def test_a_fork_needs_room_for_what_it_copies(chat: Chat, alice: User, settings: Any) -> None:
+    chat.say("m1", "x" * 1_000)
+    chat.say("m2", "y" * 9_000)
+    used = quotas.usage_now(alice.pk).size_bytes
+    settings.ACCOUNT_BYTES = used + 5_000
+    details = error(chat.post_plain("fork", {}), 507, "quota_exceeded")
+    assert (details["used"], details["needed"]) == (used, 10_000)
+    assert ChatSession.objects.count() == 1
+    assert chat.post_plain("fork", {"up_to": "m1"}).status_code == 201
+    settings.ACCOUNT_BYTES = used + 20_000
+    assert [chat.post_plain("fork", {}).status_code for _ in range(2)] == [201, 507]
+
+
+def test_a_transfer_needs_room_for_what_the_target_lacks(chat: Chat, alice: User, settings: Any) -> None:
+    chat.say("m1", "x" * 9_000)
+    same, other, empty = (Chat(chat.api, project=f"/{name}") for name in ("same", "other", "empty"))
+    same.say("m1", "x" * 9_000)
+    other.say("m1", "y")
+    settings.ACCOUNT_BYTES = quotas.usage_now(alice.pk).size_bytes + 5_000
+
+    def carry(**where: str) -> Any:
+        return chat.post_plain("transfer", {"include": ["messages"], **where})
+
+    for target in (other, empty):
+        assert error(carry(to_session=target.id), 507, "quota_exceeded")["needed"] == 9_000
+    error(carry(to_project="/empty"), 507, "quota_exceeded")
+    assert (other.texts(), other.conflicts(), empty.texts()) == (["y"], [], [])
+    assert carry(to_session=same.id).status_code == 200
 
 
 def test_another_account_has_its_own_room(api: Callable[..., Any], chat: Chat, bob: User, settings: Any) -> None:

@@ -15,6 +15,7 @@ from sessions_app.agents.transfer.state_merging import merged_agent_states, merg
 from sessions_app.chats.lifecycle.clearing import begin_epoch
 from sessions_app.chats.locking import LockedSession
 from sessions_app.core.errors import Conflict, Invalid
+from sessions_app.core.limits import quotas
 from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import AgentState, AiState, Caller, ChatSession
@@ -88,7 +89,10 @@ class TransferExecution:
     _events: list[tuple[EventType, LockedSession, State | None]] = field(default_factory=list)
 
     def run(self) -> None:
-        """Transfer the chosen parts, notify both sides. Raises InTheWay, UnknownAi, TooMuchTogether: nothing is changed."""
+        """Transfer the chosen parts, notify both sides. Refused, nothing is changed.
+
+        Raises InTheWay, UnknownAi, TooMuchTogether, QuotaExceeded.
+        """
         include = self.choice.include
         if Part.AI_STATES in include:
             self._ai_states()
@@ -168,6 +172,8 @@ class TransferExecution:
         """Messages never block a transfer: a taken id makes a conflict copy."""
         before = {"message_count": self.target.message_count}
         copied = copy_messages(self.source, self.target, writer_id=self.writer_id)
+        if not self.previews:  # How much the target lacked is only known now. Refused, nothing of it stays.
+            quotas.check_bytes(self.caller.user_id, copied.size_bytes)
         if copied.added:
             self.target.write()
             self._events.append((EventType.SESSION_SAVED, self.target, None))

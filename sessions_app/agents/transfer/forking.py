@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import orjson
+from django.db.models import Sum
 
 from sessions_app.agents.transfer.fork_copying import FIRST, Copying, Progress, TakenOver
 from sessions_app.agents.transfer.message_copies import rule_between
@@ -29,7 +30,7 @@ from sessions_app.core.errors import Invalid, Unavailable
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.core.storage.transactions import write
-from sessions_app.models import Caller, ChatSession, Project
+from sessions_app.models import Caller, ChatSession, Message, Project
 from sessions_app.models.session import TITLE_LENGTH
 from sessions_app.models.times import now
 from sessions_app.projects.services import ensure_project
@@ -61,7 +62,7 @@ class Fork:
 def fork_session(*, caller: Caller, session_id: uuid.UUID, fork: Fork) -> Answer:
     """A new session with the messages up to one; streaming messages become interrupted. 201 with the session.
 
-    Raises NotFound, Gone, UnknownMessage, SourceChanged, Unavailable.
+    Raises NotFound, Gone, UnknownMessage, SourceChanged, Unavailable, QuotaExceeded.
     """
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -109,6 +110,7 @@ def _begin(caller: Caller, session_id: uuid.UUID, fork: Fork) -> Copying | Answe
     at = now()
     if staged is None:
         quotas.check_sessions(caller.user_id)
+        _check_room(caller, source, last)
         nobodys = Project.objects.create(owner=None, path=project.path)
         ChatSession.objects.create(id=target_id, project=nobodys, created_at=at, updated_at=at)
     elif staged.updated_at > at - STILL_FOR:
@@ -118,6 +120,17 @@ def _begin(caller: Caller, session_id: uuid.UUID, fork: Fork) -> Copying | Answe
     return Copying(
         source.id, target_id, source.live.epoch, last, rule, source.opening_step, Progress(source.rev, at), end, branch
     )
+
+
+def _check_room(caller: Caller, source: LockedSession, last: int) -> None:
+    """Raises QuotaExceeded. The size of a part is only counted where the whole session has no room."""
+    try:
+        quotas.check_bytes(caller.user_id, source.size_bytes)
+    except quotas.QuotaExceeded:
+        if last == END:
+            raise
+        part = Message.objects.filter(session_id=source.id, epoch=source.live.epoch, removed="", position__lte=last)
+        quotas.check_bytes(caller.user_id, part.aggregate(size=Sum("size_bytes"))["size"] or 0)
 
 
 def _end_of(source: LockedSession, up_to: str | None) -> tuple[int, str, bool]:

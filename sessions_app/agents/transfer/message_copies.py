@@ -40,12 +40,16 @@ _COPIED = (
 
 @dataclass(slots=True)
 class Copied:
-    """How many were added, existed already, became conflict copies; how many old ones the hard cap then dropped."""
+    """How many were added, existed already, became conflict copies; how many old ones the hard cap then dropped.
+
+    `size_bytes`: of what was added and kept.
+    """
 
     added: int = 0
     same: int = 0
     conflicts: int = 0
     dropped: int = 0
+    size_bytes: int = 0
 
 
 def copy_messages(source: LockedSession, target: LockedSession, *, writer_id: str | None = None) -> Copied:
@@ -68,6 +72,7 @@ def copy_messages(source: LockedSession, target: LockedSession, *, writer_id: st
         target.last_position += copied.added
         target.message_count += copied.added
         target.size_bytes += int(size)
+        copied.size_bytes += int(size)
         if source.head is not None or target.head is not None:
             Tree(target).join(place[2])
         copied.dropped = len(drop_oldest(target))
@@ -120,5 +125,7 @@ def _keep(message: Message, sent: Content, there: Message, copies: ConflictCopie
     if not there.removed and content_of(there).holds(sent):
         copied.same += 1
     else:
+        kept = copies.kept
         copies.keep(message.message_id, sent, Reason.REMOVED if there.removed else Reason.CONFLICT)
         copied.conflicts += 1
+        copied.size_bytes += sent.size_bytes if copies.kept > kept else 0
