@@ -12,6 +12,9 @@ from sessions_app.core.serialization.stored_json import read_json, read_object, 
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.models.session import METADATA_BYTES
 
+# As `Content.size_bytes`.
+_COUNTED = ("text", "parts", "metadata", "raw")
+
 
 class WrongValue(Exception):
     """A value that this column does not accept."""
@@ -41,8 +44,9 @@ def clean_session(values: dict[str, Any]) -> None:
 
 
 def clean_message(values: dict[str, Any]) -> None:
-    """On the path is stored in one way: null."""
+    """On the path is stored in one way: null. Its size is what it has, because quotas and windows go by it."""
     values["aside"] = values.get("aside") or None
+    values["size_bytes"] = sum(len(values[field].encode()) for field in _COUNTED if isinstance(values.get(field), str))
 
 
 def clean_session_file(values: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from sessions_app.models import HandoffSnapshot, Project
+from sessions_app.models import Clearing, HandoffSnapshot, Message, Project
 from tests.support.account_contents import fill, projects
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, resealed, upload
@@ -91,6 +91,27 @@ def test_rows_that_contradict_each_other_are_refused_whole(api: Callable[..., An
     answer = upload(mine, resealed(lines))
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "import_conflict")
     assert projects(mine) == []
+
+
+def test_sizes_and_numbers_are_those_of_what_came_in(api: Callable[..., Any], alice: User) -> None:
+    """Not those of the file: quotas go by them."""
+    mine = api(alice)
+    chat = Chat(mine)
+    chat.say("a", "x" * 700)
+    chat.clear()
+    chat.ops(*({"op": "upsert", "id": key, "role": "user", "text": key * 500} for key in ("b", "c")), epoch=2)
+    chat.ops({"op": "delete", "id": "c"}, epoch=2)
+    shown = chat.read()["session"]
+    lines = [json.loads(line) for line in download(mine).splitlines()[:-1]]
+    purge(mine)
+    for line in lines:
+        for kind in {"session", "message", "clearing"} & line.keys():
+            line[kind]["size_bytes"] = 0
+        line.get("session", {})["message_count"] = 9
+    assert upload(mine, resealed([json.dumps(line).encode() for line in lines])).status_code == 200
+    assert [row.size_bytes for row in Message.objects.order_by("message_id")] == [700, 500, 500]
+    assert chat.read()["session"] == shown
+    assert (shown["message_count"], shown["size_bytes"], Clearing.objects.get().size_bytes) == (1, 500, 700)
 
 
 def test_nobody_signs_a_snapshot_for_somebody_else(api: Callable[..., Any], alice: User) -> None:

@@ -199,9 +199,17 @@ def _stage(caller: Caller, job: ImportJob, file: BinaryIO) -> Iterator[bool]:
         return
     for kind, check in (("project", quotas.check_projects), ("session", quotas.check_sessions)):
         check(job.user_id, staging.counts["added"][kind])
-    yield from settle(job)
+    yield from _settled(job)
     decide(caller, job)
     yield True
+
+
+def _settled(job: ImportJob) -> Iterator[bool]:
+    """Counting many sessions takes longer than a silent job may."""
+    for step in settle(job):
+        if _is_due(job):
+            _beat(job)
+        yield step
 
 
 def _keep_file(job: ImportJob, staging: Staging, incoming: Incoming, piece: Piece, at: datetime) -> None:

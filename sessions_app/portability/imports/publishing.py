@@ -2,6 +2,7 @@
 (many sessions for existing projects) follows in batches, and is resumed by the process that takes over the job."""
 
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import batched
@@ -12,6 +13,8 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 
 from sessions_app.chats.sessions.services import ExternalIdTaken
 from sessions_app.core.extension import extensions
+from sessions_app.core.storage.paced_writes import Pace
+from sessions_app.core.storage.sql import db_uuid, execute
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
 from sessions_app.models import AppState, Caller, ChatSession, ImportJob, Project
@@ -22,6 +25,18 @@ from sessions_app.portability.imports.staged_rows import CannotStandBeside, Stop
 
 # How many sessions join a project in one transaction, each with its event.
 AT_ONCE = 50
+# What sessions and their clears say of their messages.
+_SESSION_COUNTS = (
+    "UPDATE sessions_app_chatsession SET (message_count, size_bytes) = (SELECT count(*), COALESCE(SUM(m.size_bytes), 0) "
+    "FROM sessions_app_message m WHERE m.session_id = sessions_app_chatsession.id AND m.epoch = sessions_app_chatsession.epoch "
+    "AND m.removed = '') WHERE id IN ({})"
+)
+_CLEARED_BYTES = (
+    "UPDATE sessions_app_clearing SET size_bytes = (SELECT COALESCE(SUM(m.size_bytes), 0) FROM sessions_app_message m "
+    "WHERE m.session_id = sessions_app_clearing.session_id AND m.removed = '' "
+    "AND m.epoch = COALESCE(sessions_app_clearing.filed_under, sessions_app_clearing.epoch)) "
+    "WHERE undone_at IS NULL AND purged_at IS NULL AND session_id IN ({})"
+)
 
 
 class MadeMeanwhile(CannotStandBeside):
@@ -33,11 +48,25 @@ def staged_projects(job: ImportJob) -> QuerySet[Project]:
 
 
 def settle(job: ImportJob) -> Iterator[bool]:
-    """Lets other apps update their counters while the rows are still hidden."""
+    """Counts what came in, whatever the file says of it, and lets other apps do so, while the rows are still hidden."""
+    sessions = ChatSession.objects.filter(import_id=job.pk, project__owner=None)
+    ids, pace = deque(sessions.values_list("id", flat=True)), Pace(20)
+    while ids:
+        piece = [ids.popleft() for _ in range(min(pace.rows, len(ids)))]
+        write(partial(_count, piece, pace))
+        yield True
     made = staged_projects(job).filter(import_into=None).values_list("id", flat=True)
     for some in batched(list(made), 20):
         write(partial(_settle, some))
         yield True
+
+
+def _count(sessions: list[uuid.UUID], pace: Pace) -> None:
+    pace.begin()
+    marks, ids = ", ".join(["%s"] * len(sessions)), [db_uuid(session_id) for session_id in sessions]
+    execute(_SESSION_COUNTS.format(marks), ids)
+    execute(_CLEARED_BYTES.format(marks), ids)
+    pace.end()
 
 
 def _settle(projects: Iterable[uuid.UUID]) -> None:
