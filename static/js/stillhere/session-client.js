@@ -2,7 +2,7 @@
 import { uploadFile } from "./server/files.js";
 import { readHandoff } from "./server/handoff.js";
 import { ApiError } from "./server/http.js";
-import { checkedText } from "./session/message-content.js";
+import { checkedText, contentOf } from "./session/message-content.js";
 import { SessionParts } from "./session-parts.js";
 import { bytesOf, sleep, uuid, within } from "./util.js";
 import { hold } from "./web-locks.js";
@@ -10,7 +10,9 @@ import { hold } from "./web-locks.js";
 /**
  * @import { AskOptions, Message, Session, UploadOptions } from "../stillhere.js"
  * @import { PartsNeeds } from "./needs.d.ts"
+ * @import { Entry, SentOperation } from "./types.d.ts"
  *
+ * @typedef {{client: SessionClient, session: string, epoch: number}} Place
  * @typedef {{of: number, cleared: number}} Cleared
  * @typedef {{of: number, restored: number, renamed: {from: string, to: string}[]}} Undone
  */
@@ -41,6 +43,33 @@ export class SessionClient {
   /** Does or did this session have a message with this id? @param {string} id */
   knows(id) {
     return this.parts.store.knows(id);
+  }
+
+  /** Does the page show this message? @param {string} id */
+  shows(id) {
+    return this.parts.store.messages.has(id);
+  }
+
+  /** What the page shows: the next request is about it. @returns {Place} */
+  get place() {
+    const { state, queue } = this.parts;
+    return { client: this, session: state.id, epoch: queue.epoch };
+  }
+
+  /**
+   * Save a message where the page was before it turned to another session, or before a clear, of which it shows nothing any more.
+   * @param {Place} place @param {Message} message
+   */
+  saveIn({ session, epoch }, { id, status, ...message }) {
+    const { state, queue } = this.parts;
+    const says = (/** @type {Entry} */ entry) =>
+      entry.session === session && entry.body.ops?.some((operation) => operation.id === id);
+    // Without the network there is one request for all that comes until the end, not one for each part.
+    if (status === "streaming" && queue.waiting.some(says)) return;
+    /** @type {SentOperation} */
+    const operation = JSON.parse(JSON.stringify({ op: "upsert", id, status, ...contentOf(message) }));
+    const entry = queue.step("changes", "changes", { ops: [operation] }, { session, epoch });
+    void queue.enqueue({ ...entry, late: session === state.id && epoch < queue.epoch });
   }
 
   /** The session as this page has it. */

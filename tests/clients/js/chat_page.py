@@ -14,7 +14,7 @@ IDLE = "return ['ready', 'error'].includes(chats[args[0]].status);"
 
 
 class ChatPage:
-    """`options`: of its chat. What is called `id` here is the chat's id."""
+    """`options`: of its chat. What is called `id` here is the chat's id, or its `name` if it has none."""
 
     def __init__(self, browser: Browser, url: str, options: dict[str, Any]) -> None:
         self.browser, self.url, self.options = browser, url, options
@@ -30,7 +30,7 @@ class ChatPage:
         listed = [{**self.options, **chat} for chat in chats]
         self.browser.run("show(args[0], { strict: args[1] });", listed, strict)
         for chat in listed:
-            self.browser.until("return chats[args[0]]?.loaded === true;", chat.get("name", chat["id"]))
+            self.browser.until("return chats[args[0]]?.loaded === true;", chat.get("name") or chat["id"])
 
     def say(self, text: str, *, id: str = "a", wait: bool = True, **more: Any) -> None:
         self.browser.run(SAY, id, text, more)

@@ -1,8 +1,8 @@
 """A site of somebody else's: a page with React, and a backend that answers with the AI SDK's UI message streams.
 
 The question says what comes: `count to 30`, `tool` (reasoning, a source, a file, data, and a tool that ran at the backend),
-`half a tool` (its input stops until the test says more), `wait` (nothing comes until then), `ask the page` (a tool of the
-page), `break` (the connection breaks, once the test says so).
+`half a tool` (its input stops until the test says more), `wait` (no text comes until then), `think` (nothing does), `half` (so
+does half of the text), `ask the page` (a tool of the page), `break` (the connection breaks, once the test says so).
 """
 
 import json
@@ -151,6 +151,8 @@ def text_of(message: Any) -> str:
 def answer(body: Any, go_on: threading.Event) -> Iterator[Chunk]:
     last = body["messages"][-1]
     asked = text_of(next(message for message in reversed(body["messages"]) if message["role"] == "user"))
+    if asked == "think":
+        go_on.wait(60)
     yield {"type": "start"}
     yield {"type": "start-step"}
     if last["role"] == "assistant":
@@ -164,6 +166,8 @@ def answer(body: Any, go_on: threading.Event) -> Iterator[Chunk]:
     elif asked == "wait":
         go_on.wait(60)
         yield from words("It is done.")
+    elif asked == "half":
+        yield from words("One half", more=go_on)
     elif asked == "ask the page":
         yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "colour", "input": {"of": "sky"}}
     elif asked == "break":
@@ -176,11 +180,15 @@ def answer(body: Any, go_on: threading.Event) -> Iterator[Chunk]:
     yield {"type": "finish", "finishReason": "stop"}
 
 
-def words(text: str) -> Iterator[Chunk]:
+def words(text: str, *, more: threading.Event | None = None) -> Iterator[Chunk]:
+    """`more`: what the second half waits for."""
     yield {"type": "text-start", "id": "t1"}
     for number, word in enumerate(text.split(" ")):
         yield {"type": "text-delta", "id": "t1", "delta": word if number == 0 else f" {word}"}
         time.sleep(WORD_SECONDS)
+    if more:
+        more.wait(60)
+        yield {"type": "text-delta", "id": "t1", "delta": " and the other."}
     yield {"type": "text-end", "id": "t1"}
 
 

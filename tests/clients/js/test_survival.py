@@ -1,9 +1,11 @@
 """The server is killed, the network is away, the tab is closed: nothing is lost, nothing is there twice."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser, wait_for
 from tests.clients.js.chat_page import ChatPage
@@ -14,6 +16,7 @@ from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
+HALVES = "One half and the other."
 
 
 @pytest.fixture
@@ -140,3 +143,81 @@ def test_an_answer_that_breaks_off(page: ChatPage, site: Site) -> None:
     assert page.texts() == ["break", "It breaks"]
     same(page, shown)
     assert page.call("return chat.connection.peek().messages.at(-1).status;") == "interrupted"
+
+
+def said_in(client: Any, session: str) -> dict[str, str]:
+    """The texts of a session with their status."""
+    return {message["text"]: message["status"] for message in client.get(f"/sessions/{session}").json()["messages"]}
+
+
+def asked_and_left(page: ChatPage, question: str, leave: str) -> str:
+    """A chat without an id. The page does something else while the answer comes. Returns the session."""
+    del page.options["id"]
+    page.open(name="a")
+    page.say(question, wait=False)
+    if question == "half":
+        page.until("return chat.messages.at(-1).parts.at(-1)?.text === 'One half';")
+    page.until("return chat.connection.session?.project_id && chat.connection.settled(8000);")
+    session: str = page.call("return chat.connection.session.id;")
+    page.call(leave)
+    return session
+
+
+@pytest.mark.parametrize("question", ["think", "half"])
+def test_an_answer_is_stored_where_it_was_asked_for(
+    page: ChatPage, site: Site, api: Callable[..., Any], alice: User, question: str
+) -> None:
+    """Not in the session to which the page turned meanwhile."""
+    session = asked_and_left(page, question, "await chat.connection.newSession();")
+    site.go_on.set()
+    answer = HALVES if question == "half" else "You said: think"
+
+    wait_for(lambda: said_in(api(alice), session) == {question: "complete", answer: "complete"}, 30)
+    page.until("return chat.messages.length === 0;")
+    page.say("and here?")
+    page.settle()
+    present = page.call("return chat.connection.session.id;")
+    assert page.texts() == list(said_in(api(alice), present)) == ["and here?", "You said: and here?"]
+    assert len(said_in(api(alice), session)) == 2
+
+
+def test_an_answer_goes_on_where_it_was_asked_for_though_the_page_ends_without_the_network(
+    page: ChatPage, site: Site, api: Callable[..., Any], alice: User
+) -> None:
+    session = asked_and_left(page, "half", "await chat.connection.newSession();")
+    page.browser.block("*/api/v1/*")
+    site.go_on.set()
+    page.until("return chat.status === 'ready' && chat.messages.length === 0;")
+    page.call("await chat.connection.stored();")
+    page.browser.block()
+    page.open()
+    wait_for(lambda: said_in(api(alice), session) == {"half": "complete", HALVES: "complete"}, 30)
+
+
+@pytest.mark.parametrize("question", ["think", "half"])
+def test_an_answer_to_a_cleared_question_is_not_alone_in_the_cleared_chat(
+    page: ChatPage, site: Site, api: Callable[..., Any], alice: User, question: str
+) -> None:
+    session = asked_and_left(page, question, "await chat.connection.clear();")
+    site.go_on.set()
+    answer = HALVES if question == "half" else "You said: think"
+    client = api(alice)
+    wait_for(lambda: [copy["text"] for copy in client.get(f"/sessions/{session}/conflicts").json()["items"]] == [answer], 30)
+    page.until("return chat.messages.length === 0;")
+    page.settle()
+    assert said_in(client, session) == {}
+    page.say("and here?")
+    page.settle()
+    assert page.texts() == list(said_in(client, session)) == ["and here?", "You said: and here?"]
+
+
+def test_a_clear_that_is_undone_while_the_answer_comes_costs_nothing_of_it(page: ChatPage, site: Site) -> None:
+    asked_and_left(page, "half", "await chat.connection.clear(); await chat.connection.undoClear();")
+    page.until("return chat.connection.peek().messages.length === 2;")
+    site.go_on.set()
+    page.idle()
+    page.settle()
+    page.until("return chat.messages.length === 2;")
+    shown = page.messages()
+    assert page.texts() == ["half", HALVES]
+    same(page, shown)

@@ -9,6 +9,7 @@ import { uuid } from "#browser";
  *
  * @typedef {Parameters<ChatTransport<UIMessage>["sendMessages"]>[0]} Sent
  * @typedef {import("#module/server/http.js").Http} Http
+ * @typedef {import("#module/session-client.js").SessionClient} SessionClient
  */
 
 const NOT_THERE = new Set([404, 405]);
@@ -17,8 +18,9 @@ const NOTHING_ANSWERS =
 
 /** What of a connection only this package knows. @param {Connection} connection */
 export const partsOf = (connection) => {
-  const { _http: http } = /** @type {{_http: Http}} */ (/** @type {unknown} */ (connection));
-  return { session: connection.session, http };
+  /** @type {{_http: Http, _sessionClient: SessionClient}} */
+  const { _http: http, _sessionClient: client } = /** @type {any} */ (connection);
+  return { session: connection.session, http, client };
 };
 
 /** `/api/chat`. If it is not there, the error says what to do. */

@@ -1,6 +1,7 @@
 /** A transport that saves what goes through another one. */
 import { generateId } from "ai";
 import { heldStream, partsOf } from "./answers-transport.js";
+import { Home } from "./home.js";
 import { named, Recorder } from "./recorder.js";
 
 /**
@@ -40,13 +41,19 @@ export class PersistTransport {
     chat.endStalled();
     if (!again && !continued && messageId !== undefined && chat.stored(messageId)) chat.branch(messageId);
     chat.keep(messages);
-    await chat.safe();
     const inner = this.inner();
-    const stream = await inner.sendMessages(options);
-    if ("saves" in inner) return stream;
+    if ("saves" in inner) return chat.safe().then(() => inner.sendMessages(options));
     const after = (continued ?? messages.at(-1))?.id ?? null;
+    const home = this._homeOf(after);
     const id = again ? generateId() : this._answerId(after);
-    return this._recorded(continued ? stream : named(stream, id), { after, continued, again, signal });
+    try {
+      await chat.safe();
+      const stream = await inner.sendMessages(options);
+      return this._recorded(continued ? stream : named(stream, id), { after, home, continued, again, signal });
+    } catch (error) {
+      home.end();
+      throw error;
+    }
   }
 
   /** An answer that Stillhere holds, else one that the inner transport has. @param {Reconnected} options */
@@ -65,7 +72,13 @@ export class PersistTransport {
     const same = last && (unfinished || last.id === answerIdOf(chat, asked));
     const after = same ? asked : (last?.id ?? null);
     const id = same ? last.id : this._answerId(after);
-    return this._recorded(named(stream, id), { after, signal: options.abortSignal });
+    return this._recorded(named(stream, id), { after, home: this._homeOf(after), signal: options.abortSignal });
+  }
+
+  /** What the page shows now. @param {string | null} after shown id of the message that is answered */
+  _homeOf(after) {
+    const { chat } = this;
+    return new Home(chat.connection, after === null ? null : chat.idOf(after));
   }
 
   /** For an answer that the stream does not name. @param {string | null} after shown id of the message that is answered */

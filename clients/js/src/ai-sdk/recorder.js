@@ -4,10 +4,13 @@ import { readUIMessageStream } from "ai";
 /**
  * @import { UIMessage, UIMessageChunk } from "ai"
  * @import { Status } from "#browser"
+ * @import { Home } from "./home.js"
  * @import { StoredChat } from "./stored-chat.js"
  */
 
 const SAVED_MS = 60;
+// Where the page does not show it any more: each time is a request.
+const SAVED_ELSEWHERE_MS = 1000;
 
 /**
  * The stream with an id for its message, so that the page and the store have the same one.
@@ -32,9 +35,9 @@ export function named(stream, id) {
 export class Recorder {
   /**
    * @param {StoredChat} chat
-   * @param {{after: string | null, continued?: UIMessage, again?: boolean, signal?: AbortSignal}} how `after`: the message that is
-   *   answered; `continued`: the answer that goes on; `again`: another version beside what follows `after`; `signal`: somebody
-   *   stopped it
+   * @param {{after: string | null, home: Home, continued?: UIMessage, again?: boolean, signal?: AbortSignal}} how `after`: the
+   *   message that is answered; `home`: where; `continued`: the answer that goes on; `again`: another version beside what follows
+   *   `after`; `signal`: somebody stopped it
    */
   constructor(chat, how) {
     this.chat = chat;
@@ -80,7 +83,8 @@ export class Recorder {
     if (!this.unsaved || !this.latest) return;
     this.unsaved = false;
     this.savedAt = Date.now();
-    this.chat.put(this.latest, { after: this.how.after, status: this.status });
+    const { after, home } = this.how;
+    this.chat.put(this.latest, { after, home, status: this.status });
   }
 
   /** @param {UIMessage} message */
@@ -91,15 +95,21 @@ export class Recorder {
     if (this._isBehind(message)) return;
     this.latest = message;
     this.unsaved = true;
-    const wait = this.savedAt + SAVED_MS - Date.now();
+    const { home } = this.how;
+    const isShown = home.isShown(this.chat.idOf(message.id));
+    // Each time would be a copy. It is saved at the end, or as the page is left.
+    if (home.isCleared) return;
+    const wait = this.savedAt + (isShown ? SAVED_MS : SAVED_ELSEWHERE_MS) - Date.now();
     if (wait <= 0) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), wait);
   }
 
   /** @param {UIMessage} message */
   _begin({ id }) {
+    const { again, home } = this.how;
     // Answered again under the id of the former answer.
-    if (this.how.again && this.chat.stored(id)) this.chat.branch(id);
+    if (again && (this.chat.stored(id) || home.knows(id))) this.chat.branch(id);
+    this.chat.recorded.add(id);
   }
 
   /** @param {UIMessage} message */
@@ -116,6 +126,7 @@ export class Recorder {
     this.status = status;
     this.unsaved = true;
     this.flush();
+    this.how.home.end();
     this.chat.coming.delete(this);
     this.chat.tell();
   }

@@ -8,6 +8,7 @@ import { isForeign, printOf, toStored, toUI } from "./ui-messages.js";
 /**
  * @import { UIMessage } from "ai"
  * @import { Connection, Message, Siblings, Status, StoredMessage } from "#browser"
+ * @import { Home } from "./home.js"
  */
 
 const ACKNOWLEDGED_MS = 1500;
@@ -24,6 +25,8 @@ export class StoredChat {
     this.known = new WeakSet();
     /** Answers that come. @type {Set<{flush: () => void}>} */
     this.coming = new Set();
+    /** Ids of the answers that came in this page. @type {Set<string>} */
+    this.recorded = new Set();
     /** @type {Set<() => void>} */
     this.listeners = new Set();
     this.loaded = false;
@@ -92,9 +95,14 @@ export class StoredChat {
     this.aliases.clear();
   }
 
+  /** The stored id of a message of the page. @param {string} shown its id */
+  idOf(shown) {
+    return this.aliases.get(shown) ?? shown;
+  }
+
   /** The message that a message of the page is stored as. @param {string} shown its id */
   stored(shown) {
-    const id = this.aliases.get(shown) ?? shown;
+    const id = this.idOf(shown);
     return this.list.find((message) => message.id === id);
   }
 
@@ -114,6 +122,8 @@ export class StoredChat {
       this.known.add(message);
       const stored = this.stored(message.id);
       if (!stored && at < begun) return;
+      // It is stored where it was asked for, which the page has left.
+      if (!stored && this.recorded.has(message.id)) return;
       if (stored && isForeign(stored)) return;
       if (stored && printOf(toUI(stored)) === printOf(/** @type {UIMessage} */ (JSON.parse(JSON.stringify(message))))) return;
       this.put(message, { after: messages[at - 1]?.id ?? null, status: stored?.status ?? "complete" });
@@ -121,13 +131,14 @@ export class StoredChat {
   }
 
   /**
-   * Saves a message. `after`: the one before it in the page, null: none; it counts for a new message.
-   * @param {UIMessage} message @param {{after: string | null, status: Status}} options
+   * Saves a message. `after`: the one before it in the page, null: none; it counts for a new message. `home`: where it belongs, if
+   * not to what the page shows. @param {UIMessage} message @param {{after: string | null, home?: Home, status: Status}} options
    */
-  put(message, { after, status }) {
-    const id = this.aliases.get(message.id) ?? message.id;
-    const at = this.list.findIndex((one) => one.id === id);
+  put(message, { after, home, status }) {
+    const id = this.idOf(message.id);
     const made = { ...toStored(message), id, status };
+    if (home && !home.isShown(id)) return home.save(made);
+    const at = this.list.findIndex((one) => one.id === id);
     if (at >= 0) this.list = this.list.with(at, { ...placeOf(this.list[at]), ...made });
     else this.list = this._appended(made, after);
     this.connection.save(this.list, { streaming: status === "streaming" });
@@ -163,7 +174,7 @@ export class StoredChat {
 
   /** @param {Message} made @param {string | null} after */
   _appended(made, after) {
-    const parent = after === null ? null : (this.aliases.get(after) ?? after);
+    const parent = after === null ? null : this.idOf(after);
     const at = parent === null ? -1 : this.list.findIndex(({ id }) => id === parent);
     const unknown = parent !== null && at < 0;
     const aside = !unknown && this.list.slice(at + 1).some((message) => toUI(message));

@@ -11,7 +11,7 @@ import { creation, keyOf, requestsOf, rerouted, step } from "./requests.js";
  * @import { Session } from "../../stillhere.js"
  * @import { QueueNeeds } from "../needs.d.ts"
  * @import { Entry, EntryBody, Joined, Refusal, SentOperation } from "../types.d.ts"
- * @import { Context } from "./requests.js"
+ * @import { Context, Place } from "./requests.js"
  */
 
 const DISK_MS = 2000;
@@ -164,9 +164,9 @@ export class Queue {
     return entry;
   }
 
-  /** A request that carries no operations. @param {"clear" | "undo"} kind @param {string} path @param {EntryBody} body */
-  step(kind, path, body) {
-    return step(this._context(), this._next(), kind, path, body);
+  /** One request. @param {"changes" | "clear" | "undo"} kind @param {string} path @param {EntryBody} body @param {Place} [place] */
+  step(kind, path, body, place) {
+    return step({ ...this._context(), ...place }, this._next(), kind, path, body);
   }
 
   /** A request was answered. @param {string} key @returns it, if it is this page's */

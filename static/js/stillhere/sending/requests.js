@@ -7,6 +7,7 @@
  * @typedef {Omit<Identity, "client"> & {session: string, created: boolean, epoch: number, baseRev: number,
  *   seenOf: (id: string) => Seen}} Context where the page is when it makes a request; `created`: not a session that is still to be
  *   made
+ * @typedef {Pick<Context, "session" | "epoch">} Place where something is said, if not where the page is
  * @typedef {Pick<Entry, "session" | "writer" | "seq" | "body">} Said what a request says, and whose it is
  */
 
