@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from stillhere import Client
 from tests.browser.driving import wait_for
 from tests.clients.js.chat_page import ChatPage
 from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
 from tests.formats.packages import ui_messages
+from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
 COUNTED = " ".join(str(number) for number in range(1, 61))
@@ -140,6 +142,41 @@ def test_an_edited_question_and_an_answer_again_are_versions(page: ChatPage) -> 
     page.say("and on")
     page.settle()
     assert page.texts() == ["one", "You said: one", "two", "You said: two", "and on", "You said: and on"]
+    same(page, page.messages())
+
+
+def test_an_edit_of_the_oldest_loaded_message_costs_nothing_of_what_is_older(
+    page: ChatPage, server: LiveServer, secret: str
+) -> None:
+    """204 messages, of which the newest 200 are loaded."""
+    roles = ["user", "assistant"]
+    messages = [{"id": f"m{number}", "role": roles[number % 2], "text": f"text {number}"} for number in range(204)]
+    with Client(server.url, secret, page.options["project"]) as client:
+        session = client.open_session("a").id
+        client.save(session, messages)
+        page.open()
+        assert page.messages()[0]["id"] == "m4"
+        for edited, at in (("edited", 0), ("edited again", 1)):
+            page.say(edited, messageId=page.messages()[at]["id"], wait=False)
+            page.until("return chat.messages.at(-1).parts.at(-1).text === args[1];", f"You said: {edited}")
+            page.idle()
+            page.settle()
+            texts = [message.text for message in client.read_messages(session).items]
+            assert texts == [*(f"text {number}" for number in range(4)), edited, f"You said: {edited}"]
+    page.until("return chat.versionsOf(chat.messages.at(-2).id)?.count === 3;")
+    shown = page.messages()
+    assert len(shown) == 3  # One older message was read.
+    page.open()
+    assert page.texts() == texts
+
+
+def test_the_first_message_of_a_chat_is_edited(page: ChatPage) -> None:
+    page.open()
+    page.say("one")
+    page.say("two", messageId=page.messages()[0]["id"])
+    page.until("return chat.versionsOf(chat.messages[0].id)?.count === 2;")
+    page.settle()
+    assert page.texts() == ["two", "You said: two"]
     same(page, page.messages())
 
 

@@ -39,11 +39,13 @@ export class PersistTransport {
     const answered = again ? undefined : (messages.find(({ id }) => id === messageId) ?? messages.at(-1));
     const continued = answered?.role === "assistant" ? answered : undefined;
     chat.endStalled();
-    if (!again && !continued && messageId !== undefined && chat.stored(messageId)) chat.branch(messageId);
-    chat.keep(messages);
+    const known = messageId !== undefined && !continued && chat.stored(messageId) !== undefined;
+    const before = known ? await chat.before(messageId) : null;
+    if (known && !again) chat.branch(messageId);
+    chat.keep(messages, before);
     const inner = this.inner();
     if ("saves" in inner) return chat.safe().then(() => inner.sendMessages(options));
-    const after = (continued ?? messages.at(-1))?.id ?? null;
+    const after = (continued ?? messages.at(-1))?.id ?? before;
     const home = this._homeOf(after);
     const id = again ? generateId() : this._answerId(after);
     try {

@@ -85,6 +85,19 @@ export class StoredChat {
     return stored?.siblings ?? null;
   }
 
+  /**
+   * What a stored message follows; null: nothing. The oldest one that is loaded may follow one that is not: that is read.
+   * @param {string} shown its id
+   */
+  async before(shown) {
+    const place = () => this.list.findIndex(({ id }) => id === this.idOf(shown));
+    if (place() === 0 && this.connection.unread > 0) await this.older(1).catch(() => {});
+    const at = place();
+    // Unknown while the server is away: a version that follows nothing would take all that is older out. So it comes last.
+    const isUnknown = at < 0 || (at === 0 && this.connection.unread > 0);
+    return (isUnknown ? this.list.at(-1) : this.list[at - 1])?.id ?? null;
+  }
+
   /** Shows another version. @param {string} id as it is stored */
   async show(id) {
     this._take(await this.connection.moveHead(id));
@@ -114,8 +127,9 @@ export class StoredChat {
   /**
    * Saves what is new or different in the page's list. What a page puts before stored messages is only shown: it would
    * begin another version of the whole chat. @param {readonly UIMessage[]} messages
+   * @param {string | null} [before] what the first one follows: the page may not show it
    */
-  keep(messages) {
+  keep(messages, before = null) {
     const begun = messages.findLastIndex(({ id }) => this.stored(id));
     messages.forEach((message, at) => {
       if (this.known.has(message)) return;
@@ -126,7 +140,7 @@ export class StoredChat {
       if (!stored && this.recorded.has(message.id)) return;
       if (stored && isForeign(stored)) return;
       if (stored && printOf(toUI(stored)) === printOf(/** @type {UIMessage} */ (JSON.parse(JSON.stringify(message))))) return;
-      this.put(message, { after: messages[at - 1]?.id ?? null, status: stored?.status ?? "complete" });
+      this.put(message, { after: messages[at - 1]?.id ?? before, status: stored?.status ?? "complete" });
     });
   }
 
