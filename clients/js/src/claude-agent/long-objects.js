@@ -48,18 +48,21 @@ export function entriesOf(ops) {
 }
 
 /**
- * The objects of a format in their order. Messages of others are passed over, and so is an object that lacks a piece.
+ * The objects of a format in their order. Messages of others are passed over, and so is an object that lacks a piece, and a piece
+ * that a longer one left before it was replaced.
  * @param {any[]} messages @param {string} format @returns {any[]}
  */
 export function objectsIn(messages, format) {
-  /** @type {Map<string, string[]>} */
+  /** @type {Map<string, {of: number, json: string[]}>} */
   const begun = new Map();
   return messages.flatMap(({ format: own, raw }) => {
     if (own === format) return [raw];
     if (own !== ofPieces(format)) return [];
-    const pieces = begun.get(raw.id) ?? [];
-    begun.set(raw.id, [...pieces, raw.json]);
-    return pieces.length + 1 === raw.of ? [JSON.parse([...pieces, raw.json].join(""))] : [];
+    if (raw.piece === 0) begun.set(raw.id, { of: raw.of, json: [] });
+    const pieces = begun.get(raw.id);
+    if (!pieces || pieces.of !== raw.of) return [];
+    pieces.json.push(raw.json);
+    return pieces.json.length === pieces.of ? [JSON.parse(pieces.json.join(""))] : [];
   });
 }
 

@@ -96,6 +96,21 @@ def test_unusual_entries_come_back_as_they_were(script: Script) -> None:
     script(UNUSUAL)
 
 
+@pytest.mark.parametrize("lengths", [(1_500_000, 905_000), (1_500_000, 10), (905_000, 1_500_000)])
+def test_a_long_entry_is_replaced_by_one_of_another_length(script: Script, lengths: tuple[int, int]) -> None:
+    """4, 3 or 0 pieces: those that are left over belong to nothing."""
+    code = """
+    const store = open();
+    const long = (length) => ({ type: "user", uuid: "long", message: { role: "user", content: "x".repeat(length) } });
+    const loaded = async () => (await store.load(KEY)).map(({ message }) => message.content.length);
+    await store.append(KEY, [said(1), long(GIVEN.lengths[0]), said(2)]);
+    const before = await loaded();
+    await store.append(KEY, [long(GIVEN.lengths[1])]);
+    say([before, (await loaded()).sort()]);
+    """
+    assert script(code, lengths=lengths) == [[1, lengths[0], 1], [1, 1, lengths[1]]]
+
+
 def test_the_sdk_lists_and_reads_sessions(script: Script) -> None:
     assert script(READ_BY_THE_SDK) == [[[None, "1"]], [["Checkout", "1"]], ["u1"]]
 
