@@ -56,6 +56,8 @@ export class StillhereSessionStore {
     this.sessions = new Map();
     /** Batches that neither the disk nor the server took: the SDK sends them again, and some may be stored. @type {Map<string, Batch>} */
     this.failed = new Map();
+    /** What the disk does not take, one batch after the other. @type {Promise<unknown>} */
+    this.sendingAtOnce = Promise.resolve();
     this.setUp = false;
   }
 
@@ -181,8 +183,15 @@ export class StillhereSessionStore {
     }
   }
 
-  /** The disk takes nothing: what waits there comes first. @param {Batch} batch @param {unknown} error */
-  async _sendAtOnce(batch, error) {
+  /** The disk takes nothing. @param {Batch} batch @param {unknown} error */
+  _sendAtOnce(batch, error) {
+    const sent = this.sendingAtOnce.then(() => this._sendNow(batch, error));
+    this.sendingAtOnce = sent.catch(() => {});
+    return sent;
+  }
+
+  /** What waits on the disk comes first. @param {Batch} batch @param {unknown} error */
+  async _sendNow(batch, error) {
     await this._settled();
     try {
       await this._deliver(batch, this.client);

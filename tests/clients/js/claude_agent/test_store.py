@@ -194,6 +194,24 @@ def test_without_a_disk_the_server_takes_the_entries(start: Start, script: Scrip
     assert [entry["n"] for entry in script(LOADED)] == list(range(150))
 
 
+def test_without_a_disk_appends_keep_their_order(script: Script) -> None:
+    code = """
+    import { writeFileSync } from "node:fs";
+    writeFileSync(`${folder}-full`, "");
+    const store = open(undefined, `${folder}-full`);
+    await store.append(KEY, [said(0)]);
+    const save = store.client._saveOps.bind(store.client);
+    // The first one takes its time.
+    store.client._saveOps = async (session, ops, options) => {
+      if (ops[0].id === "u1") await new Promise((go) => setTimeout(go, 300));
+      return save(session, ops, options);
+    };
+    await Promise.all([1, 2, 3].map((number) => store.append(KEY, [said(number)])));
+    say(await store.load(KEY));
+    """
+    assert script(code) == [said(number) for number in range(4)]
+
+
 def test_what_the_server_refuses_is_kept_and_holds_nothing_up(script: Script, gate: Gate) -> None:
     code = """
     const store = open();
