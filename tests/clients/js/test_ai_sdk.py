@@ -170,6 +170,20 @@ def test_an_edit_of_the_oldest_loaded_message_costs_nothing_of_what_is_older(
     assert page.texts() == texts
 
 
+def test_an_edit_whose_place_is_unknown_without_the_network_comes_last(page: ChatPage, server: LiveServer, secret: str) -> None:
+    messages = [{"id": f"m{number}", "role": ["user", "assistant"][number % 2], "text": f"{number}"} for number in range(204)]
+    with Client(server.url, secret, page.options["project"]) as client:
+        session = client.open_session("a").id
+        client.save(session, messages)
+        page.open()
+        page.browser.block("*/api/v1/*")
+        page.say("edited", messageId=page.messages()[0]["id"])
+        page.browser.block()
+        page.settle()
+        texts = [message.text for message in client.read_messages(session, limit=500).items]
+    assert texts == [*(f"{number}" for number in range(204)), "edited", "You said: edited"]
+
+
 def test_the_first_message_of_a_chat_is_edited(page: ChatPage) -> None:
     page.open()
     page.say("one")

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from stillhere import Client
 from tests.browser.driving import Browser, wait_for
 from tests.clients.js.chat_page import ChatPage
 from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
 from tests.clients.js.test_ai_sdk import COUNTED, same
+from tests.support.live_server import LiveServer
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -192,6 +194,45 @@ def test_an_answer_goes_on_where_it_was_asked_for_though_the_page_ends_without_t
     page.browser.block()
     page.open()
     wait_for(lambda: said_in(api(alice), session) == {"half": "complete", HALVES: "complete"}, 30)
+
+
+def test_a_chat_that_was_begun_without_the_network_has_its_answer_though_another_one_follows(
+    page: ChatPage, site: Site, server: LiveServer, secret: str
+) -> None:
+    del page.options["id"]
+    page.open(name="a")
+    page.browser.block("*/api/v1/*")
+    page.say("half", wait=False)
+    page.until("return chat.messages.at(-1).parts.at(-1)?.text === 'One half';")
+    page.call("await chat.connection.newSession();")
+    site.go_on.set()
+    page.until("return chat.status === 'ready' && chat.messages.length === 0;")
+    page.say("and here?")
+    page.browser.block()
+    page.settle()
+    with Client(server.url, secret, page.options["project"]) as client:
+
+        def said() -> list[list[str]]:
+            sessions = client.list_sessions().items
+            return sorted([message.text for message in client.read_messages(one.id).items] for one in sessions)
+
+        wait_for(lambda: said() == [["and here?", "You said: and here?"], ["half", HALVES]], 30)
+
+
+def test_an_answer_stays_behind_when_the_page_turns_to_the_session_that_is_current_now(
+    page: ChatPage, site: Site, server: LiveServer, secret: str, api: Callable[..., Any], alice: User
+) -> None:
+    with Client(server.url, secret, page.options["project"]) as client:
+        session = asked_and_left(page, "half", "")
+        other = client.open_session("other", current=True).id
+        client.save(other, [{"id": "o1", "role": "user", "text": "elsewhere"}])
+    page.call("await chat.connection.resume();")
+    assert page.call("return chat.connection.session.id;") == other
+    site.go_on.set()
+    wait_for(lambda: said_in(api(alice), session) == {"half": "complete", HALVES: "complete"}, 30)
+    page.until("return chat.messages.length === 1;")
+    page.settle()
+    assert said_in(api(alice), other) == {"elsewhere": "complete"}
 
 
 @pytest.mark.parametrize("question", ["think", "half"])
