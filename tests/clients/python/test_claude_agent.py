@@ -86,6 +86,15 @@ def test_unusual_entries_come_back_as_they_were(make: Make) -> None:
     assert loaded(store) == [*entries, said(5)]
 
 
+def test_an_entry_that_comes_again_replaces_the_former_one(make: Make) -> None:
+    """Also in the next process, which is another writer."""
+    for text in ("one", "another"):
+        store = make()
+        append(store, {**said(0), "message": {"role": "user", "content": text}}, said(1))
+        assert [entry["message"]["content"] for entry in loaded(store)] == [text, "1"]
+        assert store.spool.refused() == []
+
+
 def test_pages_and_search_show_what_was_said(make: Make, client: Client) -> None:
     answer = [
         {"type": "thinking", "thinking": "Look first.", "signature": "s"},

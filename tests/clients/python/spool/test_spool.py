@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from stillhere.spool.storage import Item
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
+from tests.clients.python.spool.conftest import Texts, say
 
 # Saves without an end, and says each number once it is on the disk.
 SAVING = """
@@ -31,40 +32,6 @@ for number in itertools.count():
     spool.save([{"id": f"m{number}", "role": "user", "text": str(number)}], external_id="t")
     print(number, flush=True)
 """
-type Texts = Callable[[str], list[str]]
-
-
-@pytest.fixture
-def texts(client: Client) -> Texts:
-    """What a session has, by its external id."""
-
-    def read(external_id: str) -> list[str]:
-        found = client.find_session(external_id)
-        if found is None:
-            return []
-        items = client.read_messages(found.id, limit=200).items
-        return [each.text for each in items]
-
-    return read
-
-
-@pytest.fixture
-def new_spool(gate: Gate, secret: str, tmp_path: Path) -> Iterator[Callable[[], Spool]]:
-    """Each as in another process, on one file."""
-    made: list[Spool] = []
-
-    def make() -> Spool:
-        made.append(Spool(tmp_path / "kept" / "spool.db", gate.url, secret, PROJECT))
-        return made[-1]
-
-    yield make
-    for spool in made:
-        spool.close(0)
-
-
-def say(spool: Spool, *numbers: int) -> None:
-    for number in numbers:
-        spool.save([{"id": f"m{number}", "role": "user", "text": str(number)}], external_id="t")
 
 
 def test_what_is_saved_while_the_server_is_away_is_sent_in_order(

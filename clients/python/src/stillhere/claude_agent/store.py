@@ -39,6 +39,8 @@ LONGEST_EXTERNAL_ID, MOST_OPS = 128, 500
 FLUSH_SECONDS = 30.0
 # An append looks so often whether entries were refused: what was refused is read as a whole.
 SECONDS_BETWEEN_LOOKS = 10.0
+# The newest append counts: an entry that comes again replaces the former one, also one of another process.
+SEEN_ALL = 2**53 - 1
 _log = logging.getLogger("stillhere")
 
 
@@ -109,7 +111,7 @@ class StillhereSessionStore(SessionStore):
         ids = self._ids_of_failed.pop(batch, None) or [_id_of(entry) for entry in entries]
         ops = [op for own_id, entry in zip(ids, entries, strict=True) for op in upserts_of(as_message(own_id, entry))]
         try:
-            self.spool.change(ops, external_id=name, opening=_opening(key))
+            self.spool.change(ops, external_id=name, opening=_opening(key), base_rev=SEEN_ALL)
         except Exception:
             self._ids_of_failed[_digest(name, json.dumps(entries))] = ids
             raise

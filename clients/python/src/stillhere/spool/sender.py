@@ -10,6 +10,7 @@ from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path
 from stillhere.operations.records import Session
 from stillhere.operations.sessions import get_session, open_session
+from stillhere.spool.leftovers import Leftovers, left_of, refusal_by, refusal_for
 from stillhere.spool.storage import Item, Storage
 
 # Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
@@ -30,21 +31,22 @@ class Sender:
         return self._epochs.get(_name(session, external_id), (session, None))
 
     def refusal_of(self, item: Item) -> dict[str, Any] | None:
-        """Sends it. None: it is stored. Raises StillhereError for what passes by waiting."""
+        """Sends it. None: it is done. Raises StillhereError for what passes by waiting."""
         try:
-            rejected = self._answer_to(item)["rejected"]
+            return refusal_for(self._sent(item))
         except (KeyError, TypeError) as error:  # Something else answers instead of the server.
             raise StillhereError(0, "unreadable", "This is no answer to a save.", {}) from error
+        except (ValueError, RecursionError) as error:  # No request can be made of it, now or later.
+            return {"status": 0, "code": "unsendable", "message": f"This cannot be sent: {error}", "details": {}}
         except StillhereError as error:
             if error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}:
                 raise
             if error.code == "stale_epoch":
                 self._epochs.clear()
-            return {"status": error.status, "code": error.code, "message": error.message, "details": error.details}
-        if not rejected:
-            return None
-        details = {"rejected": rejected}
-        return {"status": 200, "code": "rejected", "message": "Some messages were rejected.", "details": details}
+            return refusal_by(error)
+
+    def _sent(self, item: Item) -> Leftovers:
+        return left_of(json.loads(item.ops), self._answer_to(item))
 
     def _answer_to(self, item: Item) -> dict[str, Any]:
         try:
@@ -60,6 +62,8 @@ class Sender:
     def _save(self, item: Item) -> Operation[dict[str, Any]]:
         session, epoch = yield from self._place_of(item)
         numbered = {"epoch": epoch, "writer_id": item.writer_id, "seq": item.seq}
+        if item.base_rev:  # A request from before there was one is sent again as it was.
+            numbered["base_rev"] = item.base_rev
         answer: dict[str, Any] = yield Request(
             "POST", f"{session_path(session)}/changes", {**numbered, "ops": json.loads(item.ops)}
         )
@@ -86,11 +90,19 @@ class Sender:
         if name not in self._epochs:
             found: Session
             if item.external_id is not None:
-                found = yield from open_session(item.external_id, **json.loads(item.opening))
+                found = yield from _opening(item.external_id, json.loads(item.opening))
             else:
                 found = yield from get_session(item.session or "")
             self._epochs[name] = found.id, found.epoch
         return self._epochs[name]
+
+
+def _opening(external_id: str, fields: dict[str, Any]) -> Operation[Session]:
+    """Raises ValueError for fields that no session has, as an earlier version may have written them down."""
+    try:
+        return open_session(external_id, **fields)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
 
 
 def _name(session: str | None, external_id: str | None) -> str:

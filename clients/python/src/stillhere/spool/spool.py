@@ -25,6 +25,7 @@ SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 # What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
 FORGOTTEN_SECONDS = 0.2
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
+OPENING_FIELDS = {"title", "metadata", "tags", "current"}
 _KEY_REFUSED = {401, 403}
 _log = logging.getLogger(__name__)
 
@@ -78,12 +79,14 @@ class Spool:
         session: str | None = None,
         external_id: str | None = None,
         opening: Mapping[str, Any] | None = None,
+        base_rev: int = 0,
     ) -> None:
         """On the disk when it returns. Either `session`, the id of one that exists, or your own `external_id`: then the session
         is created if there is none, with the fields of `opening` (title, metadata, tags, current). Messages without an `id` get
-        one.
+        one. `base_rev`: the newest `rev` of the session that you have seen; without it a change of what another writer stored, as
+        this program was before a restart, is a conflict: see `refused`.
         Raises SpoolError if the disk is full and the server is away, and DamagedSpool, which is one, if the file is damaged."""
-        self.change(upserts(messages), session=session, external_id=external_id, opening=opening)
+        self.change(upserts(messages), session=session, external_id=external_id, opening=opening, base_rev=base_rev)
 
     def change(
         self,
@@ -92,19 +95,23 @@ class Spool:
         session: str | None = None,
         external_id: str | None = None,
         opening: Mapping[str, Any] | None = None,
+        base_rev: int = 0,
     ) -> None:
-        """The operations of docs/protocol.md, except `pop`, which needs its answer. Raises ValueError for one."""
+        """The operations of docs/protocol.md, except `pop`, which needs its answer. Raises ValueError for one, and TypeError for
+        unknown fields of `opening`. Where the project removes secrets use no `append`: what is stored may be shorter."""
         if (session is None) == (external_id is None):
             raise ValueError("Pass either `session` or `external_id`.")
         if "" in {session, external_id}:
             raise ValueError("The id of a session is not empty.")
         if any(op.get("op") == "pop" for op in ops):
             raise ValueError("A pop cannot wait: its answer has what it removed.")
+        if unknown := (opening or {}).keys() - OPENING_FIELDS:
+            raise TypeError(f"`opening` has unknown fields: {', '.join(sorted(unknown))}.")
         about = as_json(opening or {}, "opening").decode()
         with self._adding:  # One after the other, so that numbers and rows have the same order.
             known, epoch = self._sender.known_place(session, external_id)
             items = [
-                Item(0, known, external_id, about, self._writer_id, next(self._numbers), epoch, as_json(some).decode())
+                Item(0, known, external_id, about, self._writer_id, next(self._numbers), epoch, as_json(some).decode(), base_rev)
                 for some in pieces(ops)
             ]
             try:
@@ -122,9 +129,10 @@ class Spool:
         session: str | None = None,
         external_id: str | None = None,
         opening: Mapping[str, Any] | None = None,
+        base_rev: int = 0,
     ) -> None:
         """The same for coroutines."""
-        await asyncio.to_thread(self.save, messages, session=session, external_id=external_id, opening=opening)
+        await asyncio.to_thread(self.save, messages, session=session, external_id=external_id, opening=opening, base_rev=base_rev)
 
     def flush(self, seconds: float = 30.0) -> bool:
         """Waits until the server has answered everything that was saved before. False: it did not in so many seconds, or refuses
@@ -150,7 +158,8 @@ class Spool:
         return self._storage.count_after(self._acknowledged)
 
     def refused(self) -> list[Refused]:
-        """What the server will not store. It stays in the file until `discard`."""
+        """What the server did not do: what it refuses, and changes of what others had changed before. It stays in the file until
+        `discard`."""
         return self._storage.refused()
 
     def discard(self, number: int) -> None:

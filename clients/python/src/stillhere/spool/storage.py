@@ -29,9 +29,12 @@ CREATE TABLE IF NOT EXISTS requests (
     epoch INTEGER,
     ops TEXT NOT NULL,
     made_at REAL NOT NULL,
-    refused TEXT
+    refused TEXT,
+    base_rev INTEGER NOT NULL DEFAULT 0
 )
 """
+# Of files of earlier versions.
+_ADDED = "ALTER TABLE requests ADD COLUMN base_rev INTEGER NOT NULL DEFAULT 0"
 
 
 class Item(NamedTuple):
@@ -46,11 +49,15 @@ class Item(NamedTuple):
     seq: int
     epoch: int | None
     ops: str
+    base_rev: int
 
 
 class Refused(NamedTuple):
-    """A request that the server will not store. `ops`: what it had. `error`: `{status, code, message, details}`; with the status
-    200 some of them were stored, and `details` has those that were `rejected`."""
+    """A request that the server did not do, or not completely. `ops`: what it had. `error`: `{status, code, message, details}`.
+    With the status 200 `details` lists what was not done, and the rest is stored: `rejected` as in `Saved`, and what others had
+    changed before (if it is only that, the code is `conflict`): `conflicts` (`{id, copy_id}`, of an append with `length`; with a
+    `copy_id` the session keeps the text as a copy), `spared`, which a truncate left, and `removed`, which no save restores. The
+    status 0: it cannot be sent."""
 
     number: int
     session: str | None
@@ -97,8 +104,8 @@ class Storage:
             try:
                 for item in items:
                     self._db.execute(
-                        "INSERT INTO requests (scope, session, external_id, opening, writer_id, seq, epoch, ops, made_at)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO requests (scope, session, external_id, opening, writer_id, seq, epoch, ops,"
+                        " base_rev, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                         (self._scope, *item[1:], time.time()),
                     )
                 self._db.execute("COMMIT")
@@ -108,7 +115,7 @@ class Storage:
                 raise
 
     def next_after(self, number: int) -> Item | None:
-        sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops FROM requests"
+        sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
         sql += " WHERE scope = ? AND refused IS NULL AND number > ? ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number))
         return None if row is None else Item(*row)
@@ -189,10 +196,21 @@ def _opened(path: Path) -> sqlite3.Connection:
             for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
                 opened.execute(f"PRAGMA {setting}").fetchall()
             opened.execute(_TABLE)
+            _add_column(opened)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def _add_column(opened: sqlite3.Connection) -> None:
+    if any(name == "base_rev" for _, name, *_ in opened.execute("PRAGMA table_info(requests)")):
+        return
+    try:
+        opened.execute(_ADDED)
+    except sqlite3.OperationalError as error:
+        if "duplicate column" not in str(error):  # Another process was faster.
+            raise
 
 
 def _make_private(path: Path) -> None:
