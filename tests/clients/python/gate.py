@@ -4,6 +4,7 @@ import http.client
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -14,13 +15,15 @@ _PASSED_ON = {"content-type", "etag", "retry-after"}
 class Gate:
     """`away`: connections end without an answer; `silent`: they stay open until it is no longer set. `next`: what becomes of the
     next requests: `lost` (carried out, no answer), a status with `Retry-After`, or what something else answers with 200. `seen`:
-    method and path of each request that came in."""
+    method and path of each request that came in. `own_refusal`: of a request's body the status of a page of its own; None: it
+    passes."""
 
     def __init__(self, host: str) -> None:
         gate = self
         self.host, self.away, self.silent = host, False, False
         self.next: deque[str | bytes | tuple[int, float | str]] = deque()
         self.seen: list[str] = []
+        self.own_refusal: Callable[[bytes], int | None] = lambda body: None
 
         class Handler(BaseHTTPRequestHandler):
             def _handle(self) -> None:
@@ -45,6 +48,9 @@ class Gate:
         while self.silent:
             time.sleep(0.05)
         if self.away:
+            return
+        if (status := self.own_refusal(body)) is not None:
+            _answer(request, status, {}, b"<html>No.</html>")
             return
         fault = self.next.popleft() if self.next else None
         if isinstance(fault, tuple):

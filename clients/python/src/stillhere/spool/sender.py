@@ -7,14 +7,20 @@ from typing import Any
 
 from stillhere.connection import Connection, Operation, Request
 from stillhere.errors import StillhereError
-from stillhere.operations.projects import session_path
+from stillhere.operations.projects import get_project, session_path
 from stillhere.operations.records import Session
+from stillhere.operations.saving import Op
 from stillhere.operations.sessions import get_session, open_session
-from stillhere.spool.leftovers import Leftovers, left_of, refusal_by, refusal_for
+from stillhere.spool.leftovers import Leftovers, left_of, refusal_by, refusal_for, together, too_large
 from stillhere.spool.storage import Item, Storage
 
 # Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
 _PASSING = {401, 403, 408, 429}
+# Also as a page of a proxy, which has no more to say about the request.
+_OF_PROXIES = {401, 407, 408, 429}
+TOO_LARGE, BY_PROXY = 413, "refused_by_proxy"
+# Between the numbers of two saves: for each of 500 operations the sizes of the piece that it may begin.
+LEVELS, SEQ_STEP = 16, 8_192
 
 
 class Sender:
@@ -33,40 +39,71 @@ class Sender:
     def refusal_of(self, item: Item) -> dict[str, Any] | None:
         """Sends it. None: it is done. Raises StillhereError for what passes by waiting."""
         try:
-            return refusal_for(self._sent(item))
+            return refusal_for(self._sent_past_proxies(item, json.loads(item.ops)))
         except (KeyError, TypeError) as error:  # Something else answers instead of the server.
             raise StillhereError(0, "unreadable", "This is no answer to a save.", {}) from error
         except (ValueError, RecursionError) as error:  # No request can be made of it, now or later.
             return {"status": 0, "code": "unsendable", "message": f"This cannot be sent: {error}", "details": {}}
         except StillhereError as error:
-            if error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}:
+            if _passes(error):
                 raise
             if error.code == "stale_epoch":
                 self._epochs.clear()
             return refusal_by(error)
 
-    def _sent(self, item: Item) -> Leftovers:
-        return left_of(json.loads(item.ops), self._answer_to(item))
-
-    def _answer_to(self, item: Item) -> dict[str, Any]:
+    def _sent_past_proxies(self, item: Item, ops: list[Op]) -> Leftovers:
+        """A proxy's own page refuses this save, or everything while the server is away. Which of both shows if another request
+        reaches the server, and this one still does not."""
         try:
-            return self._connection.run(self._save(item))
+            return self._sent(item, ops)
         except StillhereError as error:
-            if item.external_id is None or error.status != 404:
+            if not _is_page(error) or not self._reaches_the_server():
+                raise
+        try:
+            return self._sent(item, ops)
+        except StillhereError as error:
+            if not _is_page(error):
+                raise
+            raise StillhereError(error.status, BY_PROXY, error.message, {}) from error
+
+    def _sent(self, item: Item, ops: list[Op], start: int = 0, level: int = 0) -> Leftovers:
+        """In halves, where a proxy takes no request of this size. Each has a number of its own, the same each time."""
+        try:
+            return left_of(ops, self._answer_to(item._replace(seq=item.seq + start * LEVELS + level), ops), start)
+        except StillhereError as error:
+            # An earlier version left no room between the numbers.
+            if error.status != TOO_LARGE or not ops or item.seq % SEQ_STEP or (start, level, len(ops)) == (0, 0, 1):
+                raise
+            if len(ops) == 1:
+                return too_large(ops[0], start, error)
+        half = (len(ops) + 1) // 2
+        first = self._sent(item, ops[:half], start, level + 1)
+        return together(first, self._sent(item, ops[half:], start + half, level + 1))
+
+    def _reaches_the_server(self) -> bool:
+        try:
+            self._connection.run(get_project())
+        except (StillhereError, KeyError, TypeError):
+            return False
+        return True
+
+    def _answer_to(self, item: Item, ops: list[Op]) -> dict[str, Any]:
+        try:
+            return self._connection.run(self._save(item, ops))
+        except StillhereError as error:
+            if item.external_id is None or error.status != 404 or error.code == "unreadable":
                 raise
         # The session was erased for good since this spool knows it: there is a new one of this name.
         self._epochs.pop(_name(None, item.external_id), None)
         self._tried = 0
-        return self._connection.run(self._save(item._replace(session=None, epoch=None)))
+        return self._connection.run(self._save(item._replace(session=None, epoch=None), ops))
 
-    def _save(self, item: Item) -> Operation[dict[str, Any]]:
+    def _save(self, item: Item, ops: list[Op]) -> Operation[dict[str, Any]]:
         session, epoch = yield from self._place_of(item)
-        numbered = {"epoch": epoch, "writer_id": item.writer_id, "seq": item.seq}
+        body = {"epoch": epoch, "writer_id": item.writer_id, "seq": item.seq, "ops": ops}
         if item.base_rev:  # A request from before there was one is sent again as it was.
-            numbered["base_rev"] = item.base_rev
-        answer: dict[str, Any] = yield Request(
-            "POST", f"{session_path(session)}/changes", {**numbered, "ops": json.loads(item.ops)}
-        )
+            body["base_rev"] = item.base_rev
+        answer: dict[str, Any] = yield Request("POST", f"{session_path(session)}/changes", body)
         return answer
 
     def _place_of(self, item: Item) -> Operation[tuple[str, int]]:
@@ -95,6 +132,17 @@ class Sender:
                 found = yield from get_session(item.session or "")
             self._epochs[name] = found.id, found.epoch
         return self._epochs[name]
+
+
+def _is_page(error: StillhereError) -> bool:
+    """A refusal that is none of the API, and may be because of what the request has."""
+    return error.code == "unreadable" and 400 <= error.status < 500 and error.status not in {TOO_LARGE, *_OF_PROXIES}
+
+
+def _passes(error: StillhereError) -> bool:
+    if error.code == BY_PROXY or error.status == TOO_LARGE:
+        return False
+    return error.status in _PASSING or error.status >= 500 or error.code in {"no_answer", "unreadable"}
 
 
 def _opening(external_id: str, fields: dict[str, Any]) -> Operation[Session]:

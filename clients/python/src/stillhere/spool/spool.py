@@ -18,7 +18,7 @@ from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
 from stillhere.operations.saving import Op, pieces, upserts
-from stillhere.spool.sender import Sender
+from stillhere.spool.sender import SEQ_STEP, Sender
 from stillhere.spool.storage import DamagedSpool, Item, Refused, SpoolError, Storage
 
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
@@ -60,7 +60,7 @@ class Spool:
     def renew(self) -> None:
         """In a forked process, which is another writer. Its thread begins with its first save: a child that saves nothing leaves
         what waits to its parent."""
-        self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(1)
+        self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(SEQ_STEP, SEQ_STEP)
         self._sender = Sender(self._connection, self._storage, self._writer_id)
         self._error: Exception | None = None
         self._failed, self._has_warned = 0, False
