@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client, Spool
+from stillhere.spool.storage import Item
+from tests.browser.driving import wait_for
 from tests.clients.python.spool.conftest import Texts, say
 
 type NewSpool = Callable[[], Spool]
@@ -101,3 +103,22 @@ def test_the_file_of_an_earlier_version_is_continued(new_spool: NewSpool, texts:
     say(spool, 1)
     assert spool.flush()
     assert texts("t") == ["1"]
+
+
+def test_an_error_of_the_client_does_not_end_the_sending(
+    new_spool: NewSpool, texts: Texts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = new_spool()
+    send, failures = spool._sender.refusal_of, [OverflowError("a fault"), OverflowError("a fault")]
+
+    def fails_twice(item: Item) -> object:
+        if failures:
+            raise failures.pop()
+        return send(item)
+
+    monkeypatch.setattr(spool._sender, "refusal_of", fails_twice)
+    say(spool, 0, 1)
+    assert spool.flush(10)
+    assert texts("t") == ["0", "1"]
+    assert sum("An error of the client" in each.getMessage() for each in caplog.records) == 1
+    wait_for(lambda: spool.error is None)

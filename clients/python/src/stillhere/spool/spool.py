@@ -149,7 +149,8 @@ class Spool:
 
     @property
     def error(self) -> Exception | None:
-        """Why the last attempt to send failed: a StillhereError, or what the disk says. None: it did not."""
+        """Why the last attempt to send failed: a StillhereError, what the disk says, or an error of the client itself, which the
+        log has as well. None: it did not."""
         return self._error
 
     @property
@@ -225,7 +226,7 @@ class Spool:
                 self._send_waiting()
                 pause, failed = LONGEST_PAUSE_SECONDS, 0
                 self._error, self._has_warned = None, False
-            except (StillhereError, sqlite3.Error) as error:
+            except Exception as error:  # Whatever it is, what waits is not stuck until the program starts again.
                 self._note(error)
                 longest = min(SHORTEST_PAUSE_SECONDS * 2**failed, LONGEST_PAUSE_SECONDS)
                 pause, failed = longest * random.uniform(0.5, 1), min(failed + 1, 16)  # noqa: S311 - no secret
@@ -233,6 +234,8 @@ class Spool:
                 self._closing.wait(getattr(error, "retry_after", None) or 0)
 
     def _note(self, error: Exception) -> None:
+        if not isinstance(error, (StillhereError, sqlite3.Error)) and type(error) is not type(self._error):
+            _log.error("An error of the client stops the sending of %s. It is tried again.", self._storage.path, exc_info=error)
         with self._progress:
             self._error, self._failed = error, self._failed + 1
             self._progress.notify_all()
