@@ -200,6 +200,18 @@ def test_the_next_process_sends_it_where_it_belonged_when_it_was_saved(
     assert [each.error["code"] for each in successor.refused()] == ["stale_epoch"]
 
 
+def test_a_save_after_the_end_does_not_overtake_what_waits(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
+    gate.away = True
+    spool = new_spool()
+    say(spool, 0)
+    spool.close(0)
+    gate.away = False
+    with pytest.raises(SpoolError, match="closed"):
+        say(spool, 1)
+    assert new_spool().flush()
+    assert texts("t") == ["0"]
+
+
 @pytest.mark.slow
 def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Spool], gate: Gate) -> None:
     """Also while rows wait to leave the file."""

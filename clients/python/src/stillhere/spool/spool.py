@@ -85,7 +85,8 @@ class Spool:
         is created if there is none, with the fields of `opening` (title, metadata, tags, current). Messages without an `id` get
         one. `base_rev`: the newest `rev` of the session that you have seen; without it a change of what another writer stored, as
         this program was before a restart, is a conflict: see `refused`.
-        Raises SpoolError if the disk is full and the server is away, and DamagedSpool, which is one, if the file is damaged."""
+        Raises SpoolError if the disk is full and the server is away, or after `close`, and DamagedSpool, which is one, if the file is
+        damaged."""
         self.change(upserts(messages), session=session, external_id=external_id, opening=opening, base_rev=base_rev)
 
     def change(
@@ -109,6 +110,8 @@ class Spool:
             raise TypeError(f"`opening` has unknown fields: {', '.join(sorted(unknown))}.")
         about = as_json(opening or {}, "opening").decode()
         with self._adding:  # One after the other, so that numbers and rows have the same order.
+            if self._closing.is_set():  # The server would get it before what waits.
+                raise SpoolError("This spool is closed. The save is not stored.")
             known, epoch = self._sender.known_place(session, external_id)
             items = [
                 Item(0, known, external_id, about, self._writer_id, next(self._numbers), epoch, as_json(some).decode(), base_rev)
@@ -174,7 +177,8 @@ class Spool:
             if self._thread is not None:
                 self.flush(seconds)
         finally:
-            self._closing.set()
+            with self._adding:
+                self._closing.set()
             self._wake.set()
             if self._thread is not None:
                 self._thread.join()
