@@ -16,6 +16,8 @@ from stillhere.http.answers import Answer, Reading, request_bytes
 from stillhere.http.forks import renew_in_forks
 
 PIECE = 262_144
+# So much of a request an event loop is given at a time. What is with it already is not seen to go on.
+WRITTEN = 65_536
 # Servers close a connection that is silent for longer.
 IDLE_SECONDS, MOST_IDLE = 4.0, 20
 
@@ -71,7 +73,7 @@ class Wires:
                 reading, is_sent = Reading(), False
                 # A server may answer and close the connection before it has read a body that is too long.
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    connection.sendall(request)
+                    _send_all(connection, request)
                     is_sent = True
                 while (answer := reading.take(connection.recv(PIECE))) is None:
                     pass
@@ -180,19 +182,43 @@ class _Line(asyncio.Protocol):
         self._waiting: asyncio.Future[Answer] | None = None
         self._limit: asyncio.Timeout | None = None
         self._timeout = 0.0
+        # Set while there is room for more of a request.
+        self._room = asyncio.Event()
 
     async def send(self, request: bytes, timeout: float) -> Answer:
-        """`timeout`: seconds until the next piece of the answer."""
+        """`timeout`: seconds until the next piece of the request is sent, or of the answer received."""
         self.reusable, self._reading, self._timeout = False, Reading(), timeout
         self._waiting = asyncio.get_running_loop().create_future()
-        self.transport.write(request)
-        async with asyncio.timeout(timeout) as self._limit:
-            answer = await self._waiting
-        self.reusable = self._reading.reusable and not self.transport.is_closing()
+        try:
+            async with asyncio.timeout(timeout) as self._limit:
+                is_sent = await self._send_all(request)
+                answer = await self._waiting
+        finally:
+            self._waiting.cancel()
+        self.reusable = is_sent and self._reading.reusable and not self.transport.is_closing()
         return answer
+
+    async def _send_all(self, request: bytes) -> bool:
+        """False: the answer came before the end of the request, or the connection was lost."""
+        left = memoryview(request)
+        while left and self._waiting is not None and not self._waiting.done():
+            self.transport.write(left[:WRITTEN])
+            left = left[WRITTEN:]
+            if not self._room.is_set():
+                await self._room.wait()
+                self._goes_on()
+        return not left
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=WRITTEN)
+        self._room.set()
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
 
     def data_received(self, data: bytes) -> None:
         self._take(data)
@@ -206,6 +232,7 @@ class _Line(asyncio.Protocol):
             self._take(b"")
         else:
             self._waiting.set_exception(exc)
+        self._room.set()
 
     def _take_unread(self) -> None:
         """Writing met a reset before the loop looked for an answer, which the server may have sent before it closed."""
@@ -225,10 +252,16 @@ class _Line(asyncio.Protocol):
             answer = self._reading.take(received)
         except httpx.RemoteProtocolError as error:
             self._waiting.set_exception(error)
+            self._room.set()
             return
         if answer is not None:
             self._waiting.set_result(answer)
-        elif self._limit is not None:
+            self._room.set()
+        else:
+            self._goes_on()
+
+    def _goes_on(self) -> None:
+        if self._limit is not None:
             self._limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
 
 
@@ -240,6 +273,13 @@ def _as_httpx_has_them() -> Iterator[None]:
         raise httpx.ReadTimeout(str(error)) from error
     except OSError as error:
         raise httpx.ReadError(str(error)) from error
+
+
+def _send_all(connection: socket.socket, request: bytes) -> None:
+    """The timeout is that of each piece: with `sendall` it is that of the whole, however steadily the server reads."""
+    left = memoryview(request)
+    while left:
+        left = left[connection.send(left[:PIECE]) :]
 
 
 def _readable(connection: socket.socket) -> bool:

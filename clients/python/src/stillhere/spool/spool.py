@@ -85,8 +85,8 @@ class Spool:
         is created if there is none, with the fields of `opening` (title, metadata, tags, current). Messages without an `id` get
         one. `base_rev`: the newest `rev` of the session that you have seen; without it a change of what another writer stored, as
         this program was before a restart, is a conflict: see `refused`.
-        Raises SpoolError if the disk is full and the server is away, or after `close`, and DamagedSpool, which is one, if the file is
-        damaged."""
+        Raises SpoolError after `close`, or if the disk is full and the server is away, and DamagedSpool, which is one, if the
+        file is damaged."""
         self.change(upserts(messages), session=session, external_id=external_id, opening=opening, base_rev=base_rev)
 
     def change(
