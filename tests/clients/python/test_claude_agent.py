@@ -95,6 +95,15 @@ def test_an_entry_that_comes_again_replaces_the_former_one(make: Make) -> None:
         assert store.spool.refused() == []
 
 
+def test_a_long_entry_that_is_replaced_by_a_shorter_one_is_read(make: Make) -> None:
+    """Pieces of the former one stay."""
+    store = make()
+    for size in (2_600_000, 1_000_000, 10, 1_800_000):
+        entry = {**said(0), "message": {"role": "user", "content": "x" * size}}
+        append(store, entry, said(1))
+        assert sorted(loaded(store), key=lambda each: each["uuid"]) == [entry, said(1)]
+
+
 def test_pages_and_search_show_what_was_said(make: Make, client: Client) -> None:
     answer = [
         {"type": "thinking", "thinking": "Look first.", "signature": "s"},

@@ -27,17 +27,21 @@ def upserts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def objects_in(messages: Iterable[Mapping[str, Any]], format: str) -> Iterator[Any]:
-    """Those of this format, in their order, from messages as the API has them. Messages of others are passed over, and so is an
-    object that lacks a piece."""
-    begun: dict[str, list[str]] = {}
+    """Those of this format, in their order, from messages as the API has them. Messages of others are passed over, and so are an
+    object that lacks a piece, and pieces that are left of a longer object that this one replaced."""
+    begun: dict[str, tuple[int, list[str]]] = {}
     for message in messages:
         if message.get("format") == format:
             yield message["raw"]
         elif message.get("format") == format_of_pieces(format):
             piece = message["raw"]
-            found = begun.setdefault(piece["id"], [])
+            if piece["piece"] == 0:
+                begun[piece["id"]] = piece["of"], []
+            count, found = begun.get(piece["id"], (0, []))
+            if piece["of"] != count or piece["piece"] != len(found):
+                continue
             found.append(piece["json"])
-            if len(found) == piece["of"]:
+            if len(found) == count:
                 yield json.loads("".join(found))
 
 
