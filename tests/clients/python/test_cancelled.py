@@ -1,4 +1,5 @@
-"""A call that is cancelled while the server is away ends at once: a loop that ends waits for its threads."""
+"""A call that is cancelled while the server is away ends at once: a loop that ends waits for its threads. One that fails halfway
+leaves nothing."""
 
 import asyncio
 import signal
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stillhere import Client
+from stillhere import Client, StillhereError
 from stillhere.claude_agent import StillhereSessionStore
 from stillhere.openai_agents import StillhereSession
 from stillhere.pydantic_ai import StillhereConversationStore
@@ -22,7 +23,7 @@ KEY: Any = {"project_key": "p", "session_id": "s"}
 ENTRY: Any = {"type": "mode"}
 SAYS = """
 import asyncio, sys
-from stillhere import Client
+from stillhere import Client, StillhereError
 from stillhere.openai_agents import StillhereSession
 print("begun", flush=True)
 asyncio.run(StillhereSession("t", client=Client(*sys.argv[1:])).get_items())
@@ -73,3 +74,24 @@ def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(60) != 0
         assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("count", [600, 1])
+@pytest.mark.parametrize("removal", ["works", "fails"])
+@pytest.mark.parametrize("fault", ["lost", (502, 0)])
+def test_what_is_added_again_after_a_failure_is_there_once(
+    gate: Gate, client: Client, secret: str, count: int, removal: str, fault: str | tuple[int, float | str]
+) -> None:
+    items: list[Any] = [{"role": "user", "content": str(number)} for number in range(count)]
+    with Client(gate.url, secret, client.get_project().id, retry_seconds=0) as through_gate:
+        session = StillhereSession("t", client=through_gate)
+        asyncio.run(session.add_items([{"role": "user", "content": "before"}]))
+        gate.next.extend(["passed", fault] if count > 500 else [fault])
+        gate.own_refusal = lambda body: 502 if removal == "fails" and b'"delete"' in body else None
+        with pytest.raises(StillhereError):
+            asyncio.run(session.add_items(items))
+        gate.own_refusal = lambda body: None
+        assert len(asyncio.run(session.get_items())) == 1
+        asyncio.run(session.add_items(items))
+        assert asyncio.run(StillhereSession("t", client=client).get_items())[1:] == items
+        assert asyncio.run(session.pop_item()) == items[-1]

@@ -4,6 +4,7 @@ import json
 import threading
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.json_texts import as_json
 from stillhere.operations.records import Saved
-from stillhere.operations.saving import Op, change_once, clear_once, pieces
+from stillhere.operations.saving import SEEN_ALL, Op, change_once, clear_once, pieces
 from stillhere.operations.sessions import by_external, get_session, in_trash, open_session, read_as, read_items
 from stillhere.operations.whole_saves import save_whole, shown
 
@@ -52,6 +53,8 @@ class StillhereSession:
         self._opening: dict[str, Any] = {"title": title, "current": current}
         self._id: str | None = None
         self._newest = _Newest()
+        # Ids of failed additions that are, or may be, stored: they are removed before anything else is done.
+        self._left: set[str] = set()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The newest `limit` ones, oldest first; None: the settings' limit, or all."""
@@ -60,6 +63,8 @@ class StillhereSession:
         return await self._run(self._in_session(lambda session: _items(session, limit), []))
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """All of them or none, also where it takes several requests: what is stored when one fails is removed, at the latest by
+        the next call of this object."""
         if items:
             await self._run(self._add(items))
 
@@ -84,23 +89,33 @@ class StillhereSession:
             self._id = yield from _found(self.session_id)
             if self._id is None:
                 return otherwise
+        yield from self._take_back(self._id)
         result: T = yield from operation(self._id)
         return result
 
     def _add(self, items: Sequence[Any]) -> Operation[None]:
         if self._id is None:
             self._id = (yield from open_session(self.session_id, **self._opening)).id
+        yield from self._take_back(self._id)
         ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
         stored: list[Op] = []
         for some in list(pieces(ops)):
             try:
                 saved = yield from save_whole(self._id, some, {}, _role_of)
             except StillhereError as error:
-                if error.code == "rejected" and stored:
-                    yield from change_once(self._id, [{"op": "delete", "id": op["id"]} for op in stored], base_rev=saved.rev)
+                self._left.update(op["id"] for op in [*stored, *(some if _may_be_done(error) else [])])
+                if stored or error.status:  # Else nothing is known to be stored, and the server is away.
+                    with suppress(StillhereError):
+                        yield from self._take_back(self._id)
                 raise
             self._newest.changed(saved, len(some))
             stored += some
+
+    def _take_back(self, session: str) -> Operation[None]:
+        """A later arrival of what is not stored yet stores nothing either: its ids count as removed."""
+        if left := list(self._left):
+            yield from change_once(session, [{"op": "delete", "id": own_id} for own_id in left], base_rev=SEEN_ALL)
+            self._left.difference_update(left)
 
     def _pop(self, session: str) -> Operation[Any]:
         rev, count = self._newest.known
@@ -197,6 +212,10 @@ def _taken(session: str) -> Operation[tuple[Any, list[dict[str, Any]]]]:
         {**op, **shown(op["raw"], _role_of(op["raw"]))} if len(json.dumps(op["raw"])) > MOST_CHARACTERS else op for op in again
     ]
     return page.items[-1], [*({"op": "delete", "id": own_id} for own_id in sorted(removed)), *again]
+
+
+def _may_be_done(error: StillhereError) -> bool:
+    return error.status >= 500 or error.status == 408 or error.code in {"no_answer", "unreadable"}
 
 
 def _role_of(raw: Any) -> str:

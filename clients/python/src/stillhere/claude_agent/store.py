@@ -31,6 +31,7 @@ from stillhere.errors import StillhereError
 from stillhere.operations import memory, sessions
 from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
 from stillhere.operations.records import Entry, Session
+from stillhere.operations.saving import SEEN_ALL
 from stillhere.spool import Spool, SpoolError
 
 NAMESPACE = TAG = "claude-agent"
@@ -39,8 +40,6 @@ LONGEST_EXTERNAL_ID, MOST_OPS = 128, 500
 FLUSH_SECONDS = 30.0
 # An append looks so often whether entries were refused: what was refused is read as a whole.
 SECONDS_BETWEEN_LOOKS = 10.0
-# The newest append counts: an entry that comes again replaces the former one, also one of another process.
-SEEN_ALL = 2**53 - 1
 _log = logging.getLogger("stillhere")
 
 
@@ -109,6 +108,7 @@ class StillhereSessionStore(SessionStore):
         name = _external_id(key)
         batch = _digest(name, json.dumps(entries)) if self._ids_of_failed else ""
         ids = self._ids_of_failed.pop(batch, None) or [_id_of(entry) for entry in entries]
+        # The newest append counts: an entry that comes again replaces the former one, also one of another process.
         ops = [op for own_id, entry in zip(ids, entries, strict=True) for op in upserts_of(as_message(own_id, entry))]
         try:
             self.spool.change(ops, external_id=name, opening=_opening(key), base_rev=SEEN_ALL)

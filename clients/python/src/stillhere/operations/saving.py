@@ -17,6 +17,8 @@ from stillhere.operations.sessions import get_session
 
 # Below the server's 5 MB, with room for the rest of the body.
 MOST_OPS, MOST_BYTES = 500, 4_000_000
+# A `base_rev`: whatever others stored meanwhile, this counts.
+SEEN_ALL = 2**53 - 1
 _LISTS = ("applied", "ignored", "conflicts", "spared", "dropped", "popped")
 type Op = Mapping[str, Any]
 
