@@ -142,7 +142,8 @@ export class Responses {
   _short(server) {
     const known = this.needs.store.messages.get(server.id);
     const { position, created_at, parent_id } = known ?? {};
-    return { ...(known && { position, created_at, parent_id }), ...server, ver: 0 };
+    const parts = [{ type: "text", text: server.text }];
+    return { ...(known && { position, created_at, parent_id }), ...server, parts, ver: 0 };
   }
 
   /** Reports rejected messages, never silently. @param {Entry} entry @param {AnswerBody | null} body */

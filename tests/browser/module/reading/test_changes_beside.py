@@ -16,7 +16,7 @@ from tests.support.live_server import LiveServer
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 READ_SINCE = "return chat._sessionClient.parts.state.baseRev >= args[0];"
 EDIT = "list = list.map((one) => (one.id === args[0] ? { ...one, text: args[1], parts: undefined } : one)); chat.save(list);"
-FOLLOW = "chat.on('changed', ({ messages }) => { list = messages; });"
+FOLLOW = "chat.on('changed', ({ messages }) => { list = messages; window.bare ||= messages.some(({ parts }) => !parts); });"
 FILE = {"type": "data-note", "data": {"of": "a file"}}
 # A page that shows its copy of an earlier one, whose server does not answer yet.
 PEEK = """
@@ -107,6 +107,7 @@ def test_what_a_conflict_brings_is_shown_whole_and_in_its_place(page: Frontend, 
     page.settle()
     wait_for(lambda: page.browser.run("return list[0].parts.length === 2;"), what="the whole message")
     assert page.browser.run("return list.map(({ id, text }) => [id, text]);") == [["t1", "one, theirs"], ["t2", "two"]]
+    assert not page.browser.run("return window.bare;"), "a message without parts was told"
     page.browser.run("list = list.map((one) => (one.id === 't1' ? { ...one, metadata: { liked: 1 } } : one)); chat.save(list);")
     page.settle()
     stored_one = other.found()["messages"][0]
