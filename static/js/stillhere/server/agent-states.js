@@ -2,8 +2,8 @@
  * An agent's state besides the messages. Saved states are sent in order and retried until they are acknowledged;
  * until then they are stored beside the mirror, and the next page sends them, unless somebody else saved one since.
  */
+import { Heirs } from "../storage/heirs.js";
 import { sleep, within } from "../util.js";
-import { inTurn } from "../web-locks.js";
 import { ApiError } from "./http.js";
 
 /**
@@ -41,9 +41,7 @@ export class AgentStates {
     this.savedAt = new Map();
     /** The session whose state was read. @type {string | undefined} */
     this.adopted = undefined;
-    /** Who waits for the end of which page. @type {Map<string, Promise<void>>} */
-    this.heirs = new Map();
-    this.ended = new AbortController();
+    this.heirs = new Heirs();
   }
 
   /** Including unacknowledged changes. @returns {AgentState | null} */
@@ -119,20 +117,12 @@ export class AgentStates {
     const { storage, state, writer } = this.needs;
     this.adopted = state.session?.id;
     const left = (await storage.keptStates()).filter(([former]) => former !== writer);
-    await within(Promise.all(left.map(([former]) => this._inherit(former))), DYING_MS);
+    // A page that lives sends its own.
+    const taken = left.map(([former]) => this.heirs.inherit(former, () => this._takeOver(former)));
+    await within(Promise.all(taken), DYING_MS);
   }
 
-  /** When its page has ended, which frees its lock: a page that lives sends its own. @param {string} former its writer */
-  _inherit(former) {
-    const begun = this.heirs.get(former);
-    if (begun) return begun;
-    const taken = inTurn(`stillhere:writer:${former}`, () => this._takeOver(former), this.ended.signal);
-    const heir = taken.catch(() => {}).finally(() => this.heirs.delete(former));
-    this.heirs.set(former, heir);
-    return heir;
-  }
-
-  /** @param {string} former */
+  /** @param {string} former its writer */
   async _takeOver(former) {
     const { storage, state } = this.needs;
     const [, kept] = (await storage.keptStates()).find(([writer]) => writer === former) ?? [];
@@ -173,7 +163,7 @@ export class AgentStates {
 
   close() {
     this.closed = true;
-    this.ended.abort();
+    this.heirs.close();
   }
 
   /** @param {string | null} session @param {AgentState | null} known */

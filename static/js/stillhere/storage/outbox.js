@@ -6,8 +6,9 @@
 
 import { isCreation, keyOf, laneOf, rerouted } from "../sending/requests.js";
 import { within } from "../util.js";
-import { inTurn, supported } from "../web-locks.js";
+import { supported } from "../web-locks.js";
 import { Database, warningOf } from "./database.js";
+import { Heirs } from "./heirs.js";
 
 /**
  * @import { Entry, Joined, Warn } from "../types.d.ts"
@@ -52,9 +53,7 @@ export class Outbox {
     this.memory = new Map();
     /** Ended writers whose stash stays: the disk did not take it over. @type {Set<string>} */
     this.unstored = new Set();
-    /** @type {Map<string, Promise<void>>} */
-    this.heirs = new Map();
-    this.ended = new AbortController();
+    this.heirs = new Heirs();
     /** The writer of this page. */
     this.own = "";
   }
@@ -187,18 +186,13 @@ export class Outbox {
     await within(Promise.all(ended.map(([writer]) => this.inherit(writer))), DYING_MS);
   }
 
-  /** Take over when this writer's page has ended, which frees its lock; that may be now or much later. @param {string} writer */
+  /** Take over when this writer's page has ended. @param {string} writer */
   inherit(writer) {
-    const begun = this.heirs.get(writer);
-    if (begun) return begun;
-    const taken = inTurn(`stillhere:writer:${writer}`, () => this._takeOver(writer), this.ended.signal);
-    const heir = taken.catch(() => {}).finally(() => this.heirs.delete(writer));
-    this.heirs.set(writer, heir);
-    return heir;
+    return this.heirs.inherit(writer, () => this._takeOver(writer));
   }
 
   close() {
-    this.ended.abort();
+    this.heirs.close();
   }
 
   /** @param {string} writer */
