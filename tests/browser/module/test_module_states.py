@@ -147,7 +147,10 @@ def test_of_what_several_closed_pages_left_the_newest_goes(page: Frontend, agent
     assert agent.get(f"/sessions/{session}/agent-state").json()["context"] == "third"
 
 
-def test_what_a_living_page_has_not_sent_is_sent_by_another_when_it_has_ended(page: Frontend, agent: Any) -> None:
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_what_a_living_page_has_not_sent_is_sent_by_another_when_it_has_ended(
+    page: Frontend, agent: Any, meanwhile: bool
+) -> None:
     """Before, it would be sent a second time, perhaps after a newer one."""
     session = begin(page)
     first = page.browser.driver.current_window_handle
@@ -158,10 +161,16 @@ def test_what_a_living_page_has_not_sent_is_sent_by_another_when_it_has_ended(pa
     second = page.browser.driver.current_window_handle
     page.load()
     page.settle()
-    assert agent.get(f"/sessions/{session}/agent-state").status_code == 404
+    path = f"/sessions/{session}/agent-state"
+    assert agent.get(path).status_code == 404
+    if meanwhile:
+        agent.put(path, {"context": "theirs"})
     page.browser.go_to(first)
     page.browser.crash_tab(then=second)
-    wait_for(lambda: agent.get(f"/sessions/{session}/agent-state").json().get("context") == "kept")
+    if meanwhile:
+        wait_for(lambda: page.browser.run("return Object.keys(localStorage).every((key) => !key.includes(':state:'));"))
+        page.settle()
+    wait_for(lambda: agent.get(path).json().get("context") == ("theirs" if meanwhile else "kept"))
 
 
 def test_what_was_left_for_another_session_waits_for_it(page: Frontend) -> None:

@@ -41,6 +41,7 @@ export class AgentStates {
     this.savedAt = new Map();
     /** The session whose state was read. @type {string | undefined} */
     this.adopted = undefined;
+    this.adoptedAt = 0;
     this.heirs = new Heirs();
   }
 
@@ -116,6 +117,7 @@ export class AgentStates {
     this.known = known;
     const { storage, state, writer } = this.needs;
     this.adopted = state.session?.id;
+    this.adoptedAt = performance.now();
     const left = (await storage.keptStates()).filter(([former]) => former !== writer);
     // A page that lives sends its own.
     const taken = left.map(([former]) => this.heirs.inherit(former, () => this._takeOver(former)));
@@ -129,6 +131,8 @@ export class AgentStates {
     if (!kept || this.adopted !== state.session?.id) return;
     const elsewhere = kept.session !== state.session?.id && !kept.any;
     if (elsewhere && Date.now() - (kept.at ?? 0) < KEPT_MS) return;
+    // It lived on, and others may have saved a state meanwhile. If that cannot be read, the next page takes this one over.
+    if (performance.now() - this.adoptedAt > DYING_MS) await this.read();
     storage.keepState(former, null);
     // What the ended page sent itself may be there, though its answer never came.
     const isSince = kept.rev !== (this.known?.rev ?? 0) && !(kept.sent && holds(this.known, kept.sent));
