@@ -24,8 +24,8 @@ from sessions_app.models.project import DEFAULT_REDACTION
 from sessions_app.models.times import now
 from sessions_app.projects.queries import get_project
 
-_COLUMNS = """s.epochs_ahead, s.epoch, s.revived_rev, s.revived_to, s.rev, s.last_position, s.message_count, s.size_bytes,
-    s.opening_step, s.head, p.settings ->> 'redaction', s.deleted_at, p.deleted_at, p.id"""
+_COLUMNS = """s.epochs_ahead, s.epoch, s.revived_rev, s.revived_to, s.revived_revs, s.rev, s.last_position, s.message_count,
+    s.size_bytes, s.opening_step, s.head, p.settings ->> 'redaction', s.deleted_at, p.deleted_at, p.id"""
 _LOCK = f"""
 SELECT {_COLUMNS} FROM sessions_app_chatsession s JOIN sessions_app_project p ON p.id = s.project_id
 WHERE s.id = %s AND p.owner_id = %s
@@ -70,7 +70,8 @@ class LockedSession:
 
     def store_epoch(self) -> None:
         """Store the columns that `write` leaves out because saves never change them."""
-        revived = {"revived_rev": self.live.revived_rev or None, "revived_to": self.live.revived_to or None}
+        _, *values = self.live
+        revived = {name: value if self.live.revived_rev else None for name, value in zip(Live._fields[1:], values, strict=True)}
         ChatSession.objects.filter(id=self.id).update(epochs_ahead=self.epoch - self.live.epoch or None, **revived)
 
     def publish(self, type: str, caller: Caller, *, writer_id: str | None = None, data: dict[str, Any] | None = None) -> None:
@@ -104,6 +105,7 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
         epoch,
         revived_rev,
         revived_to,
+        revived_revs,
         *counters,
         opening_step,
         head,
@@ -117,7 +119,7 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
         raise SessionNotFound
     if deleted_at is not None or project_deleted_at is not None:
         raise SessionDeleted(session_id)
-    live = Live(epoch, revived_rev or 0, revived_to or 0)
+    live = Live(epoch, revived_rev or 0, revived_to or 0, revived_revs or 1)
     counters = [live, epoch + (ahead or 0), *counters]
     return LockedSession(session_id, project, *[*counters, opening_step, head, redaction or DEFAULT_REDACTION])
 

@@ -55,11 +55,13 @@ class ChatSession(models.Model):
     schema_version = models.PositiveSmallIntegerField(default=SCHEMA_VERSION, editable=False)
     # Its live messages are stored under this epoch. After an undo of a clear, which reuses the cleared epoch, the epoch that
     # clients know is higher by `epochs_ahead`. Then messages up to the position `revived_to` count as written at
-    # `revived_rev`, without a writer, if their own rev is lower. NULL (0), so that SQLite adds the columns in place.
+    # `revived_rev` or one of the `revived_revs` before it, without a writer, if their own rev is lower (see `Live`).
+    # NULL (0; of the last one 1), so that SQLite adds the columns in place.
     epoch = models.PositiveBigIntegerField(default=1, editable=False)
     epochs_ahead = models.PositiveBigIntegerField(null=True, editable=False)
     revived_rev = models.PositiveBigIntegerField(null=True, editable=False)
     revived_to = models.PositiveBigIntegerField(null=True, editable=False)
+    revived_revs = models.PositiveBigIntegerField(null=True, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)
     # Position of the session's newest message; grows through all epochs, so that an undo needs no renumbering.
     last_position = models.PositiveBigIntegerField(default=0, editable=False)

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from config.backups.post_restore import begin_incarnation
 from sessions_app.chats.lifecycle import clearing, message_restore
 from sessions_app.chats.lifecycle.pruning import prune
-from sessions_app.models import Clearing, Message
+from sessions_app.models import ChatSession, Clearing, Message, live
 from sessions_app.models.message import Removal
 from sessions_app.models.times import now
 from tests.support.chat import Chat
@@ -193,16 +193,69 @@ def test_it_is_found_forked_moved_and_listed_like_any_session(undone: Chat) -> N
     assert [item["id"] for item in page["items"]] == ["m1", "m2"]
 
 
+def set_span(monkeypatch: pytest.MonkeyPatch, span: int) -> None:
+    for module in (live, message_restore):
+        monkeypatch.setattr(module, "POSITIONS_A_REV", span)
+
+
+def in_pages(chat: Chat, since: int, limit: int) -> dict[str, int]:
+    """The changes that a client reads which asks for so many at a time. None of them twice."""
+    told = dict[str, int]()
+    while True:
+        page = chat.get(f"messages?since_rev={since}&limit={limit}").json()
+        assert all(since < item["rev"] <= page["rev"] for item in page["items"])
+        assert not told.keys() & {item["id"] for item in page["items"]}
+        told |= {item["id"]: item["rev"] for item in page["items"]}
+        if not page["more"]:
+            assert page["rev"] == chat.read()["session"]["rev"]
+            return told
+        assert page["rev"] > since
+        since = page["rev"]
+
+
+@pytest.mark.parametrize("longer", [False, True])
+def test_what_an_undo_brings_back_is_read_page_by_page(chat: Chat, longer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`longer`: more was written since the clear than was cleared, so that the cleared messages move."""
+    set_span(monkeypatch, 10)
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": "x"} for number in range(95)))
+    chat.clear()
+    since = 120 if longer else 5
+    rev = chat.ops(*({"op": "upsert", "id": f"n{number}", "role": "user", "text": "y"} for number in range(since)), epoch=2)[
+        "rev"
+    ]
+    undone = chat.undo(of=1, epoch=2)
+    assert (undone["prev_rev"], undone["rev"]) == (rev, rev + 10)
+    page = chat.get(f"messages?since_rev={rev}&limit=20").json()
+    assert ([item["id"] for item in page["items"]], page["rev"], page["more"]) == ([f"m{n}" for n in range(25)], rev + 3, True)
+    assert list(in_pages(chat, rev, 20)) == [f"m{number}" for number in range(95)]
+    assert len(in_pages(chat, 0, 20)) == 95 + since
+
+
+def test_an_undo_of_an_older_version_counts_as_one_rev(undone: Chat) -> None:
+    ChatSession.objects.update(revived_revs=None)
+    assert in_pages(undone, 7, 2) == {**{f"m{number}": 8 for number in range(5)}, "n1": 9}
+
+
+def test_a_page_of_changes_is_no_larger_than_a_window(chat: Chat, settings: Any) -> None:
+    settings.WINDOW_BYTES = 10_000
+    for number in range(8):
+        chat.say(f"m{number}", "x" * 3_000)
+    page = chat.get("messages?since_rev=0").json()
+    assert (len(page["items"]), page["rev"], page["more"]) == (4, 4, True)
+    assert len(in_pages(chat, 0, 100)) == 8
+
+
 def by_writing(session: Any, cleared: Clearing, at: Any) -> message_restore.RestoredMessages:
     """What an undo is: every message that was cleared is written into the present epoch."""
     rows = Message.objects.filter(session_id=session.id, epoch=cleared.messages_epoch, removed=Removal.NONE)
     return message_restore.restore_messages(session, rows, at, cleared.epoch)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("seed", "span"), [(seed, 3 if seed % 2 else 100) for seed in range(12)])
 def test_random_histories_read_as_if_all_were_written(
-    api: Callable[..., Any], alice: User, seed: int, monkeypatch: pytest.MonkeyPatch
+    api: Callable[..., Any], alice: User, seed: int, span: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    set_span(monkeypatch, span)
     one, other = (Chat(api(alice), project=f"/{name}") for name in ("taken up", "written"))
     one.writer = other.writer = str(uuid.uuid4())
     chance, usual = random.Random(seed), message_restore.take_up
@@ -226,6 +279,8 @@ def test_random_histories_read_as_if_all_were_written(
         assert told[0] == told[1], (number, path, body)
         assert plain(one.read()["messages"]) == plain(other.read()["messages"]), number
         assert history(one, since=seen) == history(other, since=seen), number
+        if number % 4 == 0:
+            assert in_pages(one, seen, chance.randrange(1, 5)) == dict(history(one, since=seen)), number
     assert one.read()["session"]["message_count"] == other.read()["session"]["message_count"]
 
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import batched
 
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, QuerySet, Sum, Value
+from django.db.models.expressions import Combinable
 
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
 from sessions_app.models import Clearing, Message
-from sessions_app.models.live import Live
+from sessions_app.models.live import POSITIONS_A_REV, Live, restored_rev, revs_to_restore
 from sessions_app.models.message import MESSAGE_ID_LENGTH, Removal
 
 # Ids in one statement.
@@ -27,7 +28,8 @@ class RestoredMessages:
 
 
 def restore_messages(session: LockedSession, messages: QuerySet[Message], at: datetime, came_from: int = 0) -> RestoredMessages:
-    """Make messages live again in the current epoch under `session.rev`, without a writer; a taken id is replaced by a new one.
+    """Make messages live again in the current epoch, without a writer; a taken id is replaced by a new one. They get
+    `session.rev`; if there are many, also the revs after it, which are taken for them.
 
     Positions stay: they grow through all epochs, so older messages sort before newer ones without renumbering.
     `messages`: rows of this session, none of them live; they are not read, so a long chat is restored at once. Changes the
@@ -36,8 +38,11 @@ def restore_messages(session: LockedSession, messages: QuerySet[Message], at: da
     found = messages.aggregate(count=Count("pk"), size_bytes=Sum("size_bytes"))
     present = Message.objects.filter(session_id=session.id, epoch=session.live.epoch)
     taken = _in_both(messages.exclude(epoch=session.live.epoch), present)
-    renamed = _make_way(session, messages, taken, at, came_from)
-    messages.update(epoch=session.live.epoch, rev=session.rev, removed=Removal.NONE, writer_id=None, writer_seq=0, updated_at=at)
+    to = _end(messages)
+    _take_revs(session, _end(messages, first=True), to)
+    renamed = _make_way(session, messages, taken, at, came_from, to)
+    rev = _restored_rev(session.rev, to, POSITIONS_A_REV)
+    messages.update(epoch=session.live.epoch, rev=rev, removed=Removal.NONE, writer_id=None, writer_seq=0, updated_at=at)
     session.message_count += found["count"]
     session.size_bytes += found["size_bytes"] or 0
     return RestoredMessages(found["count"], renamed)
@@ -51,33 +56,53 @@ def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> Restore
     """
     filed = Message.objects.filter(session_id=session.id, epoch=clearing.messages_epoch)
     since = Message.objects.filter(session_id=session.id, epoch=session.live.epoch)
-    revived_to = filed.aggregate(last=Max("position"))["last"] or 0
+    live, end = filed.filter(removed=Removal.NONE), _end(filed)
     if since.count() > clearing.message_count:
-        restored = restore_messages(session, filed.filter(removed=Removal.NONE), at, clearing.epoch)
-        return _joined(session, clearing, revived_to, restored)
+        restored = restore_messages(session, live, at, clearing.epoch)
+        return _joined(session, clearing, end, restored)
     left, here = session.live.epoch, clearing.messages_epoch
-    live = filed.filter(removed=Removal.NONE)
     count, size_bytes = _size(live, clearing)
     taken = _in_both(since, filed)
-    renamed = _make_way(session, live, taken, at, clearing.epoch)
+    start, revived_to = _end(live, first=True), _end(live)
+    revs = _take_revs(session, min(start, _end(since, first=True) or start), revived_to)
+    renamed = _make_way(session, live, taken, at, clearing.epoch, revived_to)
     # A message removed before the clear whose id was used again since yields to the later row.
     aside = [pk for some in batched(taken, AT_ONCE) for pk in filed.filter(message_id__in=some).values_list("pk", flat=True)]
     _file(aside, _NO_EPOCH)
     # As reported until now. Messages among the restored positions count as restored too: reporting them again is harmless.
     was = session.live
-    since.filter(position__lte=was.revived_to, rev__lt=was.revived_rev).update(rev=was.revived_rev, writer_id=None, writer_seq=0)
+    rev = _restored_rev(was.revived_rev, was.revived_to, was.span)
+    since.filter(position__lte=was.revived_to, rev__lt=was.revived_rev).update(rev=rev, writer_id=None, writer_seq=0)
     since.update(epoch=here)
     _file(aside, left)
-    session.live = Live(here, session.rev, revived_to)
+    session.live = Live(here, session.rev, revived_to, revs)
     session.message_count += count
     session.size_bytes += size_bytes
-    return _joined(session, clearing, revived_to, RestoredMessages(count, renamed))
+    return _joined(session, clearing, end, RestoredMessages(count, renamed))
 
 
-def _joined(session: LockedSession, clearing: Clearing, revived_to: int, restored: RestoredMessages) -> RestoredMessages:
+def _end(messages: QuerySet[Message], *, first: bool = False) -> int:
+    """The last position among these messages, or the first one. Each alone: together they would read every row."""
+    found: int | None = messages.aggregate(end=(Min if first else Max)("position"))["end"]
+    return found or 0
+
+
+def _take_revs(session: LockedSession, first: int, to: int) -> int:
+    """The number of revs that it takes to restore these positions. The caller has taken one of them already."""
+    revs = revs_to_restore(first, to)
+    session.rev += revs - 1
+    return revs
+
+
+def _restored_rev(rev: int, to: int, span: int) -> Combinable:
+    """`restored_rev` as SQL."""
+    return Value(rev) - (Value(to) - F("position")) / Value(span)
+
+
+def _joined(session: LockedSession, clearing: Clearing, end: int, restored: RestoredMessages) -> RestoredMessages:
     """If either had branches: the messages written since follow the restored ones."""
     if session.head is not None or clearing.head is not None:
-        Tree(session).join(revived_to)
+        Tree(session).join(end)
     return restored
 
 
@@ -102,14 +127,16 @@ def _in_both(fewer: QuerySet[Message], more: QuerySet[Message]) -> list[str]:
 
 
 def _make_way(
-    session: LockedSession, messages: QuerySet[Message], taken: list[str], at: datetime, came_from: int
+    session: LockedSession, messages: QuerySet[Message], taken: list[str], at: datetime, came_from: int, to: int
 ) -> list[dict[str, str]]:
-    """New ids for messages whose id is taken by now. `came_from`: their epoch as clients know it; 0: the stored epoch."""
+    """New ids for messages whose id is taken by now. `came_from`: their epoch as clients know it; 0: the stored epoch. `to`: the
+    position of the last message that is restored with them."""
     renamed, fields = [], ("position", "pk", "message_id", "epoch")
     clashing = [row for some in batched(taken, AT_ONCE) for row in messages.filter(message_id__in=some).values_list(*fields)]
     for position, pk, message_id, epoch in sorted(clashing):
         fresh = free_id(session, message_id, epoch, came_from or epoch)
-        nobodys = {"writer_id": None, "writer_seq": 0, "rev": session.rev, "updated_at": at}
+        rev = restored_rev(session.rev, to, position, POSITIONS_A_REV)
+        nobodys = {"writer_id": None, "writer_seq": 0, "rev": rev, "updated_at": at}
         Message.objects.filter(pk=pk).update(message_id=fresh, **nobodys)
         for link in ("under", "parent_id"):
             links = Message.objects.filter(session_id=session.id, epoch=epoch, under__isnull=False, **{link: message_id})

@@ -30,13 +30,14 @@ from sessions_app.models.times import now
 
 STATUSES = frozenset(Status.values)
 STREAMING, INTERRUPTED = Status.STREAMING.value, Status.INTERRUPTED.value
-_REV = "CASE WHEN position <= %s AND rev < %s THEN %s ELSE rev END AS rev"
+_REV = "CASE WHEN position <= %s AND rev < %s THEN %s - (%s - position) / %s ELSE rev END AS rev"
 _COLUMNS = "message_id, role, text, status, ver, rev, position"
 _EXTRAS = "parts, metadata, raw, format, parent_id, flagged, size_bytes"
 _EXTRA_NAMES = _EXTRAS.split(", ")[:-1]
 # Without branches every live message is on the path.
 ON_PATH = "removed = '' AND aside IS NULL"
 ASIDE = "removed = '' AND aside IS NOT NULL"
+UNLIMITED = 2**63 - 1
 _POSITION = 6
 _ROW = f"{_COLUMNS}, created, updated, {_EXTRAS}"
 
@@ -117,26 +118,12 @@ def messages_named(*, session_id: uuid.UUID, live: Live, ids: list[str]) -> Page
     return _page(_rows(_select(where, "position"), [*_of(session_id, live), *ids, len(ids)]), more=False)
 
 
-def changed_since(
-    *, session_id: uuid.UUID, live: Live, rev: int, limit: int, branches: bool = False
-) -> tuple[Page, list[str], int | None]:
-    """Changes after `rev`: live messages, removed ids, and the rev to continue from if there is more.
-
-    What left the path counts as removed, and what came back to it as changed; with `branches`, all that is live counts as there.
-
-    A page never ends inside one rev, so that continuing from its last rev misses nothing; one save changes at most a
-    few hundred messages, so a page may exceed `limit` by that.
-    """
-    last = _last_rev_of_page(session_id, live, rev, limit)
-    condition, bounds = ("rev > %s", [rev]) if last is None else ("rev > %s AND rev <= %s", [rev, last])
-    since = f"({condition} OR position <= %s)" if rev < live.revived_rev else condition
-    revived_to = [live.revived_to] if rev < live.revived_rev else []
-    there, gone_from = ("removed = ''", "removed <> ''") if branches else (ON_PATH, f"(removed <> '' OR {ASIDE})")
-    rows = _rows(_select(f"{there} AND {since}", "position"), [*_of(session_id, live), *bounds, *revived_to, 1_000_000])
-    gone = f"SELECT message_id FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND {gone_from} AND {condition}"  # noqa: S608
-    gone_rows = fetch_rows(f"{gone} ORDER BY position, message_id", [db_uuid(session_id), live.epoch, *bounds])
-    removed = [message_id for (message_id,) in gone_rows]
-    return _page(rows, more=last is not None), removed, last
+def messages_where(conditions: list[tuple[str, list[Any]]], *, session_id: uuid.UUID, live: Live, more: bool) -> Page:
+    """The messages that meet one of these conditions, each with its parameters. The caller keeps them bounded."""
+    own = _of(session_id, live)
+    rows = [row for where, parameters in conditions for row in _rows(_select(where, "position"), [*own, *parameters, UNLIMITED])]
+    rows.sort(key=lambda row: row[_POSITION])
+    return _page(rows, more=more)
 
 
 def find_message(*, session_id: uuid.UUID, live: Live, message_id: str) -> dict[str, Any] | None:
@@ -169,19 +156,8 @@ def position_of(*, session_id: uuid.UUID, live: Live, message_id: str) -> int | 
 
 def _of(session_id: uuid.UUID, live: Live) -> list[Any]:
     """The first parameters of a `_select`."""
-    return [live.revived_to, live.revived_rev, live.revived_rev, db_uuid(session_id), live.epoch]
-
-
-def _last_rev_of_page(session_id: uuid.UUID, live: Live, rev: int, limit: int) -> int | None:
-    """The rev of the `limit`th change after `rev`, or None if all fit (or all the rest has that one rev).
-
-    Also None if an undo is among the changes: all messages that it restored count as one rev.
-    """
-    if rev < live.revived_rev:
-        return None
-    sql = "SELECT rev FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND rev > %s ORDER BY rev LIMIT %s"
-    revs = [found for (found,) in fetch_rows(sql, [db_uuid(session_id), live.epoch, rev, limit + 1])]
-    return int(revs[limit - 1]) if len(revs) > limit else None
+    revived = [live.revived_to, live.revived_rev, live.revived_rev, live.revived_to, live.span]
+    return [*revived, db_uuid(session_id), live.epoch]
 
 
 def _rows(sql: str, parameters: list[Any]) -> list[Any]:

@@ -136,14 +136,14 @@ def session_uuid(text: str) -> uuid.UUID:
 def session_columns() -> str:
     """The columns of `session_row`, for a SELECT in which `s` is the session and `p` its project."""
     times = ", ".join(rfc3339_sql(column) for column in _TIMES)
-    return f"{_PLAIN}, {times}, p.id, p.path, p.current_session_id, s.epochs_ahead, s.revived_rev, s.revived_to"
+    return f"{_PLAIN}, {times}, p.id, p.path, p.current_session_id, s.epochs_ahead, s.revived_rev, s.revived_to, s.revived_revs"
 
 
 def session_row(values: tuple[Any, ...]) -> SessionRow:
     """A row of `session_columns`."""
     own: list[Any]
-    *own, project_id, path, current, ahead, revived_rev, revived_to = values
-    own[0], live = as_uuid(own[0]), Live(own[_EPOCH], revived_rev or 0, revived_to or 0)
+    *own, project_id, path, current, ahead, revived_rev, revived_to, revived_revs = values
+    own[0], live = as_uuid(own[0]), Live(own[_EPOCH], revived_rev or 0, revived_to or 0, revived_revs or 1)
     own[_EPOCH] += ahead or 0
     return SessionRow(*[*own, as_uuid(project_id), path, as_uuid(current) == own[0], live])
 

@@ -5,9 +5,9 @@ from ninja import Router
 
 from sessions_app.chats.reading.branches import Place, find_place, path_to, with_links, with_siblings
 from sessions_app.chats.reading.conversion import check_format, converted
+from sessions_app.chats.reading.message_changes import changed_since
 from sessions_app.chats.reading.messages import (
     Page,
-    changed_since,
     page_after,
     page_after_of_all,
     page_before,

@@ -238,7 +238,8 @@ class MessageBatch:
             if message.writer_seq >= PATCHED:
                 message.writer_seq, message.patched = message.writer_seq - PATCHED, True
             if self.live.revived(message.rev, message.position):
-                message.rev, message.writer_id, message.writer_seq = self.live.revived_rev, None, 0
+                message.rev, message.writer_id = self.live.rev_of(message.rev, message.position), None
+                message.writer_seq = 0
             self.messages.setdefault(message_id, message)
 
 

@@ -14,7 +14,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.chats.lifecycle.removed_queries import list_conflicts, live_among
 from sessions_app.chats.reading.branches import with_siblings
-from sessions_app.chats.reading.messages import Page, changed_since, page_after, page_before, position_of
+from sessions_app.chats.reading.message_changes import changed_since
+from sessions_app.chats.reading.messages import Page, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.rendering.page_renderer import PageRenderer
