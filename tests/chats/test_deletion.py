@@ -5,7 +5,11 @@ import uuid
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
+from sessions_app.chats.lifecycle import deletion
+from sessions_app.chats.lifecycle.erasing import paced
+from sessions_app.chats.lifecycle.pruning import FORKS_TAKE, prune
 from sessions_app.models import (
     AgentState,
     AiState,
@@ -17,6 +21,7 @@ from sessions_app.models import (
     Project,
     SaveReceipt,
 )
+from sessions_app.models.times import now
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +57,17 @@ def test_undelete_takes_the_place_of_no_other(chat: Chat) -> None:
     assert chat.api.get(f"/resume?project={chat.project}").json()["session"]["id"] == other.id
 
 
+@pytest.fixture(params=["short", "long"])
+def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long session is hidden first, then erased in pieces."""
+    if request.param == "long":
+        monkeypatch.setattr(paced, "FEW_MESSAGES", 0)
+
+
+lengths = pytest.mark.usefixtures("_length")
+
+
+@lengths
 def test_purge_erases_copies_stored_answers_and_states_too(chat: Chat) -> None:
     chat.say("m1", "mine")
     chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "theirs"}, writer_id="another")
@@ -60,7 +76,47 @@ def test_purge_erases_copies_stored_answers_and_states_too(chat: Chat) -> None:
     assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
     kinds = (ChatSession, Message, ConflictCopy, SaveReceipt, AgentState, PendingAction, AiState, AiStateVersion)
     assert not [model for model in kinds if model._default_manager.exists()]
+    assert Project.objects.count() == 1
     assert refusal(chat.post("changes", ops=[])) == (404, "not_found")
+
+
+def test_a_long_session_is_gone_at_once_also_where_erasing_it_is_interrupted(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        chat.say(f"m{number}", "words")
+    other = Chat(chat.api, project=chat.project)
+    other.say("m1", "stays")
+    monkeypatch.setattr(paced, "FEW_MESSAGES", 20)
+    monkeypatch.setattr(paced, "erase_hidden", lambda sessions: None)
+    assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
+    assert refusal(chat.api.get(f"/sessions/{chat.id}")) == (404, "not_found")
+    assert refusal(chat.post("changes", ops=[])) == (404, "not_found")
+    assert Message.objects.count() == 31
+    prune()
+    assert Message.objects.count() == 31
+    ChatSession.objects.filter(id=chat.id).update(updated_at=now() - FORKS_TAKE * 2)
+    prune()
+    assert (Message.objects.count(), Project.objects.count()) == (1, 1)
+    assert other.texts() == ["stays"]
+
+
+def test_a_long_session_is_erased_in_pieces(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    Message.objects.bulk_create(
+        Message(session_id=chat.id, epoch=1, message_id=f"m{number}", role="user", text="x", position=number, rev=1)
+        for number in range(paced.FEW_MESSAGES + 1)
+    )
+    pieces, write = list[None](), paced.write
+    monkeypatch.setattr(paced, "write", lambda work: (pieces.append(None), write(work)))
+    assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
+    assert len(pieces) > 3
+    assert (Message.objects.count(), ChatSession.objects.count(), Project.objects.count()) == (0, 0, 1)
+
+
+def test_a_large_account_is_erased_whole(chat: Chat, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        Chat(chat.api, project=f"/p{number}").say("m1", "words")
+    monkeypatch.setattr(paced, "FEW_MESSAGES", 2)
+    deletion.delete_account(user_id=alice.pk)
+    assert not any(model._default_manager.exists() for model in (User, Project, ChatSession, Message))
 
 
 @pytest.mark.parametrize("query", ["", "purge=1&"])
@@ -74,6 +130,7 @@ def test_a_session_that_was_changed_is_not_deleted(chat: Chat, query: str) -> No
     assert chat.api.delete(f"/sessions/{chat.id}?{query}if_rev={chat.read()['session']['rev']}").status_code == 204
 
 
+@lengths
 def test_a_session_in_the_trash_can_be_purged(chat: Chat) -> None:
     chat.api.delete(f"/sessions/{chat.id}")
     assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
@@ -98,6 +155,7 @@ def test_a_session_does_not_come_back_without_its_project(chat: Chat) -> None:
     assert answer.json()["error"]["details"] == {"project_id": project}
 
 
+@lengths
 def test_a_project_comes_back_and_goes_for_good(chat: Chat) -> None:
     chat.say("m1", "hello")
     project = chat.read()["session"]["project_id"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from sessions_app.agents.transfer.message_copies import guard_rows, rule_between
 from sessions_app.chats.branches.nodes import END, Nodes
-from sessions_app.chats.lifecycle.deletion import drop_staged, erase_sessions
+from sessions_app.chats.lifecycle.erasing.rows import drop_staged, erase_sessions
 from sessions_app.chats.locking import LockedSession
 from sessions_app.chats.reading.messages import ON_PATH
 from sessions_app.core.errors import Conflict, Unavailable

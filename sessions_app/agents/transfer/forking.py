@@ -19,7 +19,7 @@ from sessions_app.agents.transfer.fork_copying import FIRST, Copying, Progress, 
 from sessions_app.agents.transfer.message_copies import rule_between
 from sessions_app.agents.transfer.state_copies import copy_states
 from sessions_app.chats.branches.nodes import END, Nodes
-from sessions_app.chats.lifecycle.deletion import drop_staged
+from sessions_app.chats.lifecycle.erasing.rows import drop_staged
 from sessions_app.chats.locking import LockedSession, lock_project_and_current, lock_session
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.chats.saving import receipts

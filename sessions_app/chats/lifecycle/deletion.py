@@ -9,21 +9,21 @@ from django.db import IntegrityError
 from django.db.models import F, Q
 
 from sessions_app.chats.files.services import delete_content
+from sessions_app.chats.lifecycle.erasing import paced
+from sessions_app.chats.lifecycle.erasing.rows import erase_project, erase_sessions
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.chats.locking import lock_project_and_current
 from sessions_app.chats.reading.sessions import SessionNotFound, SessionRow, get_session
 from sessions_app.chats.saving.services import RevChanged
 from sessions_app.core.errors import Conflict, NotFound
-from sessions_app.core.storage.cascades import erase
 from sessions_app.core.storage.sql import as_time, as_uuid, db_uuid, fetch_row
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
-from sessions_app.models import Caller, ChatSession, ImportJob, Project, Purge
+from sessions_app.models import Caller, ChatSession, ImportJob, Project
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
 from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
 
-ERASED_AT_ONCE = 500
 _FIND = (
     "SELECT p.id, p.deleted_at, s.title, s.deleted_at, s.archived_at FROM sessions_app_chatsession s "
     "JOIN sessions_app_project p ON p.id = s.project_id WHERE s.id = %s AND p.owner_id = %s"
@@ -84,27 +84,26 @@ def purge_session(*, caller: Caller, session_id: uuid.UUID, if_rev: int | None =
     """Erase a session at once, with its messages, conflict copies and stored answers; this cannot be undone. `if_rev`: only if
     this is its rev; otherwise → RevChanged."""
 
-    def work() -> None:
+    def work() -> bool:
         chat_session = _find_session(caller, session_id)
         project = lock_project_and_current(caller=caller, project_id=chat_session.project_id, also=session_id)
         _check_rev(session_id, if_rev)
         _leave_current(project, session_id, now())
         _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
-        erase_sessions([session_id])
+        if paced.is_short(ChatSession.objects.filter(id=session_id)):
+            erase_sessions([session_id])
+            return False
+        paced.hide([session_id])
+        return True
 
-    write(work)
+    if write(work):
+        paced.erase_hidden([session_id])
 
 
 def delete_project(*, caller: Caller, project_id: uuid.UUID) -> None:
     """Move a project to the trash with all its sessions; its path is free at once."""
 
-    def work() -> None:
-        project = lock_project_and_current(caller=caller, project_id=project_id)
-        project.deleted_at = project.updated_at = now()
-        project.save(update_fields=["deleted_at", "updated_at"])
-        _tell(caller, EventType.SESSION_DELETED, project.id, None)
-
-    write(work)
+    write(lambda: _put_into_trash(caller, project_id))
 
 
 def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
@@ -126,13 +125,31 @@ def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
 
 
 def purge_project(*, caller: Caller, project_id: uuid.UUID) -> None:
-    """Erase the project and everything in it."""
+    """Erase the project and everything in it. A long one is moved to the trash first: where this is interrupted, it can be
+    purged again there."""
 
-    write(lambda: erase_project(_find_project(caller, project_id)))
+    def work() -> Project | None:
+        project = _find_project(caller, project_id)
+        if paced.is_short(ChatSession.objects.filter(project=project)):
+            erase_project(project)
+            return None
+        if project.deleted_at is None:
+            _put_into_trash(caller, project_id)
+        return project
+
+    if (project := write(work)) is not None:
+        paced.purge_sessions_of(project)
+        write(lambda: erase_project(project))
 
 
 def delete_account(*, user_id: int) -> None:
-    """Erase the account and everything that it owns, permanently. Content that cannot be deleted now is collected later."""
+    """Erase the account and everything that it owns, permanently. A large one is erased project by project: where this is
+    interrupted, it can be repeated. Content that cannot be deleted now is collected later."""
+
+    if not paced.is_short(ChatSession.objects.filter(project__owner_id=user_id)):
+        for project in Project.objects.filter(owner_id=user_id):
+            Project.objects.filter(pk=project.pk, deleted_at=None).update(deleted_at=now())
+            paced.purge_sessions_of(project)
 
     def work() -> None:
         imports = ImportJob.objects.filter(user_id=user_id).values("id")
@@ -144,20 +161,11 @@ def delete_account(*, user_id: int) -> None:
     delete_content(user_id)
 
 
-def erase_sessions(session_ids: list[uuid.UUID]) -> None:
-    """Without reading what they have: a session can have a hundred thousand messages."""
-    for start in range(0, len(session_ids), ERASED_AT_ONCE):
-        erase(ChatSession, session_ids[start : start + ERASED_AT_ONCE])
-
-
-def erase_project(project: Project) -> None:
-    """Erase a project with everything in it, inside the caller's transaction."""
-    project_id = project.id
-    erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
-    # The database lets frozen handoffs be deleted only while this row exists.
-    Purge.objects.create(project_id=project_id)
-    project.delete()
-    Purge.objects.filter(project_id=project_id).delete()
+def _put_into_trash(caller: Caller, project_id: uuid.UUID) -> None:
+    project = lock_project_and_current(caller=caller, project_id=project_id)
+    project.deleted_at = project.updated_at = now()
+    project.save(update_fields=["deleted_at", "updated_at"])
+    _tell(caller, EventType.SESSION_DELETED, project.id, None)
 
 
 def _leave_current(project: Project, session_id: uuid.UUID, at: datetime) -> None:
@@ -202,11 +210,3 @@ def _check_restorable(deleted_at: datetime | None, gone: type[NotFound]) -> None
 
 def _tell(caller: Caller, kind: EventType, project_id: uuid.UUID, session_id: uuid.UUID | None) -> None:
     event_log.publish(project_id=project_id, type=kind, caller=caller, session_id=session_id)
-
-
-def drop_staged(project_ids: list[uuid.UUID]) -> None:
-    """Delete projects in which forks were staged; nothing refers to them any more."""
-    rows = Project.objects.filter(pk__in=project_ids, owner=None, import_id=None, sessions=None)
-    for pk in list(rows.values_list("pk", flat=True)):
-        staged = Project.objects.filter(pk=pk)
-        staged._raw_delete(staged.db)

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Length
 
 from sessions_app.chats.files.collection import collect_files, collect_orphans
-from sessions_app.chats.lifecycle.deletion import drop_staged, erase_project, erase_sessions
+from sessions_app.chats.lifecycle.erasing.rows import drop_staged, erase_project, erase_sessions
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.core.extension import extensions
 from sessions_app.core.storage.sql import fetch_row, on_postgresql

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from sessions_app.chats.lifecycle.deletion import erase_project, erase_sessions
+from sessions_app.chats.lifecycle.erasing.rows import erase_project, erase_sessions
 from sessions_app.core.extension import extensions
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.transactions import write

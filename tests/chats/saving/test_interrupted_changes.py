@@ -15,7 +15,7 @@ from django.db import connection
 
 from sessions_app.chats import locking
 from sessions_app.chats.lifecycle import deletion
-from sessions_app.chats.lifecycle.deletion import erase_project
+from sessions_app.chats.lifecycle.erasing.rows import erase_project
 from sessions_app.chats.search import message_search
 from sessions_app.models import ChatSession, Project
 from sessions_app.models.times import now

@@ -1,0 +1,32 @@
+"""Erases sessions and projects with all that belongs to them, inside the caller's transaction."""
+
+import uuid
+
+from sessions_app.core.storage.cascades import erase
+from sessions_app.models import ChatSession, Project, Purge
+
+ERASED_AT_ONCE = 500
+
+
+def erase_sessions(session_ids: list[uuid.UUID]) -> None:
+    """Without reading what they have: a session can have a hundred thousand messages."""
+    for start in range(0, len(session_ids), ERASED_AT_ONCE):
+        erase(ChatSession, session_ids[start : start + ERASED_AT_ONCE])
+
+
+def erase_project(project: Project) -> None:
+    """Erase a project with everything in it, inside the caller's transaction."""
+    project_id = project.id
+    erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
+    # The database lets frozen handoffs be deleted only while this row exists.
+    Purge.objects.create(project_id=project_id)
+    project.delete()
+    Purge.objects.filter(project_id=project_id).delete()
+
+
+def drop_staged(project_ids: list[uuid.UUID]) -> None:
+    """Delete projects in which forks were staged; nothing refers to them any more."""
+    rows = Project.objects.filter(pk__in=project_ids, owner=None, import_id=None, sessions=None)
+    for pk in list(rows.values_list("pk", flat=True)):
+        staged = Project.objects.filter(pk=pk)
+        staged._raw_delete(staged.db)
