@@ -26,6 +26,7 @@ def main() -> None:
 
     for message in app.get_state(THREAD).values.get("messages", []):
         print(f"{message.type}: {message.content}")
+    print("Type a line. Ctrl+D ends.", file=sys.stderr)
     for line in sys.stdin:
         state = app.invoke({"messages": [HumanMessage(line.strip())]}, THREAD)
         print(f"ai: {state['messages'][-1].content}", flush=True)

@@ -33,6 +33,7 @@ async def main() -> None:
     before = await session.get_items()
     for item in before:
         print(f"{item['role']}: {text_of(item)}")  # type: ignore[typeddict-item]
+    print("Type a line. Ctrl+D ends.", file=sys.stderr)
     for line in sys.stdin:
         model.enqueue([answer(await session.get_items(), line.strip())])
         done = await Runner.run(agent, line.strip(), session=session)

@@ -93,7 +93,7 @@ def _outcome(tool: Tool, call: Call, arguments: Any) -> Outcome:
         _admit(call, needed)
         return tool.run(call, given)
     except ValidationError as error:
-        return refused(wrong_fields(error))
+        return refused(wrong_fields(error, tool.arguments))
     except AppError as error:
         return refused(error)
     except DatabaseError as error:
@@ -108,10 +108,17 @@ def _admit(call: Call, needed: str) -> None:
         request_limits.check_write(call.caller, size=call.size_bytes)
 
 
-def wrong_fields(error: ValidationError) -> WrongFields:
-    """Names fields and reasons, never values."""
+def wrong_fields(error: ValidationError, arguments: type[Arguments]) -> WrongFields:
+    """Names fields and reasons, never values; for a field that does not exist, those that do."""
+    known = f" The fields are: {', '.join(arguments.model_fields)}."
     return WrongFields(
-        [{"field": ".".join(map(str, item["loc"])) or "arguments", "reason": reason_of(item)} for item in error.errors()]
+        [
+            {
+                "field": ".".join(map(str, item["loc"])) or "arguments",
+                "reason": reason_of(item) + (known if item["type"] == "extra_forbidden" and len(item["loc"]) == 1 else ""),
+            }
+            for item in error.errors()
+        ]
     )
 
 

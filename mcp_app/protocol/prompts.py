@@ -40,6 +40,6 @@ def prompt_text(call: Call, name: str, arguments: dict[str, str]) -> list[str]:
     try:
         given = BriefArguments(project=clean_text(arguments.get("project", "")) or None)
     except ValidationError as error:
-        raise wrong_fields(error) from None
+        raise wrong_fields(error, BriefArguments) from None
     found = session_brief(call, given)
     return [_RESUME, marked(found.data["stored"])]

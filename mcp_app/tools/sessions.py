@@ -35,6 +35,7 @@ from sessions_app.frontends.resume.services import announce_restored
 
 PAGE, NEIGHBOURS = 20, 100
 MOST_MESSAGES = 500
+REASONS_SHOWN = 5
 # Part of a budget that messages get beside states and handoff.
 MESSAGES_SHARE = 0.7
 
@@ -156,7 +157,8 @@ def session_save(call: Call, given: SaveArguments) -> Outcome:
 def _said(applied: list[Any], rejected: list[Any], ignored: list[dict[str, Any]], conflicts: list[Any], *, of: int) -> str:
     said = f"Saved {len(applied)} of {of} messages."
     if rejected:
-        said += f" {len(rejected)} were rejected: see `rejected`."
+        reasons = "; ".join(f"`{str(one['id'])[:64]}`: {one['message']}" for one in rejected[:REASONS_SHOWN])
+        said += f" {len(rejected)} were rejected: {reasons}"
     if conflicts:
         said += (
             f" {len(conflicts)} have ids of messages that other calls saved: those stay, and these are kept as copies, see "

@@ -123,3 +123,9 @@ def test_a_method_that_an_address_does_not_take_is_answered_with_those_that_it_t
     assert (answer.status_code, answer.json()["error"]["code"]) == (405, "method_not_allowed")
     assert answer.json()["error"]["details"] == {"allow": ["GET"]}
     assert "GET" in answer.json()["error"]["message"]
+
+
+def test_the_id_of_a_new_session_is_a_uuid(api: Callable[..., Any], alice: User) -> None:
+    answer = api(alice).put("/sessions/thread-42", {"project": "/p"}, **{"If-None-Match": "*"})
+    assert answer.status_code == 422
+    assert "by-external" in answer.json()["error"]["message"]

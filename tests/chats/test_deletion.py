@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.erasing import paced
 from sessions_app.chats.lifecycle.pruning import FORKS_TAKE, prune
+from sessions_app.core.storage.transactions import write
 from sessions_app.models import (
     AgentState,
     AiState,
@@ -104,8 +105,13 @@ def test_a_long_session_is_erased_in_pieces(chat: Chat, monkeypatch: pytest.Monk
         Message(session_id=chat.id, epoch=1, message_id=f"m{number}", role="user", text="x", position=number, rev=1)
         for number in range(paced.FEW_MESSAGES + 1)
     )
-    pieces, write = list[None](), paced.write
-    monkeypatch.setattr(paced, "write", lambda work: (pieces.append(None), write(work)))
+    pieces = list[Any]()
+
+    def counted(work: Any) -> Any:
+        pieces.append(work)
+        return write(work)
+
+    monkeypatch.setattr(paced, "write", counted)
     assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
     assert len(pieces) > 3
     assert (Message.objects.count(), ChatSession.objects.count(), Project.objects.count()) == (0, 0, 1)

@@ -28,6 +28,8 @@ RESTORE = "make restore FROM=data/backups/stillhere-….sqlite3"
 NOT_RUN = {
     "make run": "installs first; tests/scale/operations/test_serve_and_run.py runs `manage.py run`",
     "make test": "runs this test",
+    "git pull": "there is no other repository",
+    "make serve": "installs first; tests/scale/operations/test_serve_and_run.py runs `manage.py serve`",
     "STILLHERE_PUBLIC_URL=https://chat.example.org STILLHERE_TRUSTED_PROXIES=1 "
     "STILLHERE_DATABASE_URL=postgresql://stillhere:…@127.0.0.1/stillhere STILLHERE_REDIS_URL=redis://127.0.0.1/0 "
     "STILLHERE_WORKERS=2 make serve": "installs first; tests/scale/operations/test_serve_and_run.py runs `manage.py serve`",

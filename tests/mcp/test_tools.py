@@ -205,3 +205,22 @@ def test_refusals_name_what_an_agent_can_call(connect: Connect) -> None:
     stateless = client.refusal("ai_state_get", ai_id="nobody", session_id="there")["error"]["message"]
     assert "`ai_state_list`" in stateless
     assert "`number`" in client.refusal("handoff_get", number=9)["error"]["message"]
+
+
+def test_an_answer_says_in_its_text_what_is_wrong(connect: Connect) -> None:
+    """Some clients show a model the text only."""
+
+    def told(tool: str, **arguments: Any) -> str:
+        async def call(client: Any) -> Any:
+            return await client.call_tool(tool, arguments)
+
+        return str(connect().run(call).content[0].text)
+
+    unknown = told("session_store", action="save", namespace="n", key="k", value=1)
+    assert "`value`: There is no such field. The fields are: " in unknown
+    assert ", data," in unknown
+    missing = told("handoff_add")
+    assert "`kind`: Field required" in missing
+    assert "`text`: Field required" in missing
+    long = told("session_save", messages=[{"id": "m1", "role": "user", "text": "x" * 100_001}])
+    assert "Saved 0 of 1 messages. 1 were rejected: `m1`: " in long

@@ -16,6 +16,7 @@ from sessions_app.chats.sessions.schemas import (
 from sessions_app.chats.sessions.session_fields import metadata_text, patched_metadata, tags_text
 from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, PreconditionRequired
+from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.web.converters import ANYTHING
 from sessions_app.core.web.responses import IF_MATCH, MUST_BE_NEW, json_reply, refusals, takes, unchanged
 from sessions_app.models import Caller
@@ -55,9 +56,16 @@ def put(request: HttpRequest, session_id: str, payload: SessionPut) -> HttpRespo
     if request.headers.get("If-None-Match", "").strip() != "*":
         raise IfNoneMatchNeeded
     new = _new(payload)
-    own_id = session_uuid(session_id)
+    if (own_id := uuid_or_none(session_id)) is None:
+        raise NoUuid
     row = session_services.create_session_under_id(caller=caller_of(request), session_id=own_id, path=payload.project, new=new)
     return _row_reply(row, status=201)
+
+
+class NoUuid(Invalid):
+    def __init__(self) -> None:
+        message = "The id of a new session is a UUID. For an id of your own: PUT /projects/{id}/sessions/by-external/{your id}."
+        super().__init__(message, details={"field": "session_id"})
 
 
 class WrongExternalId(Invalid):

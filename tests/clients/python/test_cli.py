@@ -71,6 +71,15 @@ def test_messages_of_frameworks_in_a_session_by_its_own_id(command: Command, cli
     assert found.title == "Hello"
 
 
+def test_options_of_all_commands_stand_before_or_after_them(command: Command) -> None:
+    options = ["--project", "/elsewhere"]
+    assert command(*options, "save", input="one")[0] == 0
+    assert command("save", *options, input="two")[0] == 0
+    shown = json.loads(command("--json", "resume", *options)[1])
+    assert [message["text"] for message in shown["messages"]] == ["one", "two"]
+    assert command("resume")[0] == 1
+
+
 def test_results_of_tools_are_shown(command: Command, client: Client) -> None:
     def called(output: Any) -> dict[str, Any]:
         return {"role": "user", "parts": [{"type": "tool_result", "id": "k", "output": output}], "text": ""}

@@ -44,15 +44,21 @@ def _project(named: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="stillhere", description="Chats of a Stillhere server.", epilog=EPILOG)
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--url", help="the server (default: STILLHERE_URL)")
-    shared.add_argument("--project", help="its path or id (default: STILLHERE_PROJECT, else this folder)")
-    shared.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    first, shared = _shared(None), _shared(argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(prog="stillhere", description="Chats of a Stillhere server.", epilog=EPILOG, parents=[first])
     known = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for add in (_add_save, _add_resume, _add_search, _add_import, _add_mcp):
         add(known, shared)
     return parser
+
+
+def _shared(default: str | None) -> argparse.ArgumentParser:
+    """Options before and after the command. `default`: after it, what is left out does not replace what stands before it."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--url", default=default, help="the server (default: STILLHERE_URL)")
+    shared.add_argument("--project", default=default, help="its path or id (default: STILLHERE_PROJECT, else this folder)")
+    shared.add_argument("--json", action="store_true", default=default or False, help="print JSON, one object a line")
+    return shared
 
 
 type _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
