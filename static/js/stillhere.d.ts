@@ -170,8 +170,8 @@ export interface Events extends AnswerEvents {
   changed: { messages: StoredMessage[]; changed: string[]; removed: string[] };
   /** `other`: somebody else cleared the chat; `unsent` was sent too late: the server keeps it as conflict copies. */
   cleared: { by: "this" | "other"; unsent: Operation[]; messages: StoredMessage[] };
-  /** The server keeps both texts: `server` in the chat, `ours` as the copy. */
-  conflict: { id: string; server: StoredMessage | null; ours?: Operation; copyId: string | null };
+  /** The server keeps both texts: `server` in the chat, `ours` as the copy. `text_omitted`: `changed` follows with the text. */
+  conflict: { id: string; server: (StoredMessage & { text_omitted?: true }) | null; ours?: Operation; copyId: string | null };
   /** The server refused this. The queue waits for `retry()` or `discard()`; the texts are here. */
   refused: Refused;
   /**

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import orjson
+from django.conf import settings
+
 from sessions_app.chats.branches.placement import write_and_place
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
@@ -27,6 +30,10 @@ from sessions_app.models import Caller
 from sessions_app.models.event import EventType
 from sessions_app.models.message import Removal
 from sessions_app.models.times import now
+
+
+# Bytes of a text that an answer repeats for every op of its message.
+SHORT = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +128,7 @@ def _save(caller: Caller, session: LockedSession, changes: Changes, *, base_rev:
     _check_atomic(changes, rules.outcome)
     prev_rev, outcome = session.rev, rules.outcome
     dropped = _bump(caller, session, changes, rules, updated=updated)
+    _omit_long_texts([*outcome.conflicts, *outcome.ignored])
     return {
         "prev_rev": prev_rev,
         "saved_at": rfc3339(at),
@@ -153,6 +161,26 @@ def _check_atomic(changes: Changes, outcome: Outcome) -> None:
     """What is raised takes back all that the request did so far."""
     if changes.atomic and outcome.rejected:
         raise SomeRejected(outcome.rejected)
+
+
+def _omit_long_texts(entries: list[dict[str, Any]]) -> None:
+    """Bounds what an answer says of stored messages, and with it what its receipt keeps: a few bytes name a long message.
+
+    A long text is given once. Beyond two windows' bytes of texts, as JSON, the others have `text_omitted` in their place.
+    """
+    room, given = 2 * settings.WINDOW_BYTES, dict[str, str]()
+    for entry in entries:
+        server = entry.get("server")
+        if server is None:
+            continue
+        text = server["text"]
+        is_repeated = given.get(entry["id"]) == text and len(text) > SHORT
+        size = 0 if is_repeated else len(orjson.dumps(text))
+        if is_repeated or size > room:
+            entry["server"] = {name: server[name] for name in server.keys() - {"text"}} | {"text_omitted": True}
+        else:
+            room -= size
+            given[entry["id"]] = text
 
 
 def _only_sometimes(session: LockedSession, outcome: Outcome) -> dict[str, Any]:

@@ -111,16 +111,19 @@ export interface Joined {
   session: Session;
 }
 
+/** What an answer says of a stored message. `text_omitted`: without its text, because the answer has many long ones. */
+export type Told = StoredMessage & { text_omitted?: true };
+
 export interface Conflict {
   id: string;
-  server: StoredMessage | null;
+  server: Told | null;
   copy_id: string | null;
 }
 
 /** The answer to a save. */
 export interface SaveAnswer {
   applied: { id: string; ver: number; removed?: boolean }[];
-  ignored: { id: string; reason: string; server?: StoredMessage }[];
+  ignored: { id: string; reason: string; server?: Told }[];
   conflicts: Conflict[];
   rejected?: Rejected[];
   rev: number;

@@ -109,7 +109,8 @@ export class Responses {
     }
     if (!server || queue.holds(id) || store.tombstones.has(id)) return false;
     if (reason === "same") store.acknowledged(id, server.ver ?? 0);
-    return reason === "stale" && store.fromServer(this._short(server));
+    if (reason !== "stale") return false;
+    return server.text_omitted || store.fromServer(this._short(server));
   }
 
   /**
@@ -122,15 +123,16 @@ export class Responses {
     const ours = newer ?? entry.body.ops?.find((operation) => operation.id === id);
     // Not after a clear of this page, which the server has not seen: the words would come after it.
     const isShown = !store.tombstones.has(id);
-    const isLonger =
-      ours?.op === "upsert" && server && textOf(ours) !== textOf(server) && textOf(ours).startsWith(textOf(server));
+    // What it lengthens is not known of a text that the answer omits: the message is read again.
+    const known = server && !server.text_omitted ? server : null;
+    const isLonger = ours?.op === "upsert" && known && textOf(ours) !== textOf(known) && textOf(ours).startsWith(textOf(known));
     if (isShown && isLonger) {
-      store.acknowledged(id, server.ver ?? 0);
-      queue.add([{ ...ours, if_ver: server.ver }]);
+      store.acknowledged(id, known.ver ?? 0);
+      queue.add([{ ...ours, if_ver: known.ver }]);
       return false;
     }
     if (newer) return false; // Its own answer will show it.
-    if (server && isShown) store.fromServer(this._short(server));
+    if (known && isShown) store.fromServer(this._short(known));
     emit("conflict", { id, server, ours, copyId });
     return true;
   }
