@@ -31,8 +31,7 @@ from sessions_app.models.event import EventType
 from sessions_app.models.message import Removal
 from sessions_app.models.times import now
 
-
-# Bytes of a text that an answer repeats for every op of its message.
+# Characters of a text that an answer repeats for every op of its message.
 SHORT = 1_000
 
 
