@@ -5,11 +5,12 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from sessions_app.accounts import api_keys
+from sessions_app.accounts import api_keys, logins
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.web.read_only_admin import AnyUserAdmin, ReadOnlyAdmin
@@ -18,10 +19,21 @@ from sessions_app.models import ApiKey, ChatSession, FlushToken, HandoffSnapshot
 admin.site.unregister(get_user_model())
 
 
+class NewPasswordForm(AdminPasswordChangeForm):
+    """Signs the user out everywhere, as when they change it themselves."""
+
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)
+        logins.end_logins(user_id=user.pk)
+        return user
+
+
 @admin.register(get_user_model())
 class AccountAdmin(AnyUserAdmin):
     """Django's own, but deleting a user deletes all their data, as when they delete their account themselves: only so can frozen
     handoffs be deleted, and hundreds of thousands of rows need not be read and listed."""
+
+    change_password_form = NewPasswordForm
 
     def get_deleted_objects(
         self, objs: "Sequence[User] | QuerySet[User]", request: HttpRequest

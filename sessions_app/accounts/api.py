@@ -5,10 +5,9 @@ from ninja import Router
 from sessions_app.accounts import api_keys
 from sessions_app.accounts.api_keys import KeyNotFound
 from sessions_app.accounts.authentication import CookieAuth
-from sessions_app.accounts.login_store import hashed
 from sessions_app.accounts.queries import list_keys
 from sessions_app.accounts.schemas import KeyIn, KeyList, NewKeyOut, TicketOut, key_json
-from sessions_app.core.callers import caller_of
+from sessions_app.core.callers import caller_of, login_of
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.limits import rate_limits
 from sessions_app.core.web.responses import json_reply, no_content, refusals
@@ -50,6 +49,5 @@ def ticket(request: HttpRequest) -> HttpResponse:
     """A one-time ticket that opens a socket (`/ws/events/?project=PATH&ticket=…`) for clients that cannot send headers."""
     caller = caller_of(request)
     rate_limits.spend(caller=caller, what="socket tickets", limit=settings.RATE_TICKETS)
-    login = "" if caller.key_id else hashed(request.session.session_key or "")
-    token, seconds = api_keys.create_socket_ticket(caller=caller, session_key=login)
+    token, seconds = api_keys.create_socket_ticket(caller=caller, login=login_of(request))
     return json_reply({"ticket": token, "expires_in": seconds}, status=201)

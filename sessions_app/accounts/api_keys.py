@@ -7,6 +7,7 @@ import zlib
 from dataclasses import dataclass
 from datetime import timedelta
 
+from sessions_app.core.callers import LoginMarks
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.storage.transactions import write
 from sessions_app.core.text import sha256
@@ -102,8 +103,8 @@ def note_use(*, key_id: uuid.UUID) -> None:
     write(lambda: ApiKey.objects.filter(id=key_id).update(last_used_at=now()))
 
 
-def create_socket_ticket(*, caller: Caller, session_key: str = "") -> tuple[str, int]:
-    """A token that opens one socket, and its lifetime in seconds. `session_key`: the login's hashed key, if no key is used."""
+def create_socket_ticket(*, caller: Caller, login: LoginMarks | None = None) -> tuple[str, int]:
+    """A token that opens one socket, and its lifetime in seconds. `login`: the one that asks, if no key is used."""
     token = secrets.token_urlsafe(32)
 
     def work() -> None:
@@ -112,7 +113,8 @@ def create_socket_ticket(*, caller: Caller, session_key: str = "") -> tuple[str,
             token_sha256=sha256(token),
             user_id=caller.user_id,
             key_id=caller.key_id,
-            session_key=session_key,
+            session_key=login.session_key if login else "",
+            password_mark=login.password_mark if login else None,
             expires_at=now() + TICKET_LIVES,
         )
 
@@ -120,15 +122,12 @@ def create_socket_ticket(*, caller: Caller, session_key: str = "") -> tuple[str,
     return token, int(TICKET_LIVES.total_seconds())
 
 
-def use_socket_ticket(*, token: str) -> tuple[int, uuid.UUID | None, str] | None:
-    """`(user_id, key_id, session_key)` of a fresh ticket, once; None for any other."""
-
-    def work() -> tuple[int, uuid.UUID | None, str] | None:
-        tickets = SocketTicket.objects.filter(token_sha256=sha256(token), expires_at__gt=now())
-        found = tickets.values_list("user_id", "key_id", "session_key").first()
-        return found if found is not None and tickets.delete()[0] == 1 else None
-
-    return write(work)
+def use_socket_ticket(*, token: str) -> SocketTicket | None:
+    """A fresh ticket, once; None for any other."""
+    tickets = SocketTicket.objects.filter(token_sha256=sha256(token), expires_at__gt=now())
+    # Whoever has no account may ask: an invented ticket is no write, which others would wait for.
+    found = tickets.first()
+    return found if found is not None and write(lambda: tickets.delete()[0]) == 1 else None
 
 
 def make_secret() -> str:

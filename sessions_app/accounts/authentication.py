@@ -11,11 +11,11 @@ from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
 from sessions_app.accounts import api_keys
-from sessions_app.accounts.login_store import hashed
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import Forbidden, NotFound, Unauthorized
 from sessions_app.core.limits.request_limits import check_request
 from sessions_app.core.storage.sql import as_uuid, db_time, fetch_row
+from sessions_app.core.text import login_hash
 from sessions_app.core.web.csrf import check_csrf
 from sessions_app.events.listener_queries import Admission
 from sessions_app.models import ApiKey, Caller
@@ -85,7 +85,7 @@ def admission_of(request: HttpRequest, project_id: uuid.UUID, path: str) -> Admi
     if caller.key_id is not None:
         return Admission(caller, project_id, path)
     user: Any = request.user
-    return Admission(caller, project_id, path, hashed(str(request.session.session_key)), hash(user.password))
+    return Admission(caller, project_id, path, login_hash(str(request.session.session_key)), hash(user.password))
 
 
 class ApiAuth:

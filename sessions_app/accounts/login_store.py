@@ -3,21 +3,14 @@
 Synchronous use only: the base class's asynchronous methods look up the unhashed key and find nothing.
 """
 
-import hashlib
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.utils import timezone
 
+from sessions_app.core.text import login_hash
 from sessions_app.models import Login
-
-# Hexadecimal digits of SHA-256; a session key has 165 random bits.
-HASH_LENGTH = 40
-
-
-def hashed(session_key: str) -> str:
-    return hashlib.sha256(session_key.encode()).hexdigest()[:HASH_LENGTH]
 
 
 class SessionStore(DatabaseSessions):
@@ -26,19 +19,19 @@ class SessionStore(DatabaseSessions):
         return Login
 
     def _get_session_from_db(self) -> Login | None:
-        found = Login.objects.filter(session_key=hashed(self.session_key or ""), expire_date__gt=timezone.now()).first()
+        found = Login.objects.filter(session_key=login_hash(self.session_key or ""), expire_date__gt=timezone.now()).first()
         if found is None:
             self._session_key = None
         return found
 
     def exists(self, session_key: str) -> bool:
-        return Login.objects.filter(session_key=hashed(session_key)).exists()
+        return Login.objects.filter(session_key=login_hash(session_key)).exists()
 
     def create_model_instance(self, data: dict[str, Any]) -> Login:
         row = super().create_model_instance(data)
         user_id = data.get(SESSION_KEY)
         return Login(
-            session_key=hashed(row.session_key),
+            session_key=login_hash(row.session_key),
             session_data=row.session_data,
             expire_date=row.expire_date,
             user_id=int(user_id) if user_id else None,
@@ -46,4 +39,4 @@ class SessionStore(DatabaseSessions):
 
     def delete(self, session_key: str | None = None) -> None:
         if (ended := session_key or self.session_key) is not None:
-            Login.objects.filter(session_key=hashed(ended)).delete()
+            Login.objects.filter(session_key=login_hash(ended)).delete()

@@ -18,11 +18,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.accounts import login_throttle, logins
-from sessions_app.accounts.login_store import hashed
 from sessions_app.accounts.queries import DETAILS, list_logins
 from sessions_app.accounts.users import check_sign_in_link, use_sign_in_link
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.core.limits import quotas
+from sessions_app.core.text import login_hash
 from sessions_app.core.web.client_address import client_address
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
@@ -102,6 +102,7 @@ def account(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and _passes(request, form):
         form.save()
         update_session_auth_hash(request, form.user)
+        logins.end_logins(user_id=user.pk, but=_this_login(request))
         messages.success(request, "The password is changed. Other places where you were signed in are logged out.")
         return redirect("account")
     status = 422 if request.method == "POST" else 200
@@ -122,7 +123,7 @@ def _passes(request: HttpRequest, form: "SetPasswordForm[User]") -> bool:
 
 
 def _this_login(request: HttpRequest) -> str:
-    return hashed(request.session.session_key or "")
+    return login_hash(request.session.session_key or "")
 
 
 @login_required

@@ -1,5 +1,8 @@
 import hashlib
 
+# Hexadecimal digits of SHA-256; the key of a login has 165 random bits.
+LOGIN_HASH_LENGTH = 40
+
 
 def folded(text: str) -> str:
     """Normalized text: equal for texts that differ only in case and white space."""
@@ -13,6 +16,11 @@ def count(number: int) -> str:
 
 def sha256(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def login_hash(session_key: str) -> str:
+    """Under which a login is stored: its cookie has the key itself."""
+    return hashlib.sha256(session_key.encode()).hexdigest()[:LOGIN_HASH_LENGTH]
 
 
 def same_name(typed: str, name: str) -> bool:

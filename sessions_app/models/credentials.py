@@ -99,6 +99,8 @@ class SocketTicket(models.Model):
     key = models.ForeignKey(ApiKey, null=True, on_delete=models.CASCADE, related_name="+")
     # Hash of the login that requested it, which the socket does not outlive; empty for a key's.
     session_key = models.CharField(max_length=40, default="", editable=False)
+    # Mark of the password that this login knew.
+    password_mark = models.CharField(max_length=64, null=True, editable=False)
     expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:
@@ -112,6 +114,9 @@ class FlushToken(models.Model):
     session = models.ForeignKey("sessions_app.ChatSession", on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.ForeignKey("sessions_app.ApiKey", null=True, on_delete=models.CASCADE, related_name="+")
+    # As a socket ticket's; null for a key's, and for tokens that are older than these columns.
+    session_key = models.CharField(max_length=40, null=True, editable=False)
+    password_mark = models.CharField(max_length=64, null=True, editable=False)
     expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:

@@ -1,9 +1,11 @@
 """Logins: not to be read out of the database, listed for their owner, and ended one by one."""
 
 import importlib
+import json
 import re
 from typing import Any
 
+import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore as FormerStore
@@ -11,8 +13,11 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
+from sessions_app.accounts import api_keys
 from sessions_app.accounts.users import create_sign_in_link
+from sessions_app.frontends.sockets.authentication import Handshake, Refused, admit
 from sessions_app.models import Login
+from tests.support.chat import Chat
 
 PASSWORD = "a long and quiet river"
 ENDING = re.compile(r'action="(/account/logins/[0-9a-f]+/end/)"')
@@ -84,6 +89,64 @@ def test_a_sign_in_link_ends_with_the_password_that_it_was_made_beside(alice: Us
     assert alice_client.post("/account/", {"new_password1": PASSWORD, "new_password2": PASSWORD}).status_code == 302
     assert Client().post(link).status_code == 410
     assert signed_in(alice).get("/account/").status_code == 200
+
+
+def tokens_of(chat: Chat, login: Client) -> tuple[str, str]:
+    """A ticket of this login's, and a flush token for this chat."""
+    ticket, flush = login.post("/api/v1/ws-tickets"), login.post(f"/api/v1/sessions/{chat.id}/flush-tokens")
+    return ticket.json()["ticket"], flush.json()["flush_token"]
+
+
+def opens(chat: Chat, ticket: str) -> bool:
+    try:
+        admit(Handshake("http", {"ticket": ticket, "project": chat.project}, {}))
+    except Refused:
+        return False
+    return True
+
+
+def flushes(chat: Chat, token: str) -> bool:
+    body = json.dumps({"epoch": 1, "writer_id": token[:8], "seq": 1, "ops": [], "flush_token": token})
+    answer = Client().post(f"/api/v1/sessions/{chat.id}/flush", body, content_type="text/plain")
+    assert answer.status_code in {204, 401}
+    return answer.status_code == 204
+
+
+def test_a_changed_password_ends_what_other_logins_asked_for(alice: User, chat: Chat) -> None:
+    here, there = signed_in(alice), signed_in(alice)
+    ticket, flush = tokens_of(chat, there)
+    assert flushes(chat, flush)
+    assert here.post("/account/", {"new_password1": PASSWORD, "new_password2": PASSWORD}).status_code == 302
+    assert [opens(chat, ticket), flushes(chat, flush)] == [False, False]
+    assert Login.objects.filter(user=alice).count() == 1
+    ticket, flush = tokens_of(chat, here)
+    assert [opens(chat, ticket), flushes(chat, flush)] == [True, True]
+
+
+def test_so_does_one_that_was_changed_on_the_command_line(alice: User, chat: Chat) -> None:
+    ticket, flush = tokens_of(chat, signed_in(alice))
+    alice.set_password(PASSWORD)
+    alice.save()
+    assert [opens(chat, ticket), flushes(chat, flush)] == [False, False]
+
+
+def test_so_does_one_that_an_administrator_changed(alice: User, bob: User, admin_client: Client) -> None:
+    signed_in(alice), signed_in(bob)
+    new = {"password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
+    assert admin_client.post(f"/admin/auth/user/{alice.pk}/password/", new).status_code == 302
+    assert [Login.objects.filter(user=user).count() for user in (alice, bob)] == [0, 1]
+
+
+def test_a_flush_token_ends_with_its_login(alice: User, chat: Chat) -> None:
+    login = signed_in(alice)
+    _, flush = tokens_of(chat, login)
+    login.post("/logout/")
+    assert not flushes(chat, flush)
+
+
+def test_an_invented_ticket_waits_for_no_write(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_keys, "write", pytest.fail)
+    assert not opens(chat, "invented")
 
 
 def test_wrong_passwords_on_the_account_page_are_few(alice: User, settings: Any) -> None:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from memory_app.models import DeletedEntry
-from sessions_app.accounts.login_store import hashed
+from sessions_app.core.text import login_hash
 from sessions_app.models import ApiKey, ImportJob, Project
 from sessions_app.models.import_job import ImportState
 from tests.support.chat import Chat
@@ -53,7 +53,7 @@ def world_of(api: Callable[..., Any], user: User) -> World:
     login = Client()
     login.force_login(user)
     names = {
-        "login": hashed(str(login.session.session_key)),
+        "login": login_hash(str(login.session.session_key)),
         **_add_memory(chat.api, project),
         "path": chat.project,
         "project": str(project.id),

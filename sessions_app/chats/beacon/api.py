@@ -13,7 +13,7 @@ from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.chats.saving.api import changes_of
 from sessions_app.chats.saving.schemas import FlushIn, FlushTokenOut
 from sessions_app.chats.saving.services import save_changes
-from sessions_app.core.callers import caller_of, caller_of_user
+from sessions_app.core.callers import caller_of, caller_of_user, login_of
 from sessions_app.core.errors import Forbidden, Invalid, TooLarge, Unauthorized, WrongFields
 from sessions_app.core.limits.request_limits import check_request
 from sessions_app.core.serialization import strict_json
@@ -66,7 +66,8 @@ def flush(request: HttpRequest, session_id: str) -> HttpResponse:
 @router.post("/{session_id}/flush-tokens", response={201: FlushTokenOut, **refusals(404, 410)}, operation_id="create_flush_token")
 def token(request: HttpRequest, session_id: str) -> HttpResponse:
     """A token for beacons to this session: write only, valid for at most a day."""
-    made, expires_at = create_flush_token(caller=caller_of(request), session_id=session_uuid(session_id))
+    own_id = session_uuid(session_id)
+    made, expires_at = create_flush_token(caller=caller_of(request), session_id=own_id, login=login_of(request))
     return json_reply({"flush_token": made, "expires_at": rfc3339(expires_at)}, status=201)
 
 

@@ -15,10 +15,11 @@ from django.utils.crypto import constant_time_compare
 
 from sessions_app.accounts.api_keys import use_socket_ticket
 from sessions_app.accounts.authentication import caller_of_header
-from sessions_app.accounts.login_store import SessionStore, hashed
+from sessions_app.accounts.login_store import SessionStore
 from sessions_app.core.callers import caller_of_user
+from sessions_app.core.text import login_hash
 from sessions_app.events.listener_queries import Admission
-from sessions_app.models import ApiKey, Caller, Login
+from sessions_app.models import ApiKey, Caller, Login, SocketTicket
 from sessions_app.models.credentials import READ
 from sessions_app.projects.queries import find_project_head
 
@@ -79,15 +80,20 @@ def _by_ticket(ticket: str) -> tuple[Caller, str | None, int]:
     found = use_socket_ticket(token=ticket)
     if found is None:
         raise Refused(CLOSE_UNAUTHENTICATED, "this ticket was used or is too old")
-    user_id, key_id, session_key = found
-    if key_id is not None:
-        return _caller_of_key_id(user_id, key_id), None, 0
-    user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
+    if found.key_id is not None:
+        return _caller_of_key_id(found.user_id, found.key_id), None, 0
+    user = get_user_model().objects.filter(pk=found.user_id, is_active=True).first()
     if user is None:
         raise Refused(CLOSE_UNAUTHENTICATED, "this account is not active")
-    if session_key and not Login.objects.filter(session_key=session_key, expire_date__gt=timezone.now()).exists():
+    if found.session_key and not _has_login(found, user.get_session_auth_hash()):
         raise Refused(CLOSE_UNAUTHENTICATED, "the login that asked for this ticket has ended")
-    return caller_of_user(user), session_key or None, hash(user.password)
+    return caller_of_user(user), found.session_key or None, hash(user.password)
+
+
+def _has_login(ticket: SocketTicket, password_mark: str) -> bool:
+    """A login's row may outlive a change of the password; the login itself does not."""
+    lasts = Login.objects.filter(session_key=ticket.session_key, expire_date__gt=timezone.now()).exists()
+    return lasts and constant_time_compare(ticket.password_mark or "", password_mark)
 
 
 def _caller_of_key_id(user_id: int, key_id: uuid.UUID) -> Caller:
@@ -108,7 +114,7 @@ def _by_cookie(handshake: Handshake) -> tuple[Caller, str | None, int]:
     user = get_user_model().objects.filter(pk=session.get(SESSION_KEY, 0), is_active=True).first()
     if user is None or not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
         raise Refused(CLOSE_UNAUTHENTICATED, "sign in again")
-    return caller_of_user(user), hashed(session_key), hash(user.password)
+    return caller_of_user(user), login_hash(session_key), hash(user.password)
 
 
 def is_own_origin(handshake: Handshake) -> bool:
