@@ -116,7 +116,7 @@ def read_write[T](request: QuickRequest, kinds: Kinds, callers: Callers, parse: 
         caller = callers.of(scope)
         if caller is None or WRITE not in caller.scopes:
             return None
-        check(caller, method=scope["method"], path=scope["path"], size=len(request.body))
+        check(caller, method=scope["method"], size=len(request.body))
         request.counted = True
         return parse(caller)
     except (AppError, ValidationError):

@@ -49,6 +49,15 @@ def test_an_account_that_is_full_reads_clears_and_deletes_and_then_saves_again(c
     assert chat.api.post("/projects", {"path": "elsewhere"}).status_code == 201
 
 
+@pytest.mark.parametrize("name", ["end", "restore", "keys"])
+def test_what_a_client_names_passes_no_quota(chat: Chat, settings: Any, name: str) -> None:
+    project = chat.api.get("/projects").json()["items"][0]["id"]
+    settings.ACCOUNT_BYTES = 1
+    error(chat.api.put(f"/projects/{project}/memory/ns/{name}", '"value"'), 507, "quota_exceeded")
+    error(chat.api.put(f"/sessions/{chat.id}/ai-states/{name}", {"state": {}}), 507, "quota_exceeded")
+    assert chat.post("clear").status_code == 200
+
+
 def test_versions_removed_messages_and_cleared_ones_count(chat: Chat, alice: User) -> None:
     project = chat.api.get("/projects").json()["items"][0]["id"]
     for value in ("a", "b"):

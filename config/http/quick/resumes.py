@@ -45,7 +45,7 @@ class QuickResumes:
             caller = caller_of(request.scope)
             if caller is None or READ not in caller.scopes:
                 return None
-            check(caller, method="GET", path=PATH, size=0)
+            check(caller, method="GET", size=0)
             request.counted = True
             reply = bundle_reply(caller, find_resume(caller=caller, path=path, client=DEFAULT_CLIENT), quiet=False)
         except AppError:

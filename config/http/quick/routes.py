@@ -61,7 +61,7 @@ class QuickRoutes:
             caller = caller_of(scope)
             if caller is None or needed not in caller.scopes:
                 return None
-            check(caller, method=route.method, path=scope["path"], size=len(request.body))
+            check(caller, method=route.method, size=len(request.body))
             request.counted = True
             with writes_for(len(request.body)):
                 reply = route.reply(caller, named.groups(), request)

@@ -9,7 +9,7 @@ from sessions_app.core.limits import quotas, rate_limits
 from sessions_app.models import Caller
 
 READS = {"GET", "HEAD", "OPTIONS"}
-# These store almost nothing, free space, or keep an agent alive: a full account must still be able to call them.
+# Ends of routes. These store almost nothing, free space, or keep an agent alive: a full account must still be able to call them.
 ALWAYS_ALLOWED = re.compile(
     r"/(?:clear|undo-clear|undelete|settle|resolve|restore|heartbeat|takeover|end|ws-tickets|flush-tokens|keys)$"
 )
@@ -23,15 +23,18 @@ def check_request(request: HttpRequest, caller: Caller) -> None:
     """Raises RateExceeded (429) or QuotaExceeded (507), before anything is read from the body or the store."""
     if COUNTED not in request.META:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
-        check(caller, method=str(request.method), path=request.path_info, size=size)
+        # Not of the path: names of clients may end it.
+        route = request.resolver_match.route if request.resolver_match else ""
+        adds = request.method != "POST" or not ALWAYS_ALLOWED.search(route)
+        check(caller, method=str(request.method), size=size, adds=adds)
 
 
-def check(caller: Caller, *, method: str, path: str, size: int) -> None:
-    """As `check_request`; `size`: bytes of the body."""
+def check(caller: Caller, *, method: str, size: int, adds: bool = True) -> None:
+    """As `check_request`; `size`: bytes of the body; `adds`: as for `check_write`."""
     rate_limits.spend(caller=caller, what="requests", limit=settings.RATE_REQUESTS)
     if method in READS:
         return
-    check_write(caller, size=size, adds=method != "DELETE" and not ALWAYS_ALLOWED.search(path))
+    check_write(caller, size=size, adds=adds and method != "DELETE")
 
 
 def check_write(caller: Caller, *, size: int, adds: bool = True) -> None:
