@@ -27,7 +27,7 @@ from config.http.quick.memory import ROUTES as MEMORY
 from config.http.quick.resumes import QuickResumes, is_quick_resume
 from config.http.quick.routes import QuickRoutes
 from config.http.quick.small_writes import SmallWrites
-from config.http.refusals import refuse
+from config.http.refusals import refuse, request_of
 from config.http.request_body import Busy, Receive, RequestBodies, Upload
 from config.http.request_log import Message, RequestRecord, Send
 from config.http.save_batching import Later
@@ -52,7 +52,7 @@ class Handler(WSGIHandler):
 
     def respond(self, environ: dict[str, Any]) -> HttpResponseBase:
         request_started.send(sender=self.__class__, environ=environ)
-        request = WSGIRequest(environ)
+        request = request_of(environ)
         if (exchange := environ.get(REQUEST_RECORD)) is not None:
             exchange.reached(request)
         try:

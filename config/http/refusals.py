@@ -1,16 +1,37 @@
 """Responses to requests that never reach Django, with the headers that Django's middleware sets on all others."""
 
+import codecs
 import re
 from functools import lru_cache
+from typing import Any
 
 import orjson
 from django.conf import settings
+from django.core.exceptions import BadRequest as Unreadable
+from django.core.exceptions import TooManyFieldsSent
+from django.core.handlers.wsgi import WSGIRequest
 from django.utils.csp import CSP, build_policy
 
 from config.http.middleware import PERMISSIONS_POLICY
 from config.http.request_log import Message, Send
 from config.server.http_protocol import HEAD_BYTES, MOST_HEADERS
-from sessions_app.core.errors import AppError, BadRequest, MethodNotAllowed, Unauthorized
+from sessions_app.core.errors import AppError, BadRequest, MethodNotAllowed, TooManyParameters, Unauthorized
+
+# More than these Django cannot read everywhere, although Python knows them by name (`hex`, `idna`).
+CHARSETS = {"utf-8", "ascii", "iso8859-1", "cp1252"}
+
+
+def request_of(environ: dict[str, Any]) -> WSGIRequest:
+    """Raises what Django would fail with: it reads the `Content-Type`, and with a charset also the query, before its handler."""
+    try:
+        request = WSGIRequest(environ)
+        if request.encoding is None or codecs.lookup(request.encoding).name in CHARSETS:
+            return request
+    except TooManyFieldsSent:
+        raise TooManyParameters from None
+    except (Unreadable, LookupError, UnicodeError):
+        pass
+    raise BadRequest("This `Content-Type` cannot be read. Text is sent in UTF-8.")
 
 
 async def refuse(error: AppError, send: Send, scope: Message) -> None:

@@ -196,3 +196,24 @@ def test_a_stream_of_zeros_is_cut_off_and_costs_no_memory(server: LiveServer, ap
     assert stream(server, chat, 1_000) in {0, 413}
     assert peak_kilobytes() - before < 64 * 1024
     assert chat.texts() == []
+
+
+KINDS = (
+    "text/plain; charset=utf-8",
+    "text/plain; a*=bogus''x",
+    "text/plain; a*=idna''%ff",
+    "text/plain; charset=hex",
+    "application/json; charset=idna",
+    "; a*=1*='",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("path", ["/api/v1/projects?limit=%ff", "/login/?next=%ff", "/healthz?a=%ff", "/nowhere?a=%ff"])
+def test_an_odd_content_type_is_no_fault_of_the_server(server: LiveServer, kind: str, path: str) -> None:
+    answer = httpx.get(server.url + path, headers={"Content-Type": kind}, timeout=60)
+    assert answer.status_code < 500, answer.content
+    many = httpx.get(f"{server.url}{path}{'&a' * 1_001}", headers={"Content-Type": kind}, timeout=60)
+    assert many.status_code < 500, many.content
+    if "bogus" in kind:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "unreadable")
