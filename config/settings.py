@@ -143,7 +143,9 @@ _redis_cache = {
     "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
 }
 _process_cache = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
-CACHES = {"default": _redis_cache if REDIS_URL else _process_cache, "process": _process_cache}
+# Failed sign-ins. Of so many that none can be pushed out by others: each costs its sender the check of a password.
+_login_cache = {**_process_cache, "LOCATION": "logins", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+CACHES = {"default": _redis_cache if REDIS_URL else _process_cache, "process": _process_cache, "logins": _login_cache}
 
 # --- Security
 AUTH_PASSWORD_VALIDATORS = [

@@ -4,6 +4,7 @@ While Redis is unavailable, each process counts by itself: sign-in still works a
 """
 
 import logging
+import unicodedata
 from collections.abc import Callable
 
 from django.conf import settings
@@ -11,7 +12,11 @@ from django.core.cache import BaseCache, caches
 from django.core.cache.backends.redis import RedisCache
 
 from sessions_app.core.errors import TooMany
+from sessions_app.core.text import sha256
+from sessions_app.core.web.client_address import network_of
 
+# The form refuses a longer name before it looks at the password.
+LONGEST_NAME = 150
 logger = logging.getLogger(__name__)
 
 
@@ -45,16 +50,18 @@ def reset_failed_logins(*, username: str) -> None:
 
 def _counted[T](work: Callable[[BaseCache], T]) -> T:
     if not isinstance(caches["default"], RedisCache):
-        return work(caches["default"])
+        return work(caches["logins"])
     from redis import RedisError  # Costs 24 MB: imported only where Redis is configured.
 
     try:
         return work(caches["default"])
     except RedisError as error:
         logger.warning("failed sign-ins are counted by this process alone: %s", type(error).__name__)
-        return work(caches["process"])
+        return work(caches["logins"])
 
 
 def _names(username: str, address: str) -> list[str]:
-    # Hexadecimal: cache keys allow no spaces and have a maximum length.
-    return [f"login.account.{username.casefold()[:150].encode().hex()}", f"login.address.{address.encode().hex()}"]
+    """The account as the form reads its name, so that no other spelling of it is a count of its own."""
+    account = unicodedata.normalize("NFKC", username.strip()[:LONGEST_NAME]).casefold()
+    # Hashed: cache keys allow no spaces and have a maximum length.
+    return [f"login.account.{sha256(account)}", f"login.address.{sha256(network_of(address))}"]

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model, login, logout, update_session_au
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -41,6 +41,8 @@ class Quota:
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 BROWSER_LENGTH = 200
+# Django redirects to no address of more than 16,384 characters, and one of these may take twelve.
+LONGEST_NEXT = 1_000
 
 
 @never_cache
@@ -50,7 +52,7 @@ def log_in(request: HttpRequest) -> HttpResponse:
     """Failures are counted by account and address before the password is checked."""
     next_page = _safe_next(request)
     if request.user.is_authenticated:
-        return redirect(next_page)
+        return HttpResponseRedirect(next_page)
     if request.method == "GET":
         return render(request, "accounts/login.html", {"form": AuthenticationForm(request), "next": next_page})
     username, address = request.POST.get("username", ""), address_of(request)
@@ -61,7 +63,7 @@ def log_in(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/login.html", {"form": form, "next": next_page}, status=422)
     login_throttle.reset_failed_logins(username=username)
     _begin(request, form.get_user())
-    return redirect(next_page)
+    return HttpResponseRedirect(next_page)
 
 
 def _begin(request: HttpRequest, user: User) -> None:
@@ -176,8 +178,10 @@ def address_of(request: HttpRequest) -> str:
 
 
 def _safe_next(request: HttpRequest) -> str:
+    """A path of this server's, or the home page: a word would be taken for the name of a page."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     hosts = {request.get_host()}
-    if url_has_allowed_host_and_scheme(wanted, allowed_hosts=hosts, require_https=request.is_secure()):
+    is_path = wanted.startswith("/") and len(wanted) <= LONGEST_NEXT
+    if is_path and url_has_allowed_host_and_scheme(wanted, allowed_hosts=hosts, require_https=request.is_secure()):
         return wanted
     return str(resolve_url(settings.LOGIN_REDIRECT_URL))

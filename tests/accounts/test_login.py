@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from sessions_app.accounts import login_throttle
 from sessions_app.accounts.users import create_sign_in_link
 from sessions_app.models import ApiKey, Project
 from tests.support.chat import Chat
@@ -35,7 +36,10 @@ def test_pages_send_who_is_not_signed_in_to_the_login_and_back(client: Client, a
     assert client.get("/keys/").status_code == 200
 
 
-@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+ELSEWHERE = ("https://evil.example/", "//evil.example", "javascript:alert(1)", "0", "keys", "/\\evil.example", "/" + "é" * 2_000)
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_login_leads_nowhere_else(client: Client, alice_with_password: User, elsewhere: str) -> None:
     assert sign_in(client, next=elsewhere)["Location"] == "/"
 
@@ -71,6 +75,32 @@ def test_guesses_are_few_for_an_account_from_anywhere(client: Client, alice_with
     refused = client.post("/login/", {"username": "alice", "password": PASSWORD}, REMOTE_ADDR="10.0.0.9")
     assert refused.status_code == 429
     assert int(refused["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize("spelling", [" alice", "alice\u3000", "\uff41lice", "ALICE"])
+def test_no_other_spelling_of_a_name_has_guesses_of_its_own(
+    client: Client, alice_with_password: User, settings: Any, spelling: str
+) -> None:
+    settings.LOGIN_ATTEMPTS = 1
+    client.post("/login/", {"username": "alice", "password": "x"}, REMOTE_ADDR="10.0.0.1")
+    again = client.post("/login/", {"username": spelling, "password": PASSWORD}, REMOTE_ADDR="10.0.0.2")
+    assert again.status_code == 429
+
+
+def test_an_ipv6_client_is_its_network(client: Client, alice_with_password: User, settings: Any) -> None:
+    settings.LOGIN_ATTEMPTS = 1
+    for host, status in (("2001:db8::1", 422), ("2001:db8::2", 429), ("2001:db8:0:1::1", 422)):
+        guess = {"username": f"name {host}", "password": "x"}
+        assert client.post("/login/", guess, REMOTE_ADDR=host).status_code == status
+
+
+def test_other_names_push_no_count_out(settings: Any) -> None:
+    settings.LOGIN_ATTEMPTS = 1
+    login_throttle.count_failed_login(username="alice", address="10.0.0.1")
+    for number in range(1_000):
+        login_throttle.count_failed_login(username=f"junk{number}", address=f"10.{number}.0.1")
+    with pytest.raises(login_throttle.TooManyAttempts):
+        login_throttle.check_login_allowed(username="alice", address="10.9.9.9")
 
 
 def test_guesses_are_few_from_an_address_whatever_it_claims_to_be(
