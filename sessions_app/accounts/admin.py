@@ -65,7 +65,11 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     exclude = ("key_sha256",)
     actions = ("revoke",)
 
-    @admin.action(description="Revoke the chosen keys")
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        """Who may only look at keys revokes none. Not `has_change_permission`, which nobody has: no form changes a key."""
+        return request.user.has_perm("sessions_app.change_apikey")
+
+    @admin.action(description="Revoke the chosen keys", permissions=["revoke"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
         usable = list(chosen.filter(revoked_at=None).select_related("user"))
         for key in usable:

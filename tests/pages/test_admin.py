@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -99,6 +99,19 @@ def test_messages_are_filtered_by_role(operator: Client, chat: Chat) -> None:
 def test_a_message_s_own_page_shows_its_text(operator: Client, chat: Chat) -> None:
     page = operator.get(address(Message, "change", Message.objects.order_by("pk")[0].pk))
     assert b"words of alice" in page.content
+
+
+def test_who_may_only_look_at_keys_revokes_none(chat: Chat, client: Client) -> None:
+    key = ApiKey.objects.get()
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.set(Permission.objects.filter(codename="view_apikey"))
+    client.force_login(viewer)
+    assert b"Revoke the chosen" not in client.get(address(ApiKey, "changelist")).content
+    client.post(address(ApiKey, "changelist"), {"action": "revoke", "_selected_action": [str(key.pk)]})
+    assert ApiKey.objects.usable().filter(pk=key.pk).exists()
+    viewer.user_permissions.add(Permission.objects.get(codename="change_apikey"))
+    client.post(address(ApiKey, "changelist"), {"action": "revoke", "_selected_action": [str(key.pk)]})
+    assert not ApiKey.objects.usable().filter(pk=key.pk).exists()
 
 
 def test_keys_are_revoked_here_and_their_hashes_are_shown_nowhere(operator: Client, chat: Chat) -> None:
