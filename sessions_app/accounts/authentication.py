@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.errors import Forbidden, NotFound, Unauthorized
-from sessions_app.core.limits.request_limits import check_request
+from sessions_app.core.limits.request_limits import announced_by, check_request
 from sessions_app.core.storage.sql import as_uuid, db_time, fetch_row
 from sessions_app.core.text import login_hash
 from sessions_app.core.web.csrf import check_csrf
@@ -95,7 +95,8 @@ class ApiAuth:
 
     def __call__(self, request: HttpRequest) -> Caller:
         caller = self._caller(request)
-        scope = READ if request.method in {"GET", "HEAD", "OPTIONS"} else WRITE
+        is_read = request.method in {"GET", "HEAD", "OPTIONS"} and announced_by(request) is None
+        scope = READ if is_read else WRITE
         if scope not in caller.scopes:
             raise MissingScope(scope)
         check_request(request, caller)

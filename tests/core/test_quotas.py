@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.core.limits import quotas, rate_limits
+from sessions_app.core.limits.request_limits import ANNOUNCED, Announced
 from sessions_app.models import Caller, ChatSession
 from tests.support.chat import Chat
 
@@ -47,6 +48,18 @@ def test_an_account_that_is_full_reads_clears_and_deletes_and_then_saves_again(c
     assert chat.texts() == ["x" * 2_000]
     assert chat.api.delete(f"/sessions/{chat.id}?purge=1").status_code == 204
     assert chat.api.post("/projects", {"path": "elsewhere"}).status_code == 201
+
+
+def test_an_upload_is_counted_before_it_is_sent_and_once(chat: Chat, settings: Any) -> None:
+    settings.ACCOUNT_BYTES, settings.RATE_WRITE_BYTES = 1_000_000, 30_000
+    announced = Announced(20_000)
+    assert chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: announced}).status_code == 200
+    assert announced.user_id is not None
+    sent = {"data": b"x" * 20_000, "content_type": "application/octet-stream", ANNOUNCED: announced}
+    assert chat.api.client.post(f"/api/v1/sessions/{chat.id}/files", **sent).status_code == 201
+    error(chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: Announced(20_000)}), 429, "rate_exceeded")
+    settings.RATE_WRITE_BYTES, settings.ACCOUNT_BYTES = 0, 25_000
+    error(chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: Announced(20_000)}), 507, "quota_exceeded")
 
 
 @pytest.mark.parametrize("name", ["end", "restore", "keys"])

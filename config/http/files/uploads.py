@@ -1,13 +1,14 @@
 """Files of imports and of chats: too large for a request's memory, so they are written to an unnamed file as they arrive.
 
-The credentials are checked first: the list at the same address is read with them, and if that is refused, its response is
-returned. So nobody without an account can fill the disk.
+The credentials, the rates and the quota are checked first: the list at the same address is read for that (`Announced`), and if
+it is refused, its response is returned. So only who may upload a file can fill the disk, and no account takes all places.
 """
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
@@ -17,7 +18,8 @@ from django.conf import settings
 from config.http.refusals import refuse
 from config.http.request_log import Message, Send
 from sessions_app.chats.files.folder_storage import FULL
-from sessions_app.core.errors import AppError, BadRequest, InsufficientStorage, TooLarge, Unavailable
+from sessions_app.core.errors import AppError, BadRequest, InsufficientStorage, TooLarge, TooMany, Unavailable
+from sessions_app.core.limits.request_limits import ANNOUNCED, Announced
 
 Receive = Callable[[], Awaitable[Message]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
@@ -40,11 +42,19 @@ class FileTooLarge(TooLarge):
         super().__init__(f"A file has at most {limit:,} bytes here.", code="body_too_large", details={"limit": limit})
 
 
+class TooManyUploads(TooMany):
+    code = "too_many_uploads"
+
+    def __init__(self, share: int) -> None:
+        message = f"{share} of your files are arriving here already. Wait until one has ended."
+        super().__init__(message, details={"limit": share}, retry_after=5)
+
+
 @dataclass
 class Address:
     """Where files are sent. `setting`: names the largest body, without `extra` bytes of a form.
 
-    `most`: how many may arrive at once; `stored_at_once`: how many of them occupy a thread.
+    `most`: how many may arrive at once, half of them of one account; `stored_at_once`: how many of them occupy a thread.
     """
 
     path: re.Pattern[str]
@@ -52,7 +62,7 @@ class Address:
     most: int
     stored_at_once: int
     extra: int = 0
-    running: int = 0
+    running: Counter[int] = field(default_factory=Counter)
     storing: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +71,19 @@ class Address:
     @property
     def limit(self) -> int:
         return int(getattr(settings, self.setting)) + self.extra
+
+    @contextmanager
+    def place(self, user_id: int) -> Iterator[None]:
+        """Raises Unavailable or TooManyUploads."""
+        if self.running.total() >= self.most:
+            raise Unavailable(code="busy", retry_after=5)
+        if self.running[user_id] >= (share := self.most // 2):
+            raise TooManyUploads(share)
+        self.running[user_id] += 1
+        try:
+            yield
+        finally:
+            self.running -= Counter([user_id])
 
 
 class Uploads:
@@ -83,16 +106,17 @@ class Uploads:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         # These describe the body, which the requests made here do not have.
         headers = [(name, value) for name, value in scope["headers"] if name not in {b"content-length", b"transfer-encoding"}]
-        declared = _declared(scope)
-        scope = {**scope, "headers": headers}
-        if await self._is_refused(scope, send):
-            return
-        address = self._address(scope)
+        declared, address = _declared(scope), self._address(scope)
         if address is None:
             raise AssertionError
-        address.running += 1
+        # What is too large is refused as such.
+        announced = Announced(declared if declared <= address.limit else 0)
+        scope = {**scope, "headers": headers, ANNOUNCED: announced}
+        user_id = await self._sender(scope, announced, send)
+        if user_id is None:
+            return
         try:
-            with TemporaryFile(dir=str(settings.DATA_DIR)) as file:
+            with address.place(user_id), TemporaryFile(dir=str(settings.DATA_DIR)) as file:
                 await self._take(receive, file, address, declared)
                 async with address.storing:
                     await self._application({**scope, UPLOAD: file}, _empty(receive), send)
@@ -105,10 +129,9 @@ class Uploads:
             elif not isinstance(error, ConnectionError):
                 raise
             # The sender disconnected before the file was complete.
-        finally:
-            address.running -= 1
 
-    async def _is_refused(self, scope: Message, send: Send) -> bool:
+    async def _sender(self, scope: Message, announced: Announced, send: Send) -> int | None:
+        """The id of the user who may send this; None: the refusal was sent."""
         asked = {**scope, "method": "GET", "query_string": b"limit=1"}
         told: list[Message] = []
 
@@ -116,17 +139,14 @@ class Uploads:
             told.append(message)
 
         await self._application(asked, _empty(None), keep)
-        # A key that may only write can import; it may not read the list.
-        content = b"".join(message.get("body", b"") for message in told)
-        if told[0]["status"] < 400 or b'"missing_scope"' in content:
-            return False
+        # Without a user it is a redirect to https.
+        if told[0]["status"] < 400 and announced.user_id is not None:
+            return announced.user_id
         for message in told:
             await send(message)
-        return True
+        return None
 
     async def _take(self, receive: Receive, file: BinaryIO, address: Address, declared: int) -> None:
-        if address.running > address.most:
-            raise Unavailable(code="busy", retry_after=5)
         if declared > address.limit:
             raise FileTooLarge(address.limit)
         loop = asyncio.get_running_loop()
@@ -176,10 +196,11 @@ def _empty(receive: Receive | None) -> Receive:
 
 
 def body_of(scope: Message) -> dict[str, Any]:
-    """For the WSGI view of a scope: the file in place of the body, if there is one."""
+    """For the WSGI view of a scope: what an upload is known by, and its file in place of the body, if there is one."""
+    known = {ANNOUNCED: scope[ANNOUNCED]} if ANNOUNCED in scope else {}
     file: BinaryIO | None = scope.get(UPLOAD)
     if file is None:
-        return {}
+        return known
     size = file.seek(0, 2)
     file.seek(0)
-    return {"wsgi.input": file, "CONTENT_LENGTH": str(size)}
+    return {**known, "wsgi.input": file, "CONTENT_LENGTH": str(size)}

@@ -1,6 +1,7 @@
 """Limits for every authenticated request: its key's rate limits and its account's quota of bytes."""
 
 import re
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -19,9 +20,35 @@ ALWAYS_ALLOWED = re.compile(
 COUNTED = "stillhere.counted"
 
 
+# Key in `request.META` of an upload: its `Announced`.
+ANNOUNCED = "stillhere.announced"
+
+
+@dataclass(slots=True)
+class Announced:
+    """An upload that is asked for, by a read, before its body is taken: whoever may not send it need not send it first.
+
+    `size_bytes`: as its sender declares it, 0 if unknown. `user_id`: whose it is; None until it was asked for.
+    """
+
+    size_bytes: int
+    user_id: int | None = None
+
+
+def announced_by(request: HttpRequest) -> Announced | None:
+    """The upload that this read asks for."""
+    announced: Announced | None = request.META.get(ANNOUNCED)
+    return announced if announced is not None and announced.user_id is None else None
+
+
 def check_request(request: HttpRequest, caller: Caller) -> None:
     """Raises RateExceeded (429) or QuotaExceeded (507), before anything is read from the body or the store."""
-    if COUNTED not in request.META:
+    if (asked := announced_by(request)) is not None:
+        check(caller, method="POST", size=asked.size_bytes)
+        asked.user_id = caller.user_id
+    elif (announced := request.META.get(ANNOUNCED)) is not None:
+        check_write(caller, size=max(0, int(request.META.get("CONTENT_LENGTH") or 0) - announced.size_bytes))
+    elif COUNTED not in request.META:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
         # Not of the path: names of clients may end it.
         route = request.resolver_match.route if request.resolver_match else ""

@@ -1,7 +1,9 @@
 """Files through the real server: streamed to disk, bounded, and nothing left of what breaks off; saves go on meanwhile."""
 
 import hashlib
+import re
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +71,20 @@ def test_a_form_arrives_in_pieces(house: House, session: str) -> None:
     assert (answer.status_code, answer.json()["name"], answer.json()["size_bytes"]) == (201, "a b.txt", 5_000_000)
 
 
-def begin(house: House, session: str, *, length: int, content: bytes) -> socket.socket:
+def whole(opened: socket.socket) -> bytes:
+    """An answer in pieces."""
+    found = opened.recv(10_000)
+    while b"\r\n\r\n" not in found or not found.endswith(b"}"):
+        found += opened.recv(10_000)
+    return found
+
+
+def begin(house: House, session: str, *, length: int, content: bytes, key: str = "") -> socket.socket:
     """A request that announces `length` bytes, and has sent these."""
     host, port = house.server.host.split(":")
     opened = socket.create_connection((host, int(port)), timeout=20)
-    key = house.api.http.headers["Authorization"]
-    head = f"POST /api/v1/sessions/{session}/files HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: {key}\r\n"
+    credential = f"Bearer {key or house.key}"
+    head = f"POST /api/v1/sessions/{session}/files HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: {credential}\r\n"
     opened.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode() + content)
     return opened
 
@@ -110,6 +120,33 @@ def test_nobody_else_uploads_anything(house: House, session: str, folder: Path) 
     other = send(house, session, b"y", Authorization=f"Bearer {house.server.key('ben')}")
     assert (refused.status_code, other.status_code) == (401, 404)
     wait_for(lambda: len(stored(folder)) == before)
+
+
+def test_a_key_that_only_reads_need_not_send_its_file(house: House, session: str) -> None:
+    reader = house.server.manage("create_key", "--user", "ana", "--scopes", "read")
+    writer = house.server.manage("create_key", "--user", "ana", "--scopes", "write")
+    with begin(house, session, length=1_000_000, content=b"", key=reader) as refused:
+        assert b"missing_scope" in whole(refused)
+    assert send(house, session, b"by a writer", Authorization=f"Bearer {writer}").status_code == 201
+
+
+def test_an_account_takes_half_of_the_places(house: House, session: str) -> None:
+    own = house.server.api(house.foreign_key)
+    theirs = str(own.session("/files-of-ben")[1])
+
+    def asked() -> int:
+        return len(re.findall(r'"GET","route":"api/v1/sessions/<session_id>/files","status":200', house.server.whole_log()))
+
+    before = asked()
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(begin(house, session, length=1_000, content=b"x"))
+        wait_for(lambda: asked() == before + 8)
+        refused = send(house, session, b"y")
+        assert refused.json()["error"]["code"] == "too_many_uploads"
+        assert own.http.post(f"/sessions/{theirs}/files", content=b"y").status_code == 201
+    own.close()
+    wait_for(lambda: send(house, session, b"y").status_code == 201)
 
 
 def test_a_full_disk_is_told_as_one_and_leaves_nothing(house: House, session: str, folder: Path) -> None:
