@@ -149,9 +149,16 @@ def parts_of(part: dict[str, Any]) -> list[Part]:
     return [_simple(kind, part)]
 
 
+def text_of(part: dict[str, Any]) -> str | None:
+    """The text of a part that is one. None: it is another part."""
+    kind, text = part.get("type", ""), part.get("text")
+    said = text.get("value") if isinstance(text, dict) else text
+    return said if isinstance(kind, str) and kind in _TEXT_KINDS and isinstance(said, str) else None
+
+
 def _simple(kind: str, part: dict[str, Any]) -> Part:
     text = part.get("text")
-    if kind in _TEXT_KINDS and isinstance(said := text.get("value") if isinstance(text, dict) else text, str):
+    if (said := text_of(part)) is not None:
         return TextPart(said)
     if kind == "reasoning" and isinstance(text, str):
         return ReasoningPart(text, part.get("signature", part.get("providerMetadata")))

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from markdown_it import MarkdownIt
 
-from sessions_app.portability.exports.session_markdown import closed
+from sessions_app.portability.exports.contained_markdown import MOST_LINES, contained
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -61,9 +61,62 @@ def test_code_that_is_left_open_does_not_swallow_the_next_message(chat: Chat, te
     assert text.rstrip() in markdown
 
 
+HIDING = [
+    "<!-- open",
+    "words\n<!-- open",
+    "> <?open",
+    "- a\n  <script>",
+    "<div hidden>",
+    "[a]:\n<script>",
+    "- " * 30 + "x <",
+    "<\n" * MOST_LINES,
+]
+
+
+@pytest.mark.parametrize("text", HIDING)
+def test_html_that_is_left_open_does_not_hide_the_next_message(chat: Chat, text: str) -> None:
+    chat.say("m1", text)
+    chat.say("m2", "after it", role="assistant")
+    markdown = read(chat)
+    assert [title.split(" ")[0] for title in headings(markdown)[1:]] == ["User", "Assistant"]
+    assert "html_block" not in [token.type for token in MarkdownIt("commonmark").parse(markdown)]
+
+
+def test_each_part_is_a_block_in_its_place(chat: Chat) -> None:
+    before, tool, after = "Run this:\n```py\nx=1\n```", {"type": "tool-run", "output": "it ran"}, "## Done"
+    parts = [{"type": "text", "text": before}, tool, {"type": "text", "text": after}]
+    chat.ops({"op": "upsert", "id": "m1", "role": "assistant", "parts": parts})
+    markdown = read(chat)
+    assert f"\n{before}\n\n**Call of run**" in markdown
+    assert headings(markdown)[2:] == ["Done"]
+    assert markdown.index("it ran") < markdown.index(after)
+
+
+def test_no_words_of_a_message_are_left_out(chat: Chat) -> None:
+    long = "a" * 105_000
+    raw = {"role": "user", "content": [{"type": "text", "text": long}]}
+    chat.ops({"op": "upsert", "id": "m1", "format": "openai.chat", "raw": raw})
+    for number, part in enumerate([{"type": "input_text", "text": "hello"}, {"text": "hello"}, {"text": {"value": "hello"}}]):
+        chat.ops({"op": "upsert", "id": f"p{number}", "role": "user", "parts": [part]})
+    chat.ops({"op": "upsert", "id": "m2", "role": "user", "text": "short", "parts": [{"type": "text", "text": "other words"}]})
+    markdown = read(chat)
+    assert markdown.count(long) == 1
+    assert markdown.count("hello") == 3
+    assert markdown.endswith("short\n\nother words\n")
+    assert chat.texts()[1:4] == ["hello"] * 3
+
+
 def test_what_needs_no_closing_stays_as_it_is() -> None:
-    for text in ("", "plain", "```\nx\n```", "~~~ a\n~~~~", "    ```\nindented"):
-        assert closed(text) == text
+    nested = "1. foo\n   ```bash\n   cmd\n    ```\n\nend"
+    inside = (
+        "- foo\n  ```bash\n  cmd",
+        "a\x0c```\u2028```",
+        "`<b>` and <i>x</i>",
+        "<https://example.com> 1 < 2",
+        "```\n<!-- x\n```",
+    )
+    for text in ("", "plain", "```\nx\n```", "~~~ a\n~~~~", "    ```\nindented", nested, *inside):
+        assert contained(text) == text
 
 
 def test_tool_calls_and_what_is_no_text_are_shown_as_code(chat: Chat) -> None:

@@ -8,6 +8,7 @@ from sessions_app.chats.reading.framework_messages import Reading, read_raw, rol
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.formats.fields import Unreadable
+from sessions_app.formats.neutral import text_of
 from sessions_app.models.message import (
     EXTRA_BYTES,
     FORMAT_LENGTH,
@@ -130,7 +131,7 @@ def _read_text(op: dict[str, Any], own: Reading | None) -> str:
             raise Rejected("no_text")
         text = "" if own is None else own.text
     if text is None:
-        text = clean_text("".join(_texts(parts)))
+        text = text_in(parts or [])
     if not isinstance(text, str):
         raise Rejected("bad_text")
     if len(text) > TEXT_LENGTH:
@@ -193,8 +194,14 @@ def _read_extras(op: dict[str, Any]) -> dict[str, str]:
     return stored
 
 
-def _texts(parts: list[dict[str, Any]] | None) -> list[str]:
-    return [part["text"] for part in parts or [] if part.get("type") == "text" and isinstance(part.get("text"), str)]
+def text_in(parts: list[Any]) -> str:
+    return clean_text("".join(texts_of(parts)))
+
+
+def texts_of(parts: list[Any]) -> list[str]:
+    """The texts of the text parts, as pages and exports find them."""
+    found = (text_of(part) for part in parts if isinstance(part, dict))
+    return [text for text in found if text is not None]
 
 
 def _read_parent(op: dict[str, Any]) -> str | None:

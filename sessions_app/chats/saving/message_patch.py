@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sessions_app.chats.message_content import Content
-from sessions_app.chats.saving.message_input import MOST_POPPED, Rejected, Seen, check_size, read_id, read_message, read_seen
+from sessions_app.chats.saving.message_input import (
+    MOST_POPPED,
+    Rejected,
+    Seen,
+    check_size,
+    read_id,
+    read_message,
+    read_seen,
+    text_in,
+    texts_of,
+)
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
 from sessions_app.formats.registry import format_of
@@ -121,15 +131,21 @@ def _follow_raw(stored: Content, patch: Patch) -> tuple[str, ...]:
 def _keep_together(stored: Content, content: Content, patch: Patch) -> None:
     """Where the parts have the text, change the one with the other."""
     parts = _parts_of(stored)
-    if parts is not None and stored.text != "".join(_texts(parts)):
+    if parts is not None and stored.text != text_in(parts):
         return
     if "text" not in patch.named and patch.named.get("parts"):
         # Parts without a text do not empty the message: its text was left out, so it stays.
-        content.text = "".join(_texts(patch.named["parts"])) or stored.text
+        content.text = text_in(patch.named["parts"]) or stored.text
     elif "parts" not in patch.named and parts is not None and content.text != stored.text:
-        if len(_texts(parts)) > 1:
+        if len(texts_of(parts)) > 1:
             raise Rejected("text_in_parts")
-        content.parts = json_text([{**part, "text": content.text} if _texts([part]) else part for part in parts])
+        content.parts = json_text([_with_text(part, content.text) if texts_of([part]) else part for part in parts])
+
+
+def _with_text(part: dict[str, Any], text: str) -> dict[str, Any]:
+    """A text part with another text, which OpenAI's assistants have as `value` of an object."""
+    old = part["text"]
+    return {**part, "text": {**old, "value": text} if isinstance(old, dict) else text}
 
 
 def _parts_of(stored: Content) -> list[Any] | None:
@@ -139,8 +155,3 @@ def _parts_of(stored: Content) -> list[Any] | None:
     except (ValueError, RecursionError):
         return None
     return parts if isinstance(parts, list) else None
-
-
-def _texts(parts: list[Any]) -> list[str]:
-    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
-    return [text for text in texts if isinstance(text, str)]

@@ -10,6 +10,7 @@ import orjson
 
 from sessions_app.chats.reading.messages import page_after
 from sessions_app.chats.reading.sessions import SessionRow, get_session
+from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.storage.snapshot_reads import one_moment
 from sessions_app.formats.neutral import (
     STEP_START,
@@ -23,9 +24,9 @@ from sessions_app.formats.neutral import (
     parts_from_json,
 )
 from sessions_app.models import Caller
+from sessions_app.portability.exports.contained_markdown import contained, fenced
 
 AT_ONCE = 50
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!])")
 
 
@@ -56,41 +57,27 @@ def _messages(row: SessionRow) -> Iterator[dict[str, Any]]:
 def _message(message: dict[str, Any]) -> str:
     state = "" if message["status"] == "complete" else f", {message['status']}"
     blocks = [f"\n## {message['role'].capitalize()} · {message['created_at']}{state}\n"]
-    if message["text"]:
-        blocks.append(closed(message["text"].rstrip()) + "\n")
     # Stored JSON is returned as unparsed text: parse it as a client would.
     extras = json.loads(orjson.dumps({name: message.get(name) for name in ("parts", "raw")}))
-    blocks += [block for part in parts_from_json(extras["parts"]) if (block := _part(part))]
-    if not message["text"] and extras["raw"] is not None:
+    parts = parts_from_json(extras["parts"])
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    if message["text"] not in clean_text("".join(texts)):
+        parts.insert(0, TextPart(message["text"]))
+    blocks += [block for part in parts if (block := _part(part))]
+    if not message["text"] and not any(texts) and extras["raw"] is not None:
         blocks.append(_block(extras["raw"]))
     return "\n".join(blocks)
 
 
-def closed(text: str) -> str:
-    """`text` with an open code fence closed, so that the fence does not include what follows."""
-    fence = ""
-    for line in text.splitlines():
-        found = _FENCE.fullmatch(line)
-        if found is None:
-            continue
-        marks, rest = found.groups()
-        if not fence:
-            # A line that starts with backticks and has more of them later is inline code.
-            fence = "" if marks[0] == "`" and "`" in rest else marks
-        elif marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
-            fence = ""
-    return f"{text}\n{fence}" if fence else text
-
-
 def _part(part: Part) -> str:
-    """A part in words, or as JSON; empty if the message's text has it already, or if it shows nothing."""
+    """A part in words, or as JSON; empty if it shows nothing."""
     match part:
-        case TextPart():
-            return ""
+        case TextPart(text=text):
+            return f"{contained(text.rstrip())}\n" if text.strip() else ""
         case DataPart(name=name) if name == STEP_START:
             return ""
         case ReasoningPart(text=text):
-            return "".join(f"> {line}\n" for line in closed(text.strip()).splitlines())
+            return "".join(f"> {line}\n" for line in contained(text.strip()).split("\n")) if text.strip() else ""
         case ToolCallPart(name=name, input=value):
             return f"**Call of {_line(name)}**\n" + ("" if value is None else f"\n{_block(value)}")
         case ToolResultPart(name=name, output=value, is_error=failed):
@@ -100,11 +87,8 @@ def _part(part: Part) -> str:
 
 
 def _block(value: Any) -> str:
-    """Any JSON as code, in a fence longer than any run of backticks inside."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}json\n{text}\n{fence}\n"
+    """Any JSON as code."""
+    return fenced(json.dumps(value, ensure_ascii=False, indent=2), "json") + "\n"
 
 
 def _line(text: str) -> str:
