@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from sessions_app.agents.handoff.services import HANDOFF_BYTES
 from sessions_app.models import Handoff, HandoffSnapshot
 from tests.support.chat import Chat
 
@@ -49,6 +50,19 @@ def test_a_whole_list_is_merged_in_itself(chat: Chat, at: str) -> None:
     assert [item["text"] for item in found] == ["Use SQLite", "Sell"]
     assert found[0] == {"id": "d1", "text": "Use SQLite", "rationale": "one file"}
     assert chat.api.patch(at, {"risks": [{"text": str(number)} for number in range(2_001)]}).status_code == 422
+
+
+def test_a_handoff_has_a_size(chat: Chat, at: str) -> None:
+    texts = [{"text": f"{number} {'x' * 9_000}"} for number in range(250)]
+    assert chat.api.patch(at, {"decisions": texts}).status_code == 200
+    refused = chat.api.patch(at, {"risks": texts})
+    assert (refused.status_code, refused.json()["error"]["details"]["limit"]) == (413, HANDOFF_BYTES)
+    # As it was stored before there was a limit.
+    larger = {"decisions": [{"id": str(number), "text": f"{number} {'x' * 9_000}"} for number in range(500)]}
+    Handoff.objects.update(content=json.dumps(larger, separators=(",", ":")))
+    assert refusal(chat.api.patch(f"{at}/decisions/1", {"text": "y" * 9_500})) == (413, "too_large")
+    assert chat.api.delete(f"{at}/decisions/1").status_code == 204
+    assert len(chat.api.get(at).json()["decisions"]) == 499
 
 
 def test_an_id_names_one_item(chat: Chat, at: str) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from sessions_app.models import Clearing, HandoffSnapshot, Message, Project
+from sessions_app.models import Clearing, Handoff, HandoffSnapshot, Message, Project
+from sessions_app.portability.imports.file_reader import BadFile
 from tests.support.account_contents import fill, projects
 from tests.support.chat import Chat
-from tests.support.export_files import download, purge, resealed, upload
+from tests.support.export_files import call_import, download, purge, resealed, upload
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +81,24 @@ def test_a_value_that_cannot_be_stored_is_refused(
     answer = upload(mine, resealed(lines))
     assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"line": number + 1})
     assert projects(mine) == []
+
+
+def test_a_long_line_is_read_unless_its_values_would_fill_the_memory(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    project = Project.objects.get(path=Chat(mine).project)
+    mine.post(f"/projects/{project.id}/handoff/decisions", {"text": "ship it"})
+    texts = [{"id": str(number), "text": f"{number} {'x ' * 4_900}"} for number in range(2_000)]
+    Handoff.objects.update(content=json.dumps({"decisions": texts}))
+    lines = download(mine).splitlines()[:-1]
+    purge(mine)
+    (number,) = [number for number, line in enumerate(lines) if line.startswith(b'{"handoff"')]
+    assert len(lines[number]) > 19_000_000
+    assert call_import(alice, resealed(lines))["handoff"] == 1
+    assert json.loads(Handoff.objects.get().content)["decisions"] == texts
+    purge(mine)
+    for damaged in (b'{"handoff":' + b"[[]," * 5_000_000 + b"0]}", b'{"handoff":{"content":"' + b"[]," * 7_000_000 + b'"}}'):
+        with pytest.raises(BadFile, match="too many values"):
+            call_import(alice, b"\n".join([*lines[:number], damaged, b""]))
 
 
 def test_rows_that_contradict_each_other_are_refused_whole(api: Callable[..., Any], alice: User) -> None:

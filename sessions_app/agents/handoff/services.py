@@ -10,7 +10,7 @@ import orjson
 
 from sessions_app.agents.handoff.queries import LISTS, content_of, get_snapshot, mark_of
 from sessions_app.chats.locking import lock_project_and_current
-from sessions_app.core.errors import Conflict, Invalid, NotFound, PreconditionFailed
+from sessions_app.core.errors import Conflict, Invalid, NotFound, PreconditionFailed, TooLarge
 from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
@@ -23,6 +23,8 @@ from sessions_app.models.event import EventType
 from sessions_app.models.times import now
 
 MOST_ITEMS = 2_000
+# As compact JSON. A bundle, a page and a line of an export have all of it.
+HANDOFF_BYTES = 4_000_000
 
 
 class IdTaken(Conflict):
@@ -35,6 +37,16 @@ class ItemNotFound(NotFound):
 
 class Empty(Conflict):
     code, message = "nothing_to_freeze", "The handoff is empty. Add a decision, a file, a risk or a summary first."
+
+
+class HandoffTooLarge(TooLarge):
+    message = (
+        f"A handoff has at most {HANDOFF_BYTES:,} bytes as compact JSON. Shorten its texts, remove items that are done, "
+        "or put long texts into memory or files."
+    )
+
+    def __init__(self, found: int) -> None:
+        super().__init__(details={"limit": HANDOFF_BYTES, "found": found})
 
 
 class Changed(PreconditionFailed):
@@ -185,7 +197,9 @@ def _change(
         conditions.check(handoff.rev)
         content = content_of(handoff)
         change(content)
-        handoff.content, handoff.rev, handoff.updated_at = json_text(content), handoff.rev + 1, now()
+        before, handoff.content = handoff.content, json_text(content)
+        _check_size(handoff.content, before)
+        handoff.rev, handoff.updated_at = handoff.rev + 1, now()
         handoff.save()
         _tell(caller, project_id, EventType.HANDOFF_CHANGED, {"handoff_rev": handoff.rev})
         return handoff
@@ -240,6 +254,13 @@ def _fill(item: dict[str, Any], same: dict[str, Any]) -> None:
 def _check_number(kind: str, number: int) -> None:
     if number > MOST_ITEMS:
         raise Invalid(f"A handoff has at most {MOST_ITEMS} {kind}.", details={"field": kind})
+
+
+def _check_size(content: str, before: str) -> None:
+    """A handoff that is larger, because it was stored before there was a limit, may shrink."""
+    size = len(content.encode())
+    if size > HANDOFF_BYTES and size >= len(before.encode()):
+        raise HandoffTooLarge(size)
 
 
 def _with_id(item: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Never
 
+from django.conf import settings
+
 from sessions_app.core.errors import Invalid
+from sessions_app.core.serialization.json_structure import takes_much_memory
 from sessions_app.portability.content_kinds import USER, Kind, export_kinds
 from sessions_app.portability.exports.export_file import FORMAT, VERSION
 from sessions_app.portability.file_pieces import FILE, FilesInFile
 from sessions_app.portability.row_format import values_of
 from sessions_app.portability.secret_removal import WrongValue
 
-LINE_BYTES = 16_000_000
+# What was stored before a limit was made, for example a large handoff, can be imported too.
+LEAST_LINE_BYTES = 64_000_000
+# A value of a request is longer in a line: as JSON in JSON, or as base64; and some rows have values of several requests.
+BODIES_A_LINE = 4
 SKIPPED_AT_ONCE = 1_000_000
 ROWS_A_STEP = 16
 _CUT_OFF = "it is truncated, or lost its line breaks in transfer (with curl, use --data-binary)"
@@ -23,6 +29,7 @@ _OTHER = (
     "this is no export of Stillhere. Only those can be imported: all data of an account, or a session as NDJSON. "
     "For a chat that ChatGPT, Claude Code or another tool wrote, there is the command `manage.py replay FILE`"
 )
+_TOO_MANY = "it has too many values for its size"
 # Where the first line names its format.
 _BEGINNING = 200
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -52,6 +59,7 @@ class Reader:
         self._digest, self.counts = hashlib.sha256(), Counter[str]()
         self._known = {kind.name: kind for kind in export_kinds()}
         self.line = self.offset = 0
+        self._most = max(LEAST_LINE_BYTES, BODIES_A_LINE * settings.MAX_BODY_BYTES)
         self._ended = False
         file.seek(0)
 
@@ -72,14 +80,14 @@ class Reader:
 
     def rows(self) -> Iterator[Row]:
         """Raises BadFile if a line cannot be read, and at the end if counts or checksum do not match."""
-        while line := self._file.readline(LINE_BYTES):
+        while line := self._file.readline(self._most):
             self.line += 1
             if self.line == 1 and FORMAT.encode() not in line[:_BEGINNING]:
                 raise BadFile(1, _OTHER)
             if self._ended:
                 raise BadFile(self.line, "something follows the end")
             if not line.endswith(b"\n"):
-                raise BadFile(self.line, _CUT_OFF if len(line) < LINE_BYTES else f"it has more than {LINE_BYTES} bytes")
+                raise BadFile(self.line, _CUT_OFF if len(line) < self._most else f"it has more than {self._most} bytes")
             row = self._row(_read(self.line, line))
             self._digest.update(line)
             self.offset += len(line)
@@ -131,6 +139,8 @@ def check_file(reader: Reader) -> Iterator[None]:
 
 
 def _read(number: int, line: bytes) -> dict[str, Any]:
+    if takes_much_memory(line):
+        raise BadFile(number, _TOO_MANY)
     try:
         value = json.loads(line.decode(), parse_constant=_refuse_constant)
         if b"\\u" in line:
@@ -164,9 +174,12 @@ def _row(number: int, known: dict[str, Kind], value: dict[str, Any]) -> Row:
     if kind is None:
         raise BadFile(number, "its kind is unknown here (a newer version may have written it)")
     try:
-        return Row(number, kind, values_of(kind, value[kind.name]))
+        values = values_of(kind, value[kind.name])
     except WrongValue as error:
         raise BadFile(number, str(error)) from None
+    if any(isinstance(each, str) and takes_much_memory(each.encode()) for each in values.values()):
+        raise BadFile(number, _TOO_MANY)  # JSON that is stored as text.
+    return Row(number, kind, values)
 
 
 def _check_first(value: dict[str, Any]) -> None:
