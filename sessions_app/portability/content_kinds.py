@@ -29,7 +29,14 @@ from sessions_app.models import (
     Project,
     SessionFile,
 )
-from sessions_app.portability.secret_removal import clean_message, clean_session, clean_session_file, clean_snapshot, clean_state
+from sessions_app.portability.secret_removal import (
+    check_json_of_message,
+    clean_message,
+    clean_session,
+    clean_session_file,
+    clean_snapshot,
+    clean_state,
+)
 
 USER = ""
 
@@ -98,7 +105,7 @@ _OWN: tuple[Kind, ...] = (
     Kind("clearing", Clearing, "session", "session"),
     Kind("session_file", SessionFile, "session", "session", clean=clean_session_file),
     Kind("message", Message, "session", "session", without=("words_due",), clean=clean_message),
-    Kind("conflict_copy", ConflictCopy, "session", "session", ("created_at", "id")),
+    Kind("conflict_copy", ConflictCopy, "session", "session", ("created_at", "id"), clean=check_json_of_message),
     Kind("agent_state", AgentState, "session", "session", clean=clean_state),
     Kind("agent_state_version", AgentStateVersion, "agent_state", "state", ("rev",), clean=clean_state),
     Kind("pending_action", PendingAction, "session", "session", clean=clean_state),

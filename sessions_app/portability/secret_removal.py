@@ -1,4 +1,4 @@
-"""Redacts secrets in an imported file's states and handoffs. Content without secrets stays byte for byte."""
+"""Refuses what no save stores, and redacts secrets in an imported file. Content without secrets stays byte for byte."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from sessions_app.chats.files.queries import digest_of
 from sessions_app.chats.sessions.session_fields import WrongTags, tags_text
 from sessions_app.core.redaction import may_hold_secrets, redact
 from sessions_app.core.serialization.stored_json import read_json, read_object, read_value
-from sessions_app.core.serialization.strict_json import clean_text
+from sessions_app.core.serialization.strict_json import UnreadableJson, clean_text, loads
 from sessions_app.models.session import METADATA_BYTES
 
 # As `Content.size_bytes`.
@@ -44,9 +44,24 @@ def clean_session(values: dict[str, Any]) -> None:
 
 
 def clean_message(values: dict[str, Any]) -> None:
-    """On the path is stored in one way: null. Its size is what it has, because quotas and windows go by it."""
+    """On the path is stored in one way: null. Its size is what it has, because quotas and windows go by it. Raises WrongValue."""
+    check_json_of_message(values)
     values["aside"] = values.get("aside") or None
     values["size_bytes"] = sum(len(values[field].encode()) for field in _COUNTED if isinstance(values.get(field), str))
+
+
+def check_json_of_message(values: dict[str, Any]) -> None:
+    """Refuses what no save would have stored: it is sent to readers as it is, and converted. Raises WrongValue."""
+    for field in ("parts", "metadata", "raw"):
+        if not isinstance(stored := values.get(field), str):
+            continue
+        try:
+            # These fields keep a NUL, and no other character that cannot be stored.
+            _, replaced = loads(stored.encode(), within="metadata")
+        except UnreadableJson as error:
+            raise WrongValue(f"{field} of a message has a wrong value: {error.why}") from None
+        if replaced:
+            raise WrongValue(f"{field} of a message has a wrong value: a lone surrogate")
 
 
 def clean_session_file(values: dict[str, Any]) -> None:

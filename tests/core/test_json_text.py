@@ -4,6 +4,7 @@ import pytest
 
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.serialization.json_text import WrittenNumber, fingerprint, json_text
+from sessions_app.core.serialization.stored_json import quick_json
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,10 @@ def test_only_numbers_lead_into_a_list() -> None:
     value, replaced = strict_json.loads(rb'{"ops":{"0":{"raw":"\u0000"}},"messages":[{"raw":"\u0000"}]}')
     assert (value["ops"]["0"]["raw"], value["messages"][0]["raw"]) == ("\ufffd", "\0")
     assert replaced == ["ops.0.raw"]
+
+
+@pytest.mark.parametrize("text", ["NaN", "[1, Infinity]", '{"a": -Infinity}'])
+def test_what_is_no_json_number_is_not_read(text: str) -> None:
+    with pytest.raises(ValueError, match="is no JSON number"):
+        quick_json(text)
+    assert quick_json("1" + "0" * 400) == 10**400

@@ -60,6 +60,11 @@ def test_a_damaged_file_changes_nothing_and_its_line_is_named(api: Callable[...,
         ("message", "created_at", "yesterday"),
         ("message", "created_at", "2026-01-01T00:00:00"),
         ("message", "owner_id", 1),
+        ("message", "raw", "NaN"),
+        ("message", "metadata", '{"a": [Infinity]}'),
+        ("message", "parts", '[{"type": "tool-run", "input": "\\ud800"}]'),
+        ("message", "parts", f"[{'[' * 900}{']' * 900}]"),
+        ("message", "parts", "nonsense"),
         ("session", "id", "no uuid"),
         ("session", "project_id", "00000000-0000-4000-8000-000000000000"),
         ("project", "owner_id", 1),
@@ -164,3 +169,15 @@ def test_a_taken_id_is_answered_as_ones_own_and_tells_nothing_of_whose_it_is(
     refused = upload(bob_api, download(alice_api))
     assert refused.status_code == 409
     assert "account" not in refused.json()["error"]["message"]
+
+
+def test_what_a_save_takes_is_taken(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    chat = Chat(mine)
+    nested = json.loads("[" * 58 + "]" * 58)
+    parts = [{"type": "tool-run", "input": "\0 \U0001f600", "output": nested}]
+    chat.ops({"op": "upsert", "id": "a", "role": "user", "parts": parts, "raw": {"number": 10**400, "at": 1.5e300}})
+    before, content = chat.read()["messages"], download(mine)
+    purge(mine)
+    assert upload(mine, content).status_code == 200
+    assert chat.read()["messages"] == before

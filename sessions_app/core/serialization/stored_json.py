@@ -9,12 +9,12 @@ import orjson
 def quick_json(stored: str) -> Any:
     """For display, not for writing the value again: integers beyond 64 bits are rounded.
 
-    The fast reader rejects numbers beyond a float; the slow one accepts them.
+    The fast reader rejects numbers beyond a float; the slow one accepts them. NaN, which is no JSON, is a ValueError.
     """
     try:
         return orjson.loads(stored)
     except ValueError:
-        return json.loads(stored)
+        return strict_json(stored)
 
 
 def read_json(stored: str) -> Any:
