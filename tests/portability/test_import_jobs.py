@@ -141,6 +141,21 @@ def test_an_undo_takes_back_what_nobody_has_touched(api: Callable[..., Any], ali
     assert upload(mine, content).json()["added"]["session"] == sum(b'{"session"' in line for line in rows(content)) - 1
 
 
+def test_an_undo_takes_back_what_another_clock_wrote(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    chat = Chat(mine)
+    chat.say("a", "of the file")
+    Chat(mine, session_id=chat.id).ops({"op": "upsert", "id": "a", "role": "user", "text": "a copy"})
+    lines = [line.replace(b'_at":"20', b'_at":"21') for line in download(mine).splitlines()[:-1]]
+    purge(mine)
+    job = post(mine, resealed(lines))
+    work()
+    assert chat.read()["session"]["updated_at"] < "2100"
+    mine.post(f"/imports/{job['id']}/undo")
+    work()
+    assert (status(mine, job)["left_out"], projects(mine)) == ([], [])
+
+
 def test_an_undo_keeps_what_was_written_since(api: Callable[..., Any], alice: User) -> None:
     mine = api(alice)
     chats = [Chat(mine, project=f"/undo/{number}") for number in range(2)]

@@ -9,6 +9,7 @@ import pytest
 
 from sessions_app.portability.replay.conversation import Conversation
 from sessions_app.portability.replay.format_detection import UnknownTranscript, read_transcript
+from sessions_app.portability.replay.librechat import read_librechat
 
 SAMPLES = os.environ.get("STILLHERE_SAMPLES", "")
 with_samples = pytest.mark.skipif(not SAMPLES, reason="STILLHERE_SAMPLES names no folder of recorded chats")
@@ -89,6 +90,29 @@ def test_codex_records_are_played_once_though_events_repeat_them() -> None:
     )
     assert spoken(made) == [("user", "run"), ("assistant", "ok")]
     assert made.skipped == {"session_meta": 1, "user_message": 1, "function_call": 1}
+
+
+def test_a_flat_librechat_export_is_read_along_its_newest_branch() -> None:
+    root = "00000000-0000-0000-0000-000000000000"
+    told = [("q1", root, 1), ("a1", "q1", 2), ("a1b", "q1", 3), ("q2b", "a1b", 6), ("q2", "a1", 4), ("a2", "q2", 5)]
+    messages = [
+        {
+            "messageId": own,
+            "parentMessageId": parent,
+            "isCreatedByUser": own[0] == "q",
+            "text": own,
+            "createdAt": f"2026-01-0{at}",
+        }
+        for own, parent, at in told
+    ]
+    made = read_librechat({"messages": messages}, name="x")
+    assert [turn.text for turn in made.turns] == ["q1", "a1b", "q2b"]
+    assert made.skipped == {"other branch": 3}
+    for message in messages:
+        del message["createdAt"]
+    assert [turn.text for turn in read_librechat({"messages": messages}, name="x").turns] == ["q1", "a1", "q2", "a2"]
+    linear = [{**message, "parentMessageId": root} for message in messages]
+    assert len(read_librechat({"messages": linear}, name="x").turns) == 6
 
 
 def test_a_librechat_tree_is_read_along_its_newest_branch() -> None:

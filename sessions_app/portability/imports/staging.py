@@ -94,6 +94,7 @@ class Staging:
             self.counts["present"][kind.name] += 1
             return
         self.counts["added"][kind.name] += 1
+        _not_ahead(row.values)
         self._guard(kind, row.values)
         self._name_author(kind, row.values)
         self._add(kind, above, row.values)
@@ -270,6 +271,14 @@ def _read_places(stored: dict[str, list[Any]]) -> dict[str, _Place]:
             key = kind.model._meta.pk.to_python(pk)
             places[kind.name] = _Place(made, key, None, current and uuid.UUID(current), inbox and uuid.UUID(inbox))
     return places
+
+
+def _not_ahead(values: dict[str, Any]) -> None:
+    """Times ahead of this server's clock would look like changes after the import, which an undo keeps."""
+    at = now()
+    for name in ("created_at", "updated_at"):
+        if isinstance(told := values.get(name), datetime) and told > at:
+            values[name] = at
 
 
 def _rule(settings: Any) -> str:

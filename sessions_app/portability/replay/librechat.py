@@ -15,8 +15,7 @@ def read_librechat(item: dict[str, Any], *, name: str) -> Conversation:
     made = conversation(item.get("title"), name)
     level = item["messages"]
     if not any(isinstance(one, dict) and one.get("children") for one in level):
-        for message in level:
-            _add(made, message)
+        _read_flat(made, level)
         return made
     while level:
         for other in level[:-1]:
@@ -25,6 +24,29 @@ def read_librechat(item: dict[str, Any], *, name: str) -> Conversation:
         children = level[-1].get("children") if isinstance(level[-1], dict) else None
         level = children if isinstance(children, list) else []
     return made
+
+
+def _read_flat(made: Conversation, messages: list[Any]) -> None:
+    """The messages that lead to the newest one. If none names one before it, all of them, as they are listed."""
+    known = {str(one["messageId"]): one for one in messages if isinstance(one, dict) and one.get("messageId")}
+    if not any(_parent(one) in known for one in known.values()):
+        for message in messages:
+            _add(made, message)
+        return
+    # Of the same time, or without one, the last one is the newest.
+    at = max(reversed(known), key=lambda each: str(known[each].get("createdAt", "")))
+    path = dict[str, Any]()
+    while at in known and at not in path:
+        path[at] = known[at]
+        at = _parent(known[at])
+    for message in reversed(path.values()):
+        _add(made, message)
+    if others := len(messages) - len(path):
+        made.skipped["other branch"] += others
+
+
+def _parent(message: dict[str, Any]) -> str:
+    return str(message.get("parentMessageId"))
 
 
 def _add(made: Conversation, message: Any) -> None:
