@@ -34,7 +34,7 @@ TEXTS = {
     "- [x] done\n- [ ] not\n- other": 'checked=""',
     "- [y] no box": "[y] no box",
     "$x_1$ and $$y$$": '<span class="math"><math display="inline" alttext="x_1"><mrow><msub><mi>x</mi>',
-    r"\(a\) and \[b\]": '<math display="block" alttext="b"',
+    r"\(a\) and \[b_1\]": '<math display="block" alttext="b_1"',
     r"$\nothing$ and \(\frac\)": r'<span class="math">$\nothing$</span> and <span class="math">\(\frac\)</span>',
     r"$$x < \text{<b>}$$": "<mtext>&lt;b&gt;</mtext>",
     r"\(open": "(open",

@@ -37,6 +37,7 @@ FIRST_URLS = ("http://a.example", "mailto:a@a.example")
 TASK = re.compile(r"\[([ xX])\](?=[ \t])")
 FORMULAS = {"math_inline", "math_inline_double", "math_block"}
 ALIGNED = re.compile(r"text-align:(center|right)")
+LIKE_A_FORMULA = re.compile(r"\s+\S|[^\\^_={}]*[\\^_={}]")
 NAME = re.compile(r"[A-Za-z0-9{]")
 DOLLARS = math_inline_dollar(allow_space=False, allow_digits=False, allow_double=True)
 CODE = re.compile(r"`([^`\n]+)`")
@@ -140,16 +141,19 @@ def _math_dollar(state: StateInline, silent: bool) -> bool:
 
 
 def _math_bracket(state: StateInline, silent: bool) -> bool:
-    r"""`\( … \)` and `\[ … \]` within a line of text."""
+    r"""`\( … \)` and `\[ … \]` within a line of text, where `\[x\]` and `list\[0\]` are brackets that Markdown has escaped."""
     opening = state.src[state.pos : state.pos + 2]
     if opening not in {r"\(", r"\["}:
         return False
     end = state.src.find(r"\)" if opening == r"\(" else r"\]", state.pos + 2)
     if end < 0:
         return False
+    content = state.src[state.pos + 2 : end]
+    if opening == r"\[" and (state.src[state.pos - 1 : state.pos].isalnum() or not LIKE_A_FORMULA.match(content)):
+        return False
     if not silent:
         token = state.push("math_inline", "", 0)
-        token.content, token.markup = state.src[state.pos + 2 : end], opening
+        token.content, token.markup = content, opening
     state.pos = end + 2
     return True
 

@@ -34,6 +34,9 @@ CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder"
 # Operators with their limits below and above. The converter writes them like indices.
 LIMITS = {"lim", "lim\u2006sup", "lim\u2006inf", "inj\u2006lim", "proj\u2006lim", "max", "min", "sup", "inf", "det", "gcd", "Pr"}
 WITH_LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+# Where `%` begins a comment: the converter leaves out the rest of the formula, of which it may be the half.
+COMMENT = re.compile(r"(?<!\\)(?:\\\\)*%")
+WORDS_INSIDE = re.compile(r"\\(?:text[a-z]*|mbox)\{[^{}]*\}")
 # Chromium knows no `columnalign`.
 ALIGNED = {"left", "right"}
 
@@ -80,6 +83,8 @@ def _loaded() -> Callable[..., Element]:
 
 
 def _converted(convert: Callable[..., Element], latex: str, block: bool) -> str:
+    if COMMENT.search(WORDS_INSIDE.sub("", latex)):
+        raise _Unknown("%")
     root = convert(latex, display="block" if block else "inline")
     if next(islice(root.iter(), MOST_ELEMENTS, None), None) is not None:
         raise _Unknown
@@ -91,6 +96,8 @@ def _written(element: Element) -> Iterator[str]:
     tag = element.tag.rpartition("}")[2]
     if tag not in TAGS or len(element) != CHILDREN.get(tag, len(element)):
         raise _Unknown(tag)
+    if tag == "mspace" and element.get("linebreak"):
+        raise _Unknown("linebreak")  # No browser breaks the line there: two rows would be read as one.
     if tag in WITH_LIMITS and element[0].tag == "mo" and unescape(element[0].text or "") in LIMITS:
         tag = WITH_LIMITS[tag]
         # Within a line they are indices after all.
