@@ -6,6 +6,7 @@ filters by owner. Publishing sets the owner and makes them visible.
 
 import uuid
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.db import models
@@ -29,6 +30,11 @@ class ImportState(models.TextChoices):
 
 # States in which a process works on it, or should.
 ACTIVE = (ImportState.RUNNING, ImportState.PUBLISHING, ImportState.REMOVING)
+
+
+def file_of(job_id: uuid.UUID) -> Path:
+    """The path of the file of a queued import, kept until it is done."""
+    return Path(settings.DATA_DIR) / "imports" / f"{job_id.hex}.ndjson"
 
 
 class ImportJob(models.Model):

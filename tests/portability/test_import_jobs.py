@@ -1,16 +1,22 @@
 """Imports in the background: invisible until complete, resumed or removed when interrupted, undone on request."""
 
 import json
+import os
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 
+from sessions_app.chats.lifecycle.deletion import delete_account
+from sessions_app.core.limits import quotas
 from sessions_app.models import AppState, ChatSession, Message, Project, SessionFile
 from sessions_app.models.import_job import ImportState
 from sessions_app.portability.imports.background_runner import ImportRunner
+from sessions_app.portability.imports.jobs import MOST_UNFINISHED, remove_left_files
 from tests.portability.background_imports import account, pieces, post, status, work
 from tests.support.account_contents import everything, projects
 from tests.support.chat import Chat
@@ -222,3 +228,38 @@ def test_two_imports_of_one_user_run_one_after_the_other(api: Callable[..., Any]
         pass
     assert [status(mine, job)["state"] for job in (first, second)] == ["done", "done"]
     assert status(mine, second)["added"] == {}
+
+
+def test_few_imports_wait_at_once_and_their_files_count(api: Callable[..., Any], alice: User, bob: User) -> None:
+    mine = api(alice)
+    content = download(mine)
+    empty = quotas.usage_now(alice.pk).size_bytes
+    waiting = [post(mine, content) for _ in range(MOST_UNFINISHED)]
+    assert quotas.usage_now(alice.pk).size_bytes == empty + MOST_UNFINISHED * len(content)
+    refused = mine.client.generic("POST", "/api/v1/imports", content, content_type="application/x-ndjson")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "import_running")
+    assert len(files()) == MOST_UNFINISHED
+    assert post(api(bob), download(api(bob)))["state"] == "queued"
+    mine.delete(f"/imports/{waiting[0]['id']}")
+    work()
+    assert files() == []
+    assert quotas.usage_now(alice.pk).size_bytes == empty
+    assert post(mine, content)["state"] == "queued"
+
+
+def test_no_file_of_an_import_stays(api: Callable[..., Any], alice: User, bob: User) -> None:
+    waiting, other = post(api(alice), download(api(alice))), post(api(bob), download(api(bob)))
+    delete_account(user_id=alice.pk)
+    (kept,) = files()
+    assert kept.stem == uuid.UUID(other["id"]).hex != uuid.UUID(waiting["id"]).hex
+    left, young = kept.with_stem("left"), kept.with_stem("young")
+    for path in (left, young):
+        path.write_bytes(b"{}")
+    for path in (kept, left):
+        os.utime(path, (0, 0))
+    remove_left_files()
+    assert set(files()) == {kept, young}
+
+
+def files() -> list[Path]:
+    return list((Path(settings.DATA_DIR) / "imports").iterdir())

@@ -21,6 +21,7 @@ from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
 from sessions_app.models import Caller, ChatSession, ImportJob, Project
 from sessions_app.models.event import EventType
+from sessions_app.models.import_job import file_of
 from sessions_app.models.times import now
 from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
 
@@ -157,7 +158,10 @@ def delete_account(*, user_id: int) -> None:
             erase_project(project)
         get_user_model().objects.filter(pk=user_id).delete()
 
+    files = [file_of(pk) for pk in ImportJob.objects.filter(user_id=user_id).values_list("pk", flat=True)]
     write(work)
+    for file in files:
+        file.unlink(missing_ok=True)
     delete_content(user_id)
 
 

@@ -31,7 +31,7 @@ def browse(request: HttpRequest, limit: int = LIMIT) -> HttpResponse:
 
 @router.post(
     "/imports",
-    response={202: ImportJobOut, **refusals(413)},
+    response={202: ImportJobOut, **refusals(409, 413)},
     operation_id="start_import",
     summary="Import a file in the background",
     openapi_extra={"requestBody": UPLOAD},
@@ -40,6 +40,7 @@ def start(request: HttpRequest, dry_run: bool = DRY_RUN) -> HttpResponse:
     """Add the content of an export that this account lacks, in the background. Nothing is visible until all of it is stored.
 
     Idempotent: existing content is not changed. A damaged file ends as `failed`; its `error` names the line.
+    409 while three are not finished.
     """
     job = import_jobs.start_import(caller=caller_of(request), file=request, dry_run=dry_run)
     return json_reply(_as_json(job), status=202)

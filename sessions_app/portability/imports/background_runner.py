@@ -9,9 +9,10 @@ from django.contrib.auth import get_user_model
 from sessions_app.core.errors import AppError
 from sessions_app.core.storage.paced_writes import BREATH_SECONDS, PIECE_SECONDS
 from sessions_app.models import Caller, ImportJob
-from sessions_app.portability.imports.jobs import due_jobs, open_file, steps, take_over
+from sessions_app.portability.imports.jobs import due_jobs, open_file, remove_left_files, steps, take_over
 from sessions_app.portability.imports.staged_rows import Stopped
 
+SWEPT_EVERY = 3600.0
 logger = logging.getLogger(__name__)
 
 
@@ -20,11 +21,15 @@ class ImportRunner:
 
     def __init__(self) -> None:
         self._steps: Iterator[bool] | None = None
+        self._swept_at = -SWEPT_EVERY
 
     def work(self) -> int:
         if self._steps is None:
             self._steps = self._next()
         if self._steps is None:
+            if time.monotonic() >= self._swept_at + SWEPT_EVERY:
+                remove_left_files()
+                self._swept_at = time.monotonic()
             return 0
         try:
             return self._some(self._steps)

@@ -7,12 +7,12 @@ its last committed batch, or removes what was staged.
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, Q
 
@@ -23,7 +23,7 @@ from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, ImportJob, StoredFile
-from sessions_app.models.import_job import ACTIVE, UNDOABLE_FOR, ImportState
+from sessions_app.models.import_job import ACTIVE, UNDOABLE_FOR, ImportState, file_of
 from sessions_app.models.times import now
 from sessions_app.portability.file_pieces import FILE, FilesInFile, Piece
 from sessions_app.portability.imports.file_reader import Reader, check_file
@@ -38,10 +38,19 @@ BEAT_EVERY = timedelta(seconds=2)
 # Only the client that has the file can continue it: the server waits this long for it, unless another import waits.
 RESUMABLE_FOR = timedelta(hours=1)
 State = ImportState
+# Each keeps its file until its turn.
+MOST_UNFINISHED = 3
+UNFINISHED = (State.QUEUED, *ACTIVE)
+# A file without a job is left alone for so long: it may be one that is just being stored.
+LEFT_AFTER = timedelta(days=1)
 
 
 class ImportRunning(Conflict):
     code, message = "import_running", "Another import of yours is running. Wait until it is done, or stop it."
+
+
+class TooManyImports(ImportRunning):
+    message = f"You have {MOST_UNFINISHED} imports that are not finished. Wait until one is done, or stop one."
 
 
 class ImportNotFound(NotFound):
@@ -63,7 +72,11 @@ class Readable(Protocol):
 
 
 def start_import(*, caller: Caller, file: Readable, dry_run: bool = False) -> ImportJob:
-    """Store the file and queue the job, which runs in the background. `dry_run`: only report what would happen."""
+    """Store the file and queue the job, which runs in the background. `dry_run`: only report what would happen.
+
+    Raises TooManyImports.
+    """
+    _check_number(caller)
     job = ImportJob(user_id=caller.user_id, only_project=caller.project_id, dry_run=dry_run, has_file=True)
     path = file_of(job.pk)
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -72,11 +85,32 @@ def start_import(*, caller: Caller, file: Readable, dry_run: bool = False) -> Im
             path.chmod(0o600)
             shutil.copyfileobj(file, kept, 1_000_000)
             job.size_bytes = kept.tell()
-        write(lambda: ImportJob.objects.bulk_create([job]))
+        write(lambda: _queue(caller, job))
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     return job
+
+
+def _check_number(caller: Caller) -> None:
+    if ImportJob.objects.filter(user_id=caller.user_id, state__in=UNFINISHED).count() >= MOST_UNFINISHED:
+        raise TooManyImports
+
+
+def _queue(caller: Caller, job: ImportJob) -> None:
+    # Locked, so that of several at once each sees those before it.
+    get_user_model().objects.select_for_update(no_key=True).filter(pk=caller.user_id).first()
+    _check_number(caller)
+    ImportJob.objects.bulk_create([job])
+
+
+def remove_left_files() -> None:
+    """Removes old files that no unfinished job has: of a deleted account, or of a process that ended between two steps."""
+    kept = {file_of(pk) for pk in ImportJob.objects.filter(state__in=UNFINISHED).values_list("pk", flat=True)}
+    for path in file_of(uuid.UUID(int=0)).parent.glob("*.ndjson"):
+        with suppress(FileNotFoundError):
+            if path not in kept and path.stat().st_mtime < (now() - LEFT_AFTER).timestamp():
+                path.unlink()
 
 
 def import_status(*, caller: Caller, job_id: str) -> ImportJob:
@@ -122,11 +156,6 @@ def undo_import(*, caller: Caller, job_id: str) -> ImportJob:
     if not undone:
         raise NothingToUndo
     return import_status(caller=caller, job_id=job_id)
-
-
-def file_of(job_id: uuid.UUID) -> Path:
-    """The path of the file of a queued import, kept until it is done."""
-    return Path(settings.DATA_DIR) / "imports" / f"{job_id.hex}.ndjson"
 
 
 def take_over(job: ImportJob) -> bool:
