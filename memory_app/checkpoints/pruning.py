@@ -6,8 +6,10 @@ these channels under `counters_since_delta_snapshot`.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+from memory_app.checkpoints.rows import Place
 
 DELTA_CHANNELS = "counters_since_delta_snapshot"
 
@@ -22,24 +24,19 @@ class Known(NamedTuple):
     versions: str
 
 
-def kept(checkpoints: Iterable[Known]) -> set[tuple[str, str]]:
-    """The newest of each namespace, and what its delta channels are rebuilt from."""
-    known = {(each.ns, each.id): each for each in checkpoints}
-    newest: dict[str, Known] = {}
-    for each in known.values():
-        if each.ns not in newest or each.id > newest[each.ns].id:
-            newest[each.ns] = each
-    return {place for each in newest.values() for place in _with_needed(each, known)}
+def kept(newest: Iterable[Known], find: Callable[[Place], Known | None]) -> set[Place]:
+    """The newest of each namespace, and what its delta channels are rebuilt from. `find` reads a checkpoint."""
+    return {place for each in newest for place in _with_needed(each, find)}
 
 
-def _with_needed(newest: Known, known: Mapping[tuple[str, str], Known]) -> set[tuple[str, str]]:
-    places: set[tuple[str, str]] = set()
+def _with_needed(newest: Known, find: Callable[[Place], Known | None]) -> set[Place]:
+    places: set[Place] = set()
     missing = set(_object(_object(newest.metadata).get(DELTA_CHANNELS)))
     found: Known | None = newest
     while found is not None and (found.ns, found.id) not in places:
         places.add((found.ns, found.id))
         missing -= _object(found.versions).keys()
-        found = known.get((found.ns, found.parent)) if missing else None
+        found = find((found.ns, found.parent)) if missing else None
     return places
 
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sessions_app.core.public_names import db_time, db_uuid
 from sessions_app.core.storage.sql import execute_together, fetch_row, fetch_rows, fetch_together, on_postgresql, table_of
@@ -15,13 +15,13 @@ type Place = tuple[str, str]
 # A namespace, a channel, its version.
 type Version = tuple[str, str, str]
 
-_THREAD, _CHECKPOINT = "memory_app_graphthread", "memory_app_checkpoint"
-_VALUE, _WRITE, _STORE = "memory_app_channelvalue", "memory_app_pendingwrite", "memory_app_memorystore"
-CHILDREN = (_WRITE, _CHECKPOINT, _VALUE)
+THREAD, CHECKPOINT = "memory_app_graphthread", "memory_app_checkpoint"
+VALUE, WRITE, STORE = "memory_app_channelvalue", "memory_app_pendingwrite", "memory_app_memorystore"
+CHILDREN = (WRITE, CHECKPOINT, VALUE)
 _COLUMNS = {
-    _CHECKPOINT: ("ns, checkpoint_id, parent_id, run_id, created_at, size_bytes, state_bytes, metadata, versions, type, data"),
-    _VALUE: "ns, channel, version, size_bytes, type, data",
-    _WRITE: "ns, checkpoint_id, task_id, idx, task_path, channel, size_bytes, type, data",
+    CHECKPOINT: ("ns, checkpoint_id, parent_id, run_id, created_at, size_bytes, state_bytes, metadata, versions, type, data"),
+    VALUE: "ns, channel, version, size_bytes, type, data",
+    WRITE: "ns, checkpoint_id, task_id, idx, task_path, channel, size_bytes, type, data",
 }
 _UPDATED = ("parent_id", "run_id", "size_bytes", "state_bytes", "metadata", "versions", "type", "data")
 _REPLACED = ("task_path", "channel", "size_bytes", "type", "data")
@@ -31,6 +31,16 @@ _REPLACED = ("task_path", "channel", "size_bytes", "type", "data")
 class Thread:
     id: int
     size_bytes: int
+
+
+class Stored(NamedTuple):
+    """A checkpoint that is there. `created_at`: as the database returns it."""
+
+    size_bytes: int
+    created_at: Any
+    parent: str
+    metadata: str
+    versions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +61,14 @@ def _assigned(names: Sequence[str]) -> str:
     return ", ".join(f"{name} = excluded.{name}" for name in names)
 
 
-_PUT_CHECKPOINT = _insert(_CHECKPOINT, f"ON CONFLICT (thread_id, ns, checkpoint_id) DO UPDATE SET {_assigned(_UPDATED)}")
-_PUT_VALUE = _insert(_VALUE, "ON CONFLICT (thread_id, ns, channel, version) DO NOTHING")
-_PUT_WRITE = _insert(_WRITE, f"ON CONFLICT (thread_id, ns, checkpoint_id, task_id, idx) DO UPDATE SET {_assigned(_REPLACED)}")
-_LOCK = f"SELECT id, size_bytes FROM {_THREAD} WHERE project_id = %s AND name = %s"  # noqa: S608
-_MAKE = f"""INSERT INTO {_THREAD} (project_id, name, size_bytes, created_at, updated_at) VALUES (%s, %s, 0, %s, %s)
+_PUT_CHECKPOINT = _insert(CHECKPOINT, f"ON CONFLICT (thread_id, ns, checkpoint_id) DO UPDATE SET {_assigned(_UPDATED)}")
+_PUT_VALUE = _insert(VALUE, "ON CONFLICT (thread_id, ns, channel, version) DO NOTHING")
+_PUT_WRITE = _insert(WRITE, f"ON CONFLICT (thread_id, ns, checkpoint_id, task_id, idx) DO UPDATE SET {_assigned(_REPLACED)}")
+_LOCK = f"SELECT id, size_bytes FROM {THREAD} WHERE project_id = %s AND name = %s"  # noqa: S608
+_MAKE = f"""INSERT INTO {THREAD} (project_id, name, size_bytes, created_at, updated_at) VALUES (%s, %s, 0, %s, %s)
 ON CONFLICT (project_id, name) DO NOTHING"""  # noqa: S608
-_GROWN = f"UPDATE {_THREAD} SET size_bytes = size_bytes + %s, updated_at = %s WHERE id = %s"  # noqa: S608
-_STORE_GROWN = f"UPDATE {_STORE} SET checkpoint_bytes = checkpoint_bytes + %s WHERE project_id = %s RETURNING checkpoint_bytes"  # noqa: S608
+_GROWN = f"UPDATE {THREAD} SET size_bytes = size_bytes + %s, updated_at = %s WHERE id = %s"  # noqa: S608
+_STORE_GROWN = f"UPDATE {STORE} SET checkpoint_bytes = checkpoint_bytes + %s WHERE project_id = %s RETURNING checkpoint_bytes"  # noqa: S608
 
 
 def lock_thread(project_id: uuid.UUID, name: str) -> Thread | None:
@@ -77,21 +87,21 @@ def find_versions(thread: Thread, versions: Sequence[Version]) -> dict[Version, 
     if not versions:
         return {}
     given, parameters = table_of(["text", "text", "text"], versions)
-    statement = f"""SELECT v.ns, v.channel, v.version, v.size_bytes FROM {given} CROSS JOIN {_VALUE} v
+    statement = f"""SELECT v.ns, v.channel, v.version, v.size_bytes FROM {given} CROSS JOIN {VALUE} v
 WHERE v.thread_id = %s AND v.ns = given.c0 AND v.channel = given.c1 AND v.version = given.c2"""  # noqa: S608 - our own names
     return {(ns, channel, version): size for ns, channel, version, size in fetch_rows(statement, [*parameters, thread.id])}
 
 
-def size_of_checkpoint(thread: Thread, place: Place) -> tuple[int, str] | None:
-    """Its own bytes and its versions; None: there is none."""
-    statement = f"SELECT size_bytes, versions FROM {_CHECKPOINT} WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s"  # noqa: S608
+def find_checkpoint(thread: Thread, place: Place) -> Stored | None:
+    statement = f"""SELECT size_bytes, created_at, parent_id, metadata, versions FROM {CHECKPOINT}
+WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s"""  # noqa: S608 - our own names
     found = fetch_row(statement, [thread.id, *place])
-    return None if found is None else (found[0], found[1])
+    return None if found is None else Stored(*found)
 
 
 def find_writes(thread: Thread, place: Place, task_id: str) -> dict[int, int]:
     """The numbers of a task's writes that are stored, with their bytes."""
-    statement = f"SELECT idx, size_bytes FROM {_WRITE} WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s AND task_id = %s"  # noqa: S608
+    statement = f"SELECT idx, size_bytes FROM {WRITE} WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s AND task_id = %s"  # noqa: S608
     return dict(fetch_rows(statement, [thread.id, *place, task_id]))
 
 
@@ -105,9 +115,9 @@ def read_parts(thread_id: int, places: Sequence[Place], versions: Sequence[Versi
     task_id, idx, channel, type and data; and values as `read_values` returns them."""
     given, parameters = table_of(["text", "text"], places)
     at = "{0}.thread_id = %s AND {0}.ns = given.c0 AND {0}.checkpoint_id = given.c1"
-    data = f"SELECT c.ns, c.checkpoint_id, c.type, c.data FROM {given} CROSS JOIN {_CHECKPOINT} c WHERE {at.format('c')}"  # noqa: S608
+    data = f"SELECT c.ns, c.checkpoint_id, c.type, c.data FROM {given} CROSS JOIN {CHECKPOINT} c WHERE {at.format('c')}"  # noqa: S608
     writes = f"""SELECT w.ns, w.checkpoint_id, w.task_path, w.task_id, w.idx, w.channel, w.type, w.data
-FROM {given} CROSS JOIN {_WRITE} w WHERE {at.format("w")}"""  # noqa: S608
+FROM {given} CROSS JOIN {WRITE} w WHERE {at.format("w")}"""  # noqa: S608
     asked = [(statement, [*parameters, thread_id]) for statement in (data, writes)]
     found = fetch_together([*asked, *([_values_query(thread_id, versions)] if versions else [])])
     return found[0], found[1], found[2] if versions else []
@@ -115,9 +125,14 @@ FROM {given} CROSS JOIN {_WRITE} w WHERE {at.format("w")}"""  # noqa: S608
 
 def _values_query(thread_id: int, versions: Sequence[Version]) -> tuple[str, list[Any]]:
     given, parameters = table_of(["text", "text", "text"], versions)
-    statement = f"""SELECT v.ns, v.channel, v.version, v.type, v.data FROM {given} CROSS JOIN {_VALUE} v
+    statement = f"""SELECT v.ns, v.channel, v.version, v.type, v.data FROM {given} CROSS JOIN {VALUE} v
 WHERE v.thread_id = %s AND v.ns = given.c0 AND v.channel = given.c1 AND v.version = given.c2"""  # noqa: S608
     return statement, [*parameters, thread_id]
+
+
+def erase_row(thread: Thread, place: Place) -> Work:
+    """Of a checkpoint that is put again, changed: it gets a row with a higher id. By that others see that it changed."""
+    return Work(f"DELETE FROM {CHECKPOINT} WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s", [[thread.id, *place]])  # noqa: S608
 
 
 def put_checkpoint(thread: Thread, row: Sequence[Any]) -> Work:
@@ -141,76 +156,68 @@ def grow_store(project_id: uuid.UUID, growth: int) -> tuple[str, list[Any]]:
     return _STORE_GROWN, [growth, db_uuid(project_id)]
 
 
-def erase_thread(thread: Thread) -> list[Work]:
-    works = [Work(f"DELETE FROM {table} WHERE thread_id = %s", [[thread.id]]) for table in CHILDREN]  # noqa: S608
-    return [*works, Work(f"DELETE FROM {_THREAD} WHERE id = %s", [[thread.id]])]  # noqa: S608
-
-
-def erase_checkpoints(thread: Thread, places: Sequence[Place]) -> list[Work]:
-    """With their writes."""
-    rows = [[thread.id, *place] for place in places]
-    at = "WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s"
-    return [Work(f"DELETE FROM {table} {at}", rows) for table in (_WRITE, _CHECKPOINT)]  # noqa: S608
-
-
-def erase_unused_values(thread: Thread) -> Work:
-    """Values that no checkpoint of the thread refers to."""
-    each = "json_each_text(c.versions::json)" if on_postgresql() else "json_each(c.versions)"
-    used = f"SELECT c.ns, u.key, u.value FROM {_CHECKPOINT} c, {each} u WHERE c.thread_id = %s"  # noqa: S608
-    return Work(f"DELETE FROM {_VALUE} WHERE thread_id = %s AND (ns, channel, version) NOT IN ({used})", [[thread.id] * 2])  # noqa: S608
-
-
-def sum_bytes(thread: Thread) -> int:
-    """What the thread's rows take now."""
-    parts = " + ".join(f"(SELECT COALESCE(SUM(size_bytes), 0) FROM {table} WHERE thread_id = %s)" for table in CHILDREN)  # noqa: S608
-    return int(fetch_row(f"SELECT {parts}", [thread.id] * len(CHILDREN))[0])
-
-
 def is_empty(thread: Thread) -> bool:
-    """It has no rows. Its bytes do not say so: a write may have none."""
+    """It has no rows."""
     parts = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE thread_id = %s)" for table in CHILDREN)  # noqa: S608
     return not fetch_row(f"SELECT {parts}", [thread.id] * len(CHILDREN))[0]
 
 
 def places_after(thread: Thread, after: Place, most: int) -> list[Place]:
     """Of so many checkpoints, the oldest first, behind a place."""
-    statement = f"""SELECT ns, checkpoint_id FROM {_CHECKPOINT} WHERE thread_id = %s AND (checkpoint_id, ns) > (%s, %s)
+    statement = f"""SELECT ns, checkpoint_id FROM {CHECKPOINT} WHERE thread_id = %s AND (checkpoint_id, ns) > (%s, %s)
 ORDER BY checkpoint_id, ns LIMIT %s"""  # noqa: S608 - our own names
     return [(ns, checkpoint_id) for ns, checkpoint_id in fetch_rows(statement, [thread.id, after[1], after[0], most])]
 
 
-def copy_checkpoints(source: Thread, target: Thread, places: Sequence[Place]) -> list[Work]:
-    """With their writes, and with the values that the target does not have yet."""
-    each = "json_each_text(c.versions::json)" if on_postgresql() else "json_each(c.versions)"
-    at = "thread_id = %s AND ns = %s AND checkpoint_id = %s"
-    given = [[target.id, source.id, *place] for place in places]
-    columns = ", ".join(f"v.{name.strip()}" for name in _COLUMNS[_VALUE].split(","))
-    values = f"""INSERT INTO {_VALUE} (thread_id, {_COLUMNS[_VALUE]}) SELECT %s, {columns} FROM {_CHECKPOINT} c
-CROSS JOIN {each} u JOIN {_VALUE} v ON v.thread_id = c.thread_id AND v.ns = c.ns AND v.channel = u.key AND v.version = u.value
-WHERE c.thread_id = %s AND c.ns = %s AND c.checkpoint_id = %s ON CONFLICT (thread_id, ns, channel, version) DO NOTHING"""  # noqa: S608
-    return [Work(values, given), *(Work(_copied(table, at), given) for table in (_WRITE, _CHECKPOINT))] if given else []
+def copy_checkpoints(source: Thread, target: Thread, places: Sequence[Place]) -> int:
+    """With their writes, and with the values that the target does not have yet. Returns the bytes of what was copied."""
+    if not places:
+        return 0
+    given, parameters = table_of(["text", "text"], places)
+    # CROSS JOIN: SQLite keeps this order, and finds each row by its names.
+    from_each = f"FROM {given} CROSS JOIN"
+    values = f"""INSERT INTO {VALUE} (thread_id, {_COLUMNS[VALUE]}) SELECT %s, {_named("v", VALUE)} {from_each} {CHECKPOINT} c
+CROSS JOIN {each_version()} u CROSS JOIN {VALUE} v WHERE c.thread_id = %s AND c.ns = given.c0 AND c.checkpoint_id = given.c1
+AND v.thread_id = c.thread_id AND v.ns = c.ns AND v.channel = u.key AND v.version = u.value
+ON CONFLICT (thread_id, ns, channel, version) DO NOTHING RETURNING size_bytes"""
+    at = "o.thread_id = %s AND o.ns = given.c0 AND o.checkpoint_id = given.c1"
+    others = [_copied(table, f"{from_each} {table} o WHERE {at}") for table in (WRITE, CHECKPOINT)]
+    asked = [target.id, *parameters, source.id]
+    return _sum_of(fetch_together([(statement, asked) for statement in (values, *others)]))
 
 
-def copy_other_writes(source: Thread, target: Thread) -> list[Work]:
-    """Those whose checkpoint is not stored yet."""
-    return [Work(_copied(_WRITE, "thread_id = %s"), [[target.id, source.id]])]
+def copy_other_writes(source: Thread, target: Thread) -> int:
+    """Those whose checkpoint is not stored yet. Returns their bytes."""
+    return _sum_of([fetch_rows(_copied(WRITE, f"FROM {WRITE} o WHERE o.thread_id = %s"), [target.id, source.id])])
 
 
-def _copied(table: str, where: str) -> str:
-    columns = _COLUMNS[table]
-    return f"INSERT INTO {table} (thread_id, {columns}) SELECT %s, {columns} FROM {table} WHERE {where} ON CONFLICT DO NOTHING"  # noqa: S608
+def _copied(table: str, rest: str) -> str:
+    taken = f"SELECT %s, {_named('o', table)} {rest}"
+    return f"INSERT INTO {table} (thread_id, {_COLUMNS[table]}) {taken} ON CONFLICT DO NOTHING RETURNING size_bytes"
+
+
+def _named(table: str, columns_of: str) -> str:
+    return ", ".join(f"{table}.{name.strip()}" for name in _COLUMNS[columns_of].split(","))
+
+
+def _sum_of(sizes: Iterable[Iterable[tuple[int]]]) -> int:
+    return sum(size for rows in sizes for (size,) in rows)
+
+
+def each_version() -> str:
+    """The channels and versions of a checkpoint `c`, for a FROM: columns `key` and `value`."""
+    return "json_each_text(c.versions::json)" if on_postgresql() else "json_each(c.versions)"
 
 
 def settle_sizes(project_id: uuid.UUID) -> int:
     """Counts the bytes of a project's checkpoints and threads from their rows; returns the sum."""
-    each = "json_each_text(c.versions::json)" if on_postgresql() else "json_each(c.versions)"
     parts = " + ".join(f"(SELECT COALESCE(SUM(size_bytes), 0) FROM {table} WHERE thread_id = t.id)" for table in CHILDREN)  # noqa: S608
-    values = f"""SELECT COALESCE(SUM(v.size_bytes), 0) FROM {each} u JOIN {_VALUE} v
+    values = f"""SELECT COALESCE(SUM(v.size_bytes), 0) FROM {each_version()} u JOIN {VALUE} v
 ON v.thread_id = c.thread_id AND v.ns = c.ns AND v.channel = u.key AND v.version = u.value"""  # noqa: S608 - our own names
-    theirs = f"SELECT id FROM {_THREAD} WHERE project_id = %s"  # noqa: S608
+    theirs = f"SELECT id FROM {THREAD} WHERE project_id = %s"  # noqa: S608
     own = [[db_uuid(project_id)]]
-    states = f"UPDATE {_CHECKPOINT} AS c SET state_bytes = c.size_bytes + ({values}) WHERE c.thread_id IN ({theirs})"  # noqa: S608
-    sizes = f"UPDATE {_THREAD} AS t SET size_bytes = {parts} WHERE t.project_id = %s"  # noqa: S608
+    states = f"UPDATE {CHECKPOINT} AS c SET state_bytes = c.size_bytes + ({values}) WHERE c.thread_id IN ({theirs})"  # noqa: S608
+    sizes = f"UPDATE {THREAD} AS t SET size_bytes = {parts} WHERE t.project_id = %s"  # noqa: S608
     execute_together([Work(states, own), Work(sizes, own)])
-    total = fetch_row(f"SELECT COALESCE(SUM(size_bytes), 0) FROM {_THREAD} WHERE project_id = %s", own[0])  # noqa: S608
+    total = fetch_row(f"SELECT COALESCE(SUM(size_bytes), 0) FROM {THREAD} WHERE project_id = %s", own[0])  # noqa: S608
     return int(total[0])

@@ -4,14 +4,15 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_app.checkpoints import rows
+from memory_app.checkpoints import row_erasing, rows
 from memory_app.checkpoints.queries import CheckpointNotFound
-from memory_app.checkpoints.rows import Place, Thread, Typed, Version
-from memory_app.checkpoints.thread_locks import find_locked, open_thread, recount, take_room
+from memory_app.checkpoints.rows import Place, Stored, Thread, Typed, Version
+from memory_app.checkpoints.thread_locks import find_locked, give_room, open_thread, take_room
 from sessions_app.core.errors import Conflict
 from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.public_names import Caller, db_time, now
 from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.stored_json import read_object
 from sessions_app.core.storage.sql import execute_together
 from sessions_app.core.storage.transactions import write
 
@@ -70,24 +71,32 @@ def _put(project_id: uuid.UUID, thread: Thread, new: NewCheckpoint) -> StoredChe
     wanted: dict[str, Version] = {channel: (ns, channel, version) for channel, version in new.versions.items()}
     known = rows.find_versions(thread, list(wanted.values()))
     _check_versions([version for channel, version in wanted.items() if version not in known and channel not in new.values])
-    before = rows.size_of_checkpoint(thread, new.place)
+    before = rows.find_checkpoint(thread, new.place)
     if before is None:
         refuse_dots(ns=ns, checkpoint_id=new.place[1])
     added = {wanted[channel]: typed for channel, typed in new.values.items() if wanted[channel] not in known}
     versions = json_text(dict(new.versions))
     size_bytes = len(new.typed.data) + len(new.metadata.encode()) + len(versions.encode())
     added_bytes = sum(len(typed.data) for typed in added.values())
-    row = [*new.place, new.parent, new.run_id, db_time(now()), size_bytes, size_bytes + added_bytes + sum(known.values())]
+    changed = before is not None and (before.parent, before.metadata, before.versions) != (new.parent, new.metadata, versions)
+    created_at = db_time(now()) if before is None else before.created_at
+    row = [*new.place, new.parent, new.run_id, created_at, size_bytes, size_bytes + added_bytes + sum(known.values())]
     row += [new.metadata, versions, new.typed.type, new.typed.data]
     works = [rows.put_values(thread, added.items())] if added else []
+    works += [rows.erase_row(thread, new.place)] if changed else []
     execute_together([*works, rows.put_checkpoint(thread, row)])
-    if before is not None and before[1] != versions:  # Values that only the replaced one referred to.
-        execute_together([rows.erase_unused_values(thread)])
-        recount(project_id, thread)
-    else:
-        take_room(project_id, thread, size_bytes + added_bytes - (before[0] if before else 0))
+    freed = 0 if before is None else before.size_bytes + _erase_replaced(thread, ns, before, new.versions)
+    take_room(project_id, thread, max(size_bytes + added_bytes - freed, -thread.size_bytes))
     sent_again = {wanted[channel]: typed for channel, typed in new.values.items() if wanted[channel] in known}
     return StoredCheckpoint(before is None, _differing(thread, sent_again))
+
+
+def _erase_replaced(thread: Thread, ns: str, before: Stored, versions: Mapping[str, str]) -> int:
+    """Values that only the replaced checkpoint referred to. Returns their bytes."""
+    earlier = read_object(before.versions) or {}
+    return row_erasing.erase_unused(
+        thread, ns, {name: version for name, version in earlier.items() if versions.get(name) != version}
+    )
 
 
 def _check_versions(missing: Sequence[Version]) -> None:
@@ -135,9 +144,11 @@ def delete_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, pla
 
     def work() -> None:
         locked = find_locked(caller=caller, project_id=project_id, name=thread)
-        if locked is None or rows.size_of_checkpoint(locked, place) is None:
+        found = None if locked is None else rows.find_checkpoint(locked, place)
+        if locked is None or found is None:
             raise CheckpointNotFound
-        execute_together([*rows.erase_checkpoints(locked, [place]), rows.erase_unused_values(locked)])
-        recount(project_id, locked)
+        _, freed = row_erasing.erase_checkpoints(locked, [place])
+        freed += row_erasing.erase_unused(locked, place[0], read_object(found.versions) or {})
+        give_room(project_id, locked, freed)
 
     write(work)

@@ -2,13 +2,21 @@
 
 import uuid
 
-from memory_app.checkpoints import rows
+from memory_app.checkpoints import row_erasing, rows
 from memory_app.checkpoints.rows import Place, Thread
-from memory_app.checkpoints.thread_locks import CheckpointsFull, ThreadNotFound, check_room, find_locked, open_copy, recount
-from memory_app.checkpoints.thread_services import erase_some, in_pieces
+from memory_app.checkpoints.thread_erasing import Piece, erase_some, erase_unused_values, in_pieces
+from memory_app.checkpoints.thread_locks import (
+    CheckpointsFull,
+    ThreadNotFound,
+    check_room,
+    count_bytes,
+    find_locked,
+    open_copy,
+    take_room,
+)
 from sessions_app.core.errors import Conflict, Invalid
 from sessions_app.core.public_names import Caller
-from sessions_app.core.storage.sql import execute_together
+from sessions_app.core.storage.transactions import write
 
 
 class ThreadExists(Conflict):
@@ -26,6 +34,8 @@ def copy_thread(*, caller: Caller, project_id: uuid.UUID, name: str, to: str) ->
     except CheckpointsFull:
         if copy.target is not None:  # Others have taken the room that was there at first.
             in_pieces(copy.undo_some, committed=copy.undone)
+            erase_unused_values(caller=caller, project_id=project_id, name=to)
+            write(copy.erase_if_empty)
         raise
 
 
@@ -40,33 +50,37 @@ class _Copy:
         self._copied: list[Place] = []
         self._piece: tuple[int, list[Place]] = (0, [])
 
-    def some(self, most: int) -> int:
+    def some(self, most: int) -> Piece:
         source, target = open_copy(caller=self._caller, project_id=self._project_id, source=self._name, target=self._to)
         self._check(source, target)
         places = rows.places_after(source, self._after, most)
-        works = rows.copy_checkpoints(source, target, places)
+        size_bytes = rows.copy_checkpoints(source, target, places)
         if len(places) < most:
-            works += rows.copy_other_writes(source, target)
-        execute_together(works)
-        recount(self._project_id, target)
+            size_bytes += rows.copy_other_writes(source, target)
+        take_room(self._project_id, target, size_bytes)
         self._piece = (target.id, places)
-        return len(places)
+        return len(places), len(places) == most
 
     def committed(self) -> None:
         self.target, places = self._piece
         self._copied += places
         self._after = places[-1] if places else self._after
 
-    def undo_some(self, most: int) -> int:
-        """Erase as many checkpoints of the copy, the newest first; with the last ones the thread, if nobody else uses it."""
+    def undo_some(self, most: int) -> Piece:
+        """Erase as many checkpoints of the copy, the newest first."""
         target = find_locked(caller=self._caller, project_id=self._project_id, name=self._to)
         if target is None or target.id != self.target:
-            return 0
-        self._piece = (target.id, self._copied[-most:])
-        erased = erase_some(self._project_id, target, self._piece[1])
-        if erased < most and rows.is_empty(target):
-            execute_together(rows.erase_thread(target))
-        return erased
+            return 0, False
+        count, erased = erase_some(self._project_id, target, self._copied[: -most - 1 : -1], most)
+        self._piece = (target.id, erased)
+        return count, len(erased) < len(self._copied)
+
+    def erase_if_empty(self) -> None:
+        """The thread of the copy, if nobody else uses it."""
+        target = find_locked(caller=self._caller, project_id=self._project_id, name=self._to)
+        if target is not None and target.id == self.target and rows.is_empty(target):
+            row_erasing.erase_thread(target)
+            count_bytes(self._project_id, -target.size_bytes)
 
     def undone(self) -> None:
         self._copied = self._copied[: len(self._copied) - len(self._piece[1])]

@@ -92,6 +92,6 @@ def count_bytes(project_id: uuid.UUID, growth: int) -> None:
     _refuse_full(stored[0] - growth, growth)
 
 
-def recount(project_id: uuid.UUID, thread: Thread) -> None:
-    """After rows were erased."""
-    take_room(project_id, thread, rows.sum_bytes(thread) - thread.size_bytes)
+def give_room(project_id: uuid.UUID, thread: Thread, freed: int) -> None:
+    """After rows of so many bytes were erased. `thread`: as it was locked."""
+    take_room(project_id, thread, -min(freed, thread.size_bytes))  # A count below 0 would be refused by the database.

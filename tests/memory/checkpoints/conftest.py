@@ -1,10 +1,12 @@
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
+from memory_app.checkpoints import row_erasing, thread_erasing
+from memory_app.checkpoints.rows import Place, Thread
 from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore, PendingWrite
 from tests.memory.conftest import Memory
 
@@ -39,6 +41,35 @@ class Graph:
 
     def ids(self, **query: Any) -> list[str]:
         return [item["id"] for item in self.read(**query)["items"]]
+
+
+def grown(graph: Graph, count: int = 4, ns: str = "~", **metadata: Any) -> None:
+    """A chain of checkpoints, each with a value of its own and a write."""
+    for number in range(count):
+        parent = f"c{number - 1}" if number else None
+        versions = {"all": "1", "own": str(number)}
+        values = {"own": b"%d" % number, **({"all": b"all"} if number == 0 else {})}
+        answer = graph.put(f"c{number}", ns=ns, parent=parent, versions=versions, values=values, metadata=metadata)
+        assert answer.status_code == 201
+        graph.write(f"c{number}", (0, "x", b"%d" % number))
+
+
+def in_pieces_of(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", rows)
+    monkeypatch.setattr("sessions_app.core.storage.paced_writes.MOST", rows)
+    monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", rows)
+
+
+def counted_pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of how many checkpoints the pieces are that are erased from now on."""
+    pieces, erase_checkpoints = list[int](), row_erasing.erase_checkpoints
+
+    def counted(thread: Thread, places: Sequence[Place]) -> tuple[int, int]:
+        pieces.append(len(places))
+        return erase_checkpoints(thread, places)
+
+    monkeypatch.setattr(row_erasing, "erase_checkpoints", counted)
+    return pieces
 
 
 def check_sizes() -> None:

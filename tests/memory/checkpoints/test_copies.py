@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from memory_app.checkpoints import thread_services
+from memory_app.checkpoints import thread_erasing
 from memory_app.models import Checkpoint, GraphThread, MemoryStore, PendingWrite
-from tests.memory.checkpoints.conftest import Graph, check_sizes
-from tests.memory.checkpoints.test_threads import grown
+from tests.memory.checkpoints.conftest import Graph, check_sizes, grown, in_pieces_of
 
 
 def test_a_copy_for_which_the_room_is_taken_meanwhile_leaves_nothing(
@@ -20,8 +19,8 @@ def test_a_copy_for_which_the_room_is_taken_meanwhile_leaves_nothing(
         for _ in steps:
             settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
 
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_services, "run_paced", fill_in_between)
+    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 2)
+    monkeypatch.setattr(thread_erasing, "run_paced", fill_in_between)
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 507
     assert [thread.name for thread in GraphThread.objects.all()] == ["t"]
     check_sizes()
@@ -42,10 +41,8 @@ def test_what_others_put_into_the_copy_meanwhile_stays_there(
             if len(pieces) == 2:
                 settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
 
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr("sessions_app.core.storage.paced_writes.MOST", 2)
-    monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", 2)
-    monkeypatch.setattr(thread_services, "run_paced", fill_in_between)
+    in_pieces_of(2, monkeypatch)
+    monkeypatch.setattr(thread_erasing, "run_paced", fill_in_between)
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 507
     found = twin.read()
     assert [item["id"] for item in found["items"]] == ["theirs"]

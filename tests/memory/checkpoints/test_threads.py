@@ -1,33 +1,20 @@
 """Threads: deleting, copying, pruning, runs, and what becomes of them with their project and in files."""
 
-import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
-from memory_app.checkpoints import rows, thread_services
+from memory_app.checkpoints import rows, thread_erasing
 from memory_app.checkpoints.pruning import DELTA_CHANNELS
-from memory_app.checkpoints.rows import Place, Thread
 from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore, PendingWrite
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.models import Project
-from tests.memory.checkpoints.conftest import Graph, check_sizes
+from tests.memory.checkpoints.conftest import Graph, check_sizes, counted_pieces, grown, in_pieces_of
 from tests.support.export_files import resealed, upload
 
 ROWS = (Checkpoint, ChannelValue, PendingWrite, GraphThread)
-
-
-def grown(graph: Graph, count: int = 4, ns: str = "~", **metadata: Any) -> None:
-    """A chain of checkpoints, each with a value of its own and a write."""
-    for number in range(count):
-        parent = f"c{number - 1}" if number else None
-        versions = {"all": "1", "own": str(number)}
-        values = {"own": b"%d" % number, **({"all": b"all"} if number == 0 else {})}
-        answer = graph.put(f"c{number}", ns=ns, parent=parent, versions=versions, values=values, metadata=metadata)
-        assert answer.status_code == 201
-        graph.write(f"c{number}", (0, "x", b"%d" % number))
 
 
 def test_a_deleted_thread_leaves_nothing(graph: Graph) -> None:
@@ -47,23 +34,17 @@ def test_a_long_thread_goes_in_pieces_between_which_others_write(
 ) -> None:
     """A checkpoint that is put in between may refer to what is still there, and does not lose it."""
     grown(graph, 5)
-    erased: list[int] = []
-    erase_some = thread_services.erase_some
-
-    def counted(project_id: uuid.UUID, thread: Thread, places: list[Place]) -> int:
-        erased.append(len(places))
-        return erase_some(project_id, thread, places)
+    erased = counted_pieces(monkeypatch)
 
     def write_in_between(steps: Iterator[bool]) -> None:
-        for number, _ in enumerate(steps):
-            if number == 0:
-                check_sizes()
+        for _ in steps:
+            check_sizes()
+            if len(erased) == 1:
                 assert graph.put("d0", parent="c4", versions={"own": "4"}).status_code == 201
                 assert len(graph.ids()) == 4
 
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_services, "erase_some", counted)
-    monkeypatch.setattr(thread_services, "run_paced", write_in_between)
+    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 4)
+    monkeypatch.setattr(thread_erasing, "run_paced", write_in_between)
     deleted = graph.api.post(graph.address("/prune"), {"strategy": strategy}).json()["deleted"]
     assert erased[0] == 2
     left = graph.read()
@@ -127,9 +108,9 @@ def test_a_copy_is_made_in_pieces_that_are_whole(graph: Graph, monkeypatch: pyte
                 assert twin.api.post(twin.address("/prune"), {}).json() == {"deleted": 1}
                 assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 409
 
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
+    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 2)
     monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", 2)
-    monkeypatch.setattr(thread_services, "run_paced", lambda steps: look_in_between(steps) if not seen else run_paced(steps))
+    monkeypatch.setattr(thread_erasing, "run_paced", lambda steps: look_in_between(steps) if not seen else run_paced(steps))
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).json() == {"copied": 6}
     assert twin.ids() == ["c7", "c4", "c3", "c2", "c1"]
     assert twin.put("z9", versions={"all": "1"}).status_code == 201
@@ -202,17 +183,8 @@ def test_checkpoints_of_runs_go_in_pieces(graph: Graph, monkeypatch: pytest.Monk
     other = Graph(graph.memory, "other")
     grown(graph, 5, run_id="r1")
     grown(other, 3, run_id="r1")
-    pieces: list[int] = []
-    erase_some = thread_services.erase_some
-
-    def counted(project_id: uuid.UUID, thread: Thread, places: list[Place]) -> int:
-        pieces.append(len(places))
-        return erase_some(project_id, thread, places)
-
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr("sessions_app.core.storage.paced_writes.MOST", 2)
-    monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", 2)
-    monkeypatch.setattr(thread_services, "erase_some", counted)
+    pieces = counted_pieces(monkeypatch)
+    in_pieces_of(4, monkeypatch)
     deleted = graph.api.post(graph.memory.address("checkpoints/delete-runs"), {"run_ids": ["r1"]}).json()
     assert (deleted, pieces) == ({"deleted": 8}, [2, 1, 2, 2, 1])
     check_sizes()
