@@ -42,7 +42,8 @@ class Wanted:
 
 
 class _Head(NamedTuple):
-    """A checkpoint without its data. `size_bytes`: with values and writes."""
+    """A checkpoint without its data. `versions`: None, if they are long and were not read yet. `size_bytes`: with values and
+    writes."""
 
     thread_id: int
     ns: str
@@ -50,7 +51,7 @@ class _Head(NamedTuple):
     parent: str
     created_at: str
     metadata: str
-    versions: str
+    versions: str | None
     size_bytes: int
 
     @property
@@ -107,8 +108,9 @@ def _conditions(wanted: Wanted) -> tuple[str, list[Any]]:
 
 
 def _heads(project_id: uuid.UUID, thread: str, where: str, parameters: Sequence[Any], limit: int) -> list[_Head]:
+    versions = f"CASE WHEN LENGTH(c.versions) <= {rows.LONG_VERSIONS} THEN c.versions END"
     statement = f"""SELECT c.thread_id, c.ns, c.checkpoint_id, c.parent_id, {raw_time_sql("c.created_at")}, c.metadata,
-c.versions, c.state_bytes + (SELECT COALESCE(SUM(w.size_bytes), 0) FROM memory_app_pendingwrite w
+{versions}, c.state_bytes + (SELECT COALESCE(SUM(w.size_bytes), 0) FROM memory_app_pendingwrite w
 WHERE w.thread_id = c.thread_id AND w.ns = c.ns AND w.checkpoint_id = c.checkpoint_id)
 FROM memory_app_graphthread t JOIN memory_app_checkpoint c ON c.thread_id = t.id
 WHERE t.project_id = %s AND t.name = %s AND {where} ORDER BY c.checkpoint_id DESC, c.ns DESC LIMIT %s"""  # noqa: S608 - our own names
@@ -127,7 +129,11 @@ def _bounded(heads: list[_Head]) -> list[_Head]:
 
 def _with_parts(heads: Sequence[_Head]) -> tuple[list[dict[str, Any]], list[bytes]]:
     """The checkpoints with their writes, and the values that they refer to."""
-    versions = {(head.ns, channel, version) for head in heads for channel, version in (read_object(head.versions) or {}).items()}
+    if late := [head.place for head in heads if head.versions is None]:
+        long = rows.read_versions(heads[0].thread_id, late)
+        heads = [head if head.versions is not None else head._replace(versions=long[head.place]) for head in heads]
+    by_head = [(head.ns, read_object(head.versions or "") or {}) for head in heads]
+    versions = {(ns, channel, version) for ns, by_channel in by_head for channel, version in by_channel.items()}
     data, written, values = rows.read_parts(heads[0].thread_id, [head.place for head in heads], sorted(versions))
     writes: dict[Place, list[Any]] = {}
     # By path, task and number, as the graph applied them.
@@ -147,7 +153,7 @@ def _item(head: _Head, typed: tuple[str, bytes], writes: Sequence[Any]) -> dict[
         "created_at": as_rfc3339(head.created_at),
         "checkpoint": _typed_json(*typed),
         "metadata": as_json(head.metadata),
-        "versions": as_json(head.versions),
+        "versions": as_json(head.versions or ""),
         "writes": [
             {"task": task, "path": path, "idx": idx, "channel": channel, **_typed_json(name, content)}
             for path, task, idx, channel, name, content in writes

@@ -23,6 +23,10 @@ _COLUMNS = {
     VALUE: "ns, channel, version, size_bytes, type, data",
     WRITE: "ns, checkpoint_id, task_id, idx, task_path, channel, size_bytes, type, data",
 }
+# Counted for every row besides its data and its texts: what the database keeps with it, and an answer writes around it.
+ROW_BYTES = 100
+# Longer versions are not read with the heads of a list, of which few may be returned.
+LONG_VERSIONS = 20_000
 _UPDATED = ("parent_id", "run_id", "size_bytes", "state_bytes", "metadata", "versions", "type", "data")
 _REPLACED = ("task_path", "channel", "size_bytes", "type", "data")
 
@@ -49,6 +53,11 @@ class Typed:
 
     type: str
     data: bytes
+
+
+def bytes_of(data: bytes, *texts: str) -> int:
+    """What a row counts: its names too, which may be longer than its data."""
+    return ROW_BYTES + len(data) + sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
 def _insert(table: str, conflict: str) -> str:
@@ -123,6 +132,13 @@ FROM {given} CROSS JOIN {WRITE} w WHERE {at.format("w")}"""  # noqa: S608
     return found[0], found[1], found[2] if versions else []
 
 
+def read_versions(thread_id: int, places: Sequence[Place]) -> dict[Place, str]:
+    given, parameters = table_of(["text", "text"], places)
+    statement = f"""SELECT c.ns, c.checkpoint_id, c.versions FROM {given} CROSS JOIN {CHECKPOINT} c
+WHERE c.thread_id = %s AND c.ns = given.c0 AND c.checkpoint_id = given.c1"""  # noqa: S608 - our own names
+    return {(ns, checkpoint_id): versions for ns, checkpoint_id, versions in fetch_rows(statement, [*parameters, thread_id])}
+
+
 def _values_query(thread_id: int, versions: Sequence[Version]) -> tuple[str, list[Any]]:
     given, parameters = table_of(["text", "text", "text"], versions)
     statement = f"""SELECT v.ns, v.channel, v.version, v.type, v.data FROM {given} CROSS JOIN {VALUE} v
@@ -140,7 +156,18 @@ def put_checkpoint(thread: Thread, row: Sequence[Any]) -> Work:
 
 
 def put_values(thread: Thread, rows: Iterable[tuple[Version, Typed]]) -> Work:
-    return Work(_PUT_VALUE, [[thread.id, *version, len(typed.data), typed.type, typed.data] for version, typed in rows])
+    given = [[thread.id, *version, value_bytes(version, typed), typed.type, typed.data] for version, typed in rows]
+    return Work(_PUT_VALUE, given)
+
+
+def value_bytes(version: Version, typed: Typed) -> int:
+    return bytes_of(typed.data, *version, typed.type)
+
+
+def sum_writes(thread: Thread, place: Place) -> int:
+    """The bytes of what all tasks wrote after a checkpoint."""
+    statement = f"SELECT COALESCE(SUM(size_bytes), 0) FROM {WRITE} WHERE thread_id = %s AND ns = %s AND checkpoint_id = %s"  # noqa: S608
+    return int(fetch_row(statement, [thread.id, *place])[0])
 
 
 def put_writes(thread: Thread, rows: Iterable[Sequence[Any]]) -> Work:

@@ -4,11 +4,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from memory_app.checkpoints import row_erasing, rows
 from memory_app.checkpoints.queries import CheckpointNotFound
 from memory_app.checkpoints.rows import Place, Stored, Thread, Typed, Version
 from memory_app.checkpoints.thread_locks import find_locked, give_room, open_thread, take_room
-from sessions_app.core.errors import Conflict
+from sessions_app.core.errors import Conflict, TooLarge
 from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.public_names import Caller, db_time, now
 from sessions_app.core.serialization.json_text import json_text
@@ -18,6 +20,8 @@ from sessions_app.core.storage.transactions import write
 
 # A refusal names so many versions.
 NAMED = 100
+# Of one checkpoint, which a read returns whole: its state, and its writes. Or as much as a request may have, if that is more.
+MOST_BYTES = 100_000_000
 
 
 class UnknownVersions(Conflict):
@@ -57,7 +61,7 @@ class StoredCheckpoint:
 
 
 def put_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, checkpoint: NewCheckpoint) -> StoredCheckpoint:
-    """Store a checkpoint, or replace the one with its id. Raises UnknownVersions, CheckpointsFull."""
+    """Store a checkpoint, or replace the one with its id. Raises UnknownVersions, TooLarge, CheckpointsFull."""
 
     def work() -> StoredCheckpoint:
         locked = open_thread(caller=caller, project_id=project_id, name=thread)
@@ -76,11 +80,13 @@ def _put(project_id: uuid.UUID, thread: Thread, new: NewCheckpoint) -> StoredChe
         refuse_dots(ns=ns, checkpoint_id=new.place[1])
     added = {wanted[channel]: typed for channel, typed in new.values.items() if wanted[channel] not in known}
     versions = json_text(dict(new.versions))
-    size_bytes = len(new.typed.data) + len(new.metadata.encode()) + len(versions.encode())
-    added_bytes = sum(len(typed.data) for typed in added.values())
+    size_bytes = rows.bytes_of(new.typed.data, *new.place, new.parent, new.metadata, versions, new.typed.type)
+    added_bytes = sum(rows.value_bytes(version, typed) for version, typed in added.items())
+    state_bytes = size_bytes + added_bytes + sum(known.values())
+    _check_size("The state of a checkpoint", state_bytes)
     changed = before is not None and (before.parent, before.metadata, before.versions) != (new.parent, new.metadata, versions)
     created_at = db_time(now()) if before is None else before.created_at
-    row = [*new.place, new.parent, new.run_id, created_at, size_bytes, size_bytes + added_bytes + sum(known.values())]
+    row = [*new.place, new.parent, new.run_id, created_at, size_bytes, state_bytes]
     row += [new.metadata, versions, new.typed.type, new.typed.data]
     works = [rows.put_values(thread, added.items())] if added else []
     works += [rows.erase_row(thread, new.place)] if changed else []
@@ -105,6 +111,12 @@ def _check_versions(missing: Sequence[Version]) -> None:
         raise UnknownVersions(details={"versions": named, "count": len(missing)})
 
 
+def _check_size(what: str, size_bytes: int) -> None:
+    limit = max(MOST_BYTES, settings.MAX_BODY_BYTES)
+    if size_bytes > limit:
+        raise TooLarge(f"{what} has at most {limit} bytes.", details={"size_bytes": size_bytes, "limit": limit})
+
+
 def _differing(thread: Thread, sent: Mapping[Version, Typed]) -> list[str]:
     stored = rows.read_values(thread.id, list(sent))
     return sorted(
@@ -116,8 +128,9 @@ def put_writes(
     *, caller: Caller, project_id: uuid.UUID, thread: str, place: Place, task: tuple[str, str], writes: Sequence[NewWrite]
 ) -> int:
     """Store what a task wrote, `task` being its id and its path. Of writes with the same number the first stays, but a negative
-    number is replaced. Returns how many were stored."""
+    number is replaced. Returns how many were stored. Raises TooLarge, CheckpointsFull."""
     task_id, task_path = task
+    names = (*place, task_id, task_path)
 
     def work() -> int:
         locked = open_thread(caller=caller, project_id=project_id, name=thread)
@@ -127,12 +140,15 @@ def put_writes(
         taken = {each.idx: each for each in reversed(writes) if each.idx < 0 or each.idx not in known}
         taken |= {each.idx: each for each in writes if each.idx < 0}
         if taken:
+            sizes = {idx: rows.bytes_of(each.typed.data, *names, each.channel, each.typed.type) for idx, each in taken.items()}
             each_row = [
-                [*place, task_id, each.idx, task_path, each.channel, len(each.typed.data), each.typed.type, each.typed.data]
-                for each in taken.values()
+                [*place, task_id, idx, task_path, each.channel, sizes[idx], each.typed.type, each.typed.data]
+                for idx, each in taken.items()
             ]
             execute_together([rows.put_writes(locked, each_row)])
-            growth = sum(len(each.typed.data) - known.get(each.idx, 0) for each in taken.values())
+            growth = sum(size - known.get(idx, 0) for idx, size in sizes.items())
+            if locked.size_bytes + growth > MOST_BYTES:  # Else those of one checkpoint cannot be more.
+                _check_size("What tasks wrote after a checkpoint", rows.sum_writes(locked, place))
             take_room(project_id, locked, growth)
         return len(taken)
 

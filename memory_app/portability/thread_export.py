@@ -37,8 +37,9 @@ def _clean_thread(values: dict[str, Any]) -> None:
 
 def _clean_bytes(values: dict[str, Any]) -> None:
     """Of a value or a write."""
-    _check_names(values, "ns", "channel", "type", *(("version",) if "version" in values else ("checkpoint_id", "task_id")))
-    values["size_bytes"] = len(values.get("data", b""))
+    named = ("ns", "channel", "type", *(("version",) if "version" in values else ("checkpoint_id", "task_id")))
+    _check_names(values, *named)
+    values["size_bytes"] = _bytes_of(values, *named, "task_path")
 
 
 def _clean_checkpoint(values: dict[str, Any]) -> None:
@@ -48,8 +49,12 @@ def _clean_checkpoint(values: dict[str, Any]) -> None:
         raise WrongValue("metadata of a checkpoint has a wrong value")
     for channel, version in _texts(versions).items():
         _check_names({"channel": channel, "version": version}, "channel", "version")
-    size_bytes = len(values.get("data", b"")) + len(metadata.encode()) + len(versions.encode())
-    values["size_bytes"] = values["state_bytes"] = size_bytes
+    named = ("ns", "checkpoint_id", "parent_id", "metadata", "versions", "type")
+    values["size_bytes"] = values["state_bytes"] = _bytes_of(values, *named)
+
+
+def _bytes_of(values: Mapping[str, Any], *named: str) -> int:
+    return rows.bytes_of(values.get("data", b""), *(values.get(name, "") for name in named))
 
 
 def _texts(versions: str) -> dict[str, str]:

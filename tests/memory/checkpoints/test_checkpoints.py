@@ -153,14 +153,14 @@ def test_names_of_any_kind_have_an_address(graph: Graph) -> None:
 
 
 def test_above_the_quota_nothing_is_stored(graph: Graph, settings: Any) -> None:
-    settings.CHECKPOINT_BYTES = 1_000
+    settings.CHECKPOINT_BYTES = 1_300
     assert graph.put("c1", versions={"a": "1"}, values={"a": b"x" * 800}).status_code == 201
     answer = graph.put("c2", versions={"a": "2"}, values={"a": b"x" * 800})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (507, "over_checkpoint_quota")
     stats = graph.api.get(graph.memory.address("memory-stats")).json()
     assert error["details"]["size_bytes"] == stats["checkpoint_bytes"]
-    assert (error["details"]["limit"], stats["limits"]["checkpoint_bytes"]) == (1_000, 1_000)
+    assert (error["details"]["limit"], stats["limits"]["checkpoint_bytes"]) == (1_300, 1_300)
     assert graph.write("c1", (0, "x", b"x" * 300)).status_code == 507
     assert graph.ids() == ["c1"]
     check_sizes()

@@ -12,6 +12,7 @@ from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.models import Project
 from tests.memory.checkpoints.conftest import Graph, check_sizes, counted_pieces, grown, in_pieces_of
+from tests.memory.checkpoints.test_sizes import check_rows
 from tests.support.export_files import resealed, upload
 
 ROWS = (Checkpoint, ChannelValue, PendingWrite, GraphThread)
@@ -207,7 +208,7 @@ def test_a_file_brings_them_back_with_their_sizes(graph: Graph, bob: User, api: 
     assert graph.read() == before
     assert MemoryStore.objects.get().checkpoint_bytes == sizes
     assert list(Checkpoint.objects.order_by("checkpoint_id").values_list("state_bytes", flat=True)) == states
-    check_sizes()
+    check_rows()
 
 
 @pytest.mark.parametrize(
