@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Left
 
 from memory_app.context.size_budget import Kept, Section
+from memory_app.core.stored_json import quick_or_exact
 from memory_app.models import EndpointTiming, ErrorReport, MemoryEntry
 from sessions_app.agents.handoff.queries import LISTS, handoff_of
 from sessions_app.agents.states.queries import states_of
@@ -154,8 +155,8 @@ def _known_list(reading: Reading, namespace: str, key: str, name: str) -> tuple[
     if found is None:
         return [], None
     try:
-        items = orjson.loads(found[0])[name]
-    except (ValueError, TypeError, KeyError):
+        items = quick_or_exact(found[0])[name]
+    except (ValueError, RecursionError, TypeError, KeyError):
         items = None
     if not isinstance(items, list):
         reading.skipped.append({"namespace": namespace, "key": key})

@@ -9,6 +9,7 @@ import orjson
 from django.db.models import Max, Sum
 
 from memory_app.core.namespaces import check_namespace, check_place
+from memory_app.core.stored_json import is_json, quick_or_exact
 from memory_app.key_value.namespaces.services import count_settings
 from memory_app.models import (
     DeletedEntry,
@@ -93,8 +94,8 @@ def _clean_error(values: dict[str, Any]) -> None:
     for field in ("message", "known_fix"):
         values[field], _ = redact_text(values.get(field, ""))
     values["stack"] = _without_secrets(values.get("stack", ""), "stack")
-    days = orjson.loads(_without_secrets(values.get("days", "{}"), "days"))
-    if not isinstance(days, dict) or not all(type(count) is int for count in days.values()):
+    days = quick_or_exact(_without_secrets(values.get("days", "{}"), "days"))
+    if not isinstance(days, dict) or not all(type(count) is int and abs(count) < 2**63 for count in days.values()):
         raise WrongValue("days has a wrong value")
 
 
@@ -112,13 +113,14 @@ def _clean_timing(values: dict[str, Any]) -> None:
 
 def _without_secrets(text: str, field: str, *, exact: bool = False) -> str:
     """The text without secrets; unchanged if there are none, or if it is exact."""
-    try:
-        orjson.loads(text)
-    except ValueError:
-        raise WrongValue(f"{field} is not JSON") from None
+    if not is_json(text):
+        raise WrongValue(f"{field} is not JSON")
     if exact:
         return text
-    value, found = redact(read_json(text))
+    try:
+        value, found = redact(read_json(text))
+    except RecursionError:
+        raise WrongValue(f"{field} is nested too deeply") from None
     return json_text(value) if found else text
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import orjson
 import re2
 from django.db import transaction
 from django.db.models import F
 
+from memory_app.core.stored_json import quick_or_exact
 from memory_app.errors.noise.queries import waiting
 from memory_app.key_value.entries.entry_validation import compile_pattern
 from memory_app.models import FilteredCount, MemoryEntry, MemoryStore
@@ -107,8 +107,8 @@ def rules_of(project_id: uuid.UUID, likely: Rules | None = None) -> Rules:
 def read_rules(text: str) -> Rules:
     """Parses the entry's value. An invalid rule (of a damaged row) is ignored; the others are active."""
     try:
-        found = orjson.loads(text)["rules"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+        found = quick_or_exact(text)["rules"]
+    except (ValueError, RecursionError, KeyError, TypeError):
         found = []
     items = found if isinstance(found, list) else []
     rules = tuple(rule for rule in map(_rule, items) if rule is not None)

@@ -5,8 +5,7 @@ import uuid
 from collections import Counter
 from dataclasses import dataclass
 
-import orjson
-
+from memory_app.core.stored_json import quick_or_exact
 from memory_app.models import FilteredCount, MemoryEntry
 from sessions_app.core.public_names import now
 
@@ -59,12 +58,12 @@ def list_rules(*, project_id: uuid.UUID) -> list[NoiseRule]:
     )
     filtered = filtered_by_rule(project_id)
     try:
-        rules = [] if text is None else orjson.loads(text)["rules"]
+        rules = [] if text is None else quick_or_exact(text)["rules"]
         return [
             NoiseRule(rule["id"], rule["pattern"], rule["kind"], rule["source"], rule["enabled"], filtered.get(rule["id"], 0))
             for rule in rules
         ]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return []
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import orjson
 
+from memory_app.core.stored_json import is_json
 from memory_app.key_value.entries.generated import GENERATED
 from memory_app.key_value.namespaces.queries import list_settings, settings_json
 from memory_app.models import MemoryEntry, MemoryStore
@@ -86,27 +87,27 @@ def _write_entries(folder: Folder, project_id: uuid.UUID, done: Exported) -> dic
     names: dict[str, set[str]] = defaultdict(set)
     rows = MemoryEntry.objects.live_at(now()).filter(project_id=project_id).order_by("namespace", "key")
     for namespace, key, value in rows.values_list("namespace", "key", "value").iterator(chunk_size=CHUNK):
-        _write(folder, namespace, key, value.encode(), names, done)
+        _write(folder, namespace, key, value, names, done)
     return names
 
 
 def _write_generated(folder: Folder, project_id: uuid.UUID, names: dict[str, set[str]], done: Exported) -> None:
     for (namespace, key), source in GENERATED.items():
         if source.recorded_at(project_id) is not None:
-            _write(folder, namespace, key, orjson.dumps(source.value(project_id)), names, done)
+            _write(folder, namespace, key, orjson.dumps(source.value(project_id)).decode(), names, done)
 
 
-def _write(folder: Folder, namespace: str, key: str, value: bytes, names: dict[str, set[str]], done: Exported) -> None:
+def _write(folder: Folder, namespace: str, key: str, value: str, names: dict[str, set[str]], done: Exported) -> None:
     place = f"{namespace}/{key}{SUFFIX}"
-    sub_name, name, content = file_of(namespace, key, value)
+    sub_name, name, content = file_of(namespace, key, value.encode())
     # Before it is written: if writing fails, the file of an earlier export stays.
     names[sub_name].add(name)
+    if not is_json(value):
+        done.skipped.add(place, "its stored value is damaged")
+        return
     try:
-        orjson.loads(value)
         with folder.subfolder(sub_name, make=True) as sub:
             sub.write(name, content)
-    except ValueError:
-        done.skipped.add(place, "its stored value is damaged")
     except OSError as error:
         done.skipped.add(place, why(error))
     else:

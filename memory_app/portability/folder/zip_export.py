@@ -7,6 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import orjson
 
+from memory_app.core.stored_json import is_json
 from memory_app.key_value.entries.generated import GENERATED
 from memory_app.models import MemoryEntry
 from memory_app.portability.folder.folder_export import CHUNK, meta_of
@@ -21,18 +22,16 @@ def zip_memory(*, caller: Caller, project_id: uuid.UUID, to: BinaryIO) -> None:
         meta = meta_of(caller, project_id)
         made.writestr(f"{FOLDER}/{META}", orjson.dumps(meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         for namespace, key, value in _values(project_id):
-            try:
-                orjson.loads(value)
-            except orjson.JSONDecodeError:
+            if not is_json(value):
                 continue
-            folder, name, content = file_of(namespace, key, value)
+            folder, name, content = file_of(namespace, key, value.encode())
             made.writestr(f"{FOLDER}/{folder}/{name}", content)
 
 
-def _values(project_id: uuid.UUID) -> Iterator[tuple[str, str, bytes]]:
+def _values(project_id: uuid.UUID) -> Iterator[tuple[str, str, str]]:
     rows = MemoryEntry.objects.live_at(now()).filter(project_id=project_id).order_by("namespace", "key")
     for namespace, key, value in rows.values_list("namespace", "key", "value").iterator(chunk_size=CHUNK):
-        yield namespace, key, value.encode()
+        yield namespace, key, value
     for (namespace, key), source in GENERATED.items():
         if source.recorded_at(project_id) is not None:
-            yield namespace, key, orjson.dumps(source.value(project_id))
+            yield namespace, key, orjson.dumps(source.value(project_id)).decode()

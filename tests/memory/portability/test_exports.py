@@ -102,6 +102,7 @@ def changed(content: bytes, kind: str, **fields: Any) -> bytes:
         ("memory_entry", {"key": ""}),
         ("memory_entry", {"ttl_minutes": 1e300}),
         ("memory_entry", {"value": "{broken"}),
+        ("memory_entry", {"value": "[" * 5_000 + "]" * 5_000}),
         ("memory_version", {"value": "NaN"}),
         ("memory_version", {"entry_id": 1}),
         ("deleted_version", {"entry_id": 1}),
@@ -112,6 +113,7 @@ def changed(content: bytes, kind: str, **fields: Any) -> bytes:
         ("endpoint_timing", {"p95_ms": -1.0}),
         ("error_report", {"stack": "{broken"}),
         ("error_report", {"days": "[]"}),
+        ("error_report", {"days": f'{{"2026-01-01": {10**400}}}'}),
     ],
 )
 def test_what_no_memory_holds_is_refused_whole(memory: Memory, kind: str, fields: dict[str, Any]) -> None:
