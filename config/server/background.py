@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db import connections
@@ -12,7 +12,7 @@ from django.db import connections
 from config.logs import place_of
 from generation_app.streams.services import interrupt_silent
 from mcp_app.activity.services import store_recorded
-from mcp_app.core.held_values import write_again
+from mcp_app.core.held_values import write_again, write_last
 from memory_app.errors.noise.filtering import flush_filtered
 from sessions_app.chats.files.collection import collect_orphans
 from sessions_app.chats.lifecycle.pruning import prune_some
@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 class BackgroundTask:
     """`work` is called every `seconds`, and again at once as long as it answers something else than 0.
 
-    `at_end`: once more when the server ends, after its last request.
+    `at_end` is called once more when the server ends, after its last request.
     """
 
     name: str
     seconds: float
     work: Callable[[], int]
-    at_end: bool = False
+    at_end: Callable[[], int] | None = None
 
 
 TASKS = (
@@ -44,9 +44,9 @@ TASKS = (
     BackgroundTask("importing", 0.5, ImportRunner().work),
     BackgroundTask("counting tokens", 0.5, session_totals.count_on),
     BackgroundTask("silent streams", 5.0, interrupt_silent),
-    BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=True),
-    BackgroundTask("writing held values", 5.0, write_again, at_end=True),
-    BackgroundTask("recording agents", 2.0, store_recorded, at_end=True),
+    BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=flush_filtered),
+    BackgroundTask("writing held values", 5.0, write_again, at_end=write_last),
+    BackgroundTask("recording agents", 2.0, store_recorded, at_end=store_recorded),
     BackgroundTask("pruning", 3600.0, lambda: sum(prune_some().values())),
     BackgroundTask("collecting", 6 * 3600.0, collect_orphans),
 )
@@ -80,8 +80,8 @@ class BackgroundTasks:
         try:
             while not self._ending.wait(chore.seconds):
                 self._do(chore)
-            if chore.at_end:
-                self._do(chore)
+            if chore.at_end is not None:
+                self._do(replace(chore, work=chore.at_end))
         finally:
             connections.close_all()
 

@@ -1,6 +1,8 @@
 """Tools of a project's memory: its context, and values by namespace and key."""
 
 import json
+import uuid
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.db import DatabaseError
@@ -24,13 +26,15 @@ from mcp_app.core.tool import (
 )
 from memory_app.context.queries import find_context, unsaved_context
 from memory_app.core.namespaces import pack
-from memory_app.key_value.entries import queries, reading
-from memory_app.key_value.entries.entry_values import NewEntry
+from memory_app.core.stored_json import EntryNotFound
+from memory_app.key_value.entries import entry_rows, queries, reading
+from memory_app.key_value.entries.entry_values import NewEntry, Removed, entry_etag
 from memory_app.key_value.entries.generated import GENERATED, get_generated
 from memory_app.key_value.entries.namespace_queries import list_namespaces, namespace_json
 from memory_app.key_value.entries.services import delete_entry, put_entry
-from sessions_app.core.errors import AppError, Invalid
-from sessions_app.core.web.preconditions import ANY
+from sessions_app.core.errors import AppError, Invalid, PreconditionFailed
+from sessions_app.core.public_names import now
+from sessions_app.core.web.preconditions import ANY, Conditions
 
 PAGE = 100
 _ACTIONS_THAT_READ = frozenset({"load", "list", "stats"})
@@ -74,22 +78,25 @@ def _save(call: Call, given: StoreArguments) -> Outcome:
         raise Invalid("`save` needs `data`: the JSON value to keep.", details={"field": "data"})
     entry = NewEntry(pack([namespace]), key, given.data)
     place = find_place(call, given.project)
-    name = HeldKey(call.caller.user_id, place.path, entry.namespace, key)
-    try:
-        outcome = _put(call, place, entry)
-    except (DatabaseError, AppError) as error:
-        refusal = held_values.state_of_store(error)
-        if refusal is None:
-            raise
-        kept = held_values.hold(Held(name, call.caller, given.data, lambda: _put(call, place, entry)))
-        return refused(refusal, kept_in_memory=kept)
-    held_values.drop(name)
-    return outcome
+    name, since = HeldKey(call.caller.user_id, place.path, entry.namespace, key), now()
+    with held_values.settled(name):
+        try:
+            outcome = _put(call, place, entry)
+        except (DatabaseError, AppError) as error:
+            refusal = held_values.state_of_store(error)
+            if refusal is None:
+                raise
+            kept = held_values.hold(Held(name, call.caller, given.data, lambda: _put(call, place, entry, since)))
+            return refused(refusal, kept_in_memory=kept)
+        held_values.drop(name)
+        return outcome
 
 
-def _put(call: Call, place: Place, entry: NewEntry) -> Outcome:
+def _put(call: Call, place: Place, entry: NewEntry, since: datetime | None = None) -> Outcome:
+    """`since`: unless there is a value that was stored after this moment. Raises PreconditionFailed."""
     project_id = place.project_id or project_to_write(call, place.path)
-    done = put_entry(caller=call.caller, project_id=project_id, entry=entry, conditions=ANY, run_id=call.run_id)
+    conditions = ANY if since is None else _unchanged(project_id, entry, since)
+    done = put_entry(caller=call.caller, project_id=project_id, entry=entry, conditions=conditions, run_id=call.run_id)
     row = done.entry
     return answered(
         f"Saved {row.key}: rev {row.rev}, {row.size_bytes} bytes.",
@@ -101,6 +108,15 @@ def _put(call: Call, place: Place, entry: NewEntry) -> Outcome:
         created=done.made,
         redacted=done.redacted,
     )
+
+
+def _unchanged(project_id: uuid.UUID, entry: NewEntry, since: datetime) -> Conditions:
+    found = next(iter(entry_rows.read_places(project_id, [(entry.namespace, entry.key)])), None)
+    if found is None or not found.is_live_at(now()):
+        return Conditions(if_none_match="*")
+    if found.updated_at > since:
+        raise PreconditionFailed
+    return Conditions(if_match=entry_etag(found.rev))
 
 
 def _load(call: Call, given: StoreArguments) -> Outcome:
@@ -136,18 +152,43 @@ def _list(call: Call, given: StoreArguments) -> Outcome:
 
 def _delete(call: Call, given: StoreArguments) -> Outcome:
     namespace, key = _named(given)
-    project_id = known_project(call, given.project)
-    removed = delete_entry(
+    place = find_place(call, given.project)
+    name = HeldKey(call.caller.user_id, place.path, pack([namespace]), key)
+    with held_values.settled(name):
+        is_held = held_values.find(name, call.caller) is not None
+        try:
+            restorable = _removed(call, place, name).id is not None
+        except (DatabaseError, AppError) as error:
+            if not is_held or not _holds_no(place, name, error):
+                raise
+            restorable = False  # It was only held.
+        if is_held:
+            held_values.drop(name)
+    days = " A person can restore it for 30 days." if restorable else ""
+    return answered(f"Removed {key}.{days}", action="delete", namespace=namespace, key=key, restorable=restorable)
+
+
+def _removed(call: Call, place: Place, name: HeldKey) -> Removed:
+    if place.project_id is None:
+        raise UnknownProject
+    return delete_entry(
         caller=call.caller,
-        project_id=project_id,
-        namespace=pack([namespace]),
-        key=key,
+        project_id=place.project_id,
+        namespace=name.namespace,
+        key=name.key,
         conditions=ANY,
         run_id=call.run_id,
     )
-    restorable = removed.id is not None
-    days = " A person can restore it for 30 days." if restorable else ""
-    return answered(f"Removed {key}.{days}", action="delete", namespace=namespace, key=key, restorable=restorable)
+
+
+def _holds_no(place: Place, name: HeldKey, error: DatabaseError | AppError) -> bool:
+    """Whether a delete was refused because there is no such entry, or by a store that cannot be written and has none."""
+    if isinstance(error, (EntryNotFound, UnknownProject)):
+        return True
+    if place.project_id is None or held_values.state_of_store(error) is None:
+        return False
+    found = entry_rows.read_places(place.project_id, [(name.namespace, name.key)])
+    return not any(row.is_live_at(now()) for row in found)
 
 
 def _stats(call: Call, given: StoreArguments) -> Outcome:

@@ -15,9 +15,15 @@ from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import Outcome
 from mcp_app.core.tool import run_tool
 from mcp_app.tools.catalog import TOOLS
+from memory_app.key_value.entries.entry_values import NewEntry
+from memory_app.key_value.entries.services import put_entry
+from memory_app.models import MemoryStore
+from memory_app.runs.services import Held as RunEnd
+from memory_app.runs.services import end_run, start_run
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.storage import database_errors
+from sessions_app.core.web.preconditions import ANY
 from sessions_app.models import ApiKey, Caller
 from tests.support.databases import ON_POSTGRESQL
 
@@ -126,3 +132,96 @@ def test_what_does_not_fit_is_not_kept(caller: Caller, monkeypatch: pytest.Monke
 def test_a_refusal_for_another_reason_keeps_nothing(caller: Caller) -> None:
     assert "kept_in_memory" not in store(caller, action="save", data="x" * 1_100_000).data
     assert "kept_in_memory" not in store(caller, action="load", key=str(uuid.uuid4())).data
+
+
+def test_what_is_deleted_later_does_not_come_back(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+        assert store(caller, action="delete").data["error"]["code"] == "store_read_only"
+        assert store(caller, action="load").data["stored"]["value"] == "kept"
+    assert store(caller, action="delete").data["restorable"] is True
+    held_values.write_again()
+    assert store(caller, action="load").data["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_delete_of_what_is_only_kept_is_done(caller: Caller, writable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="another", key="another")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+        if not writable:
+            assert store(caller, action="delete").data["restorable"] is False
+    if writable:
+        assert store(caller, action="delete").data["restorable"] is False
+    held_values.write_again()
+    assert store(caller, action="load").data["error"]["code"] == "not_found"
+    assert store(caller, action="delete").data["error"]["code"] == "not_found"
+
+
+def test_a_delete_by_a_key_that_may_not_see_it_leaves_what_is_kept(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(caller, action="save", data="another", key="another")
+    limited = with_key(alice, project_path="/elsewhere")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+    assert store(limited, action="delete").is_error
+    held_values.write_again()
+    assert store(caller, action="load").data["stored"]["value"] == "kept"
+
+
+def test_what_a_lease_refuses_is_kept_until_it_is_free(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="old")
+    project = MemoryStore.objects.get().project_id
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+    run = start_run(caller=caller, project_id=project).run
+    held_values.write_again()
+    assert store(caller, action="load").data["kept_in_memory"] is True
+    end_run(caller=caller, project_id=project, run_id=run.id, held=RunEnd())
+    held_values.write_again()
+    served = store(caller, action="load").data
+    assert (served["stored"]["value"], "kept_in_memory" in served) == ("kept", False)
+
+
+def test_what_a_quota_refuses_is_kept_until_there_is_room(caller: Caller, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="x" * 200)
+        store(caller, action="save", data="y", key="small")
+    settings.PROJECT_BYTES = 100
+    held_values.write_again()
+    assert "kept_in_memory" not in store(caller, action="load", key="small").data, "the others are written"
+    assert store(caller, action="load").data["kept_in_memory"] is True
+    settings.PROJECT_BYTES = 1_000
+    held_values.write_again()
+    assert "kept_in_memory" not in store(caller, action="load").data
+
+
+def test_what_was_stored_by_others_meanwhile_is_newer(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+    put_entry(
+        caller=caller,
+        project_id=MemoryStore.objects.get().project_id,
+        entry=NewEntry("notes", "k", "newer"),
+        conditions=ANY,
+        run_id=None,
+    )
+    held_values.write_again()
+    assert store(caller, action="load").data["stored"]["value"] == "newer"
+    assert "given up" in caplog.text
+
+
+def test_the_log_tells_what_is_lost_at_the_end(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store(caller, action="save", data="old")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+        held_values.write_last()
+    assert "given up" in caplog.text

@@ -88,7 +88,7 @@ def test_scenario_15_counts_that_wait_are_stored_within_the_interval(shared: Mem
     shared.put("noise/config", {"rules": [RULE]})
     flushing = next(chore for chore in TASKS if chore.name == "flushing")
     assert flushing.seconds == settings.FLUSH_SECONDS == 30
-    upkeep = BackgroundTasks((dataclasses.replace(flushing, seconds=0.3, at_end=False),))
+    upkeep = BackgroundTasks((dataclasses.replace(flushing, seconds=0.3, at_end=None),))
     upkeep.start()
     try:
         for number in (1, 2):
