@@ -2,7 +2,6 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from memory_app.core.lease import RunNotFound
-from memory_app.key_value.entries.entry_values import NewEntry
 from memory_app.runs import services as run_services
 from memory_app.runs.schemas import RunEnd, RunEnded, RunIn, RunOut
 from sessions_app.core.callers import caller_of
@@ -45,7 +44,7 @@ def take_over(request: HttpRequest, project_id: str, run_id: str) -> HttpRespons
 def end(request: HttpRequest, project_id: str, run_id: str, payload: RunEnd = NOTHING_HELD) -> HttpResponse:
     """Write the agent's unsaved data and free the lease, all or nothing. Idempotent."""
     held = run_services.Held(
-        entries=[NewEntry(entry.namespace, entry.key, entry.value) for entry in payload.entries],
+        entries=payload.new_entries(request.body, getattr(request, "normalized", [])),
         errors=[error.as_new() for error in payload.errors],
         ai_states=[state.as_held() for state in payload.ai_states],
     )

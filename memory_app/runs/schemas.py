@@ -1,11 +1,14 @@
 """Schemas of runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ninja import Schema
 from pydantic import Field
 
 from memory_app.errors.schemas import MOST_ERRORS, ErrorIn
+from memory_app.key_value.batches.schemas import Key, NamespaceIn, packed
+from memory_app.key_value.entries.entry_values import NOTHING, NewEntry, exact_value
 from memory_app.runs.services import HeldState
 from sessions_app.agents.states.schemas import AiStateIn
 from sessions_app.chats.reading.sessions import session_uuid
@@ -17,8 +20,10 @@ class RunIn(In):
 
 
 class EntryIn(In):
-    namespace: str
-    key: str
+    """`namespace`: as in a batch, a list of labels or one label."""
+
+    namespace: NamespaceIn
+    key: Key
     value: Any
 
 
@@ -39,6 +44,14 @@ class RunEnd(In):
     entries: list[EntryIn] = Field(default=[], max_length=500)
     errors: list[ErrorIn] = Field(default=[], max_length=MOST_ERRORS)
     ai_states: list[HeldAiState] = Field(default=[], max_length=50)
+
+    def new_entries(self, body: bytes, replaced: Sequence[str]) -> list[NewEntry]:
+        """`replaced`: where in the body characters were replaced, which exact namespaces keep."""
+        exact = exact_value(body)["entries"] if replaced and self.entries else None
+        return [
+            NewEntry(packed(entry.namespace), entry.key, entry.value, NOTHING if exact is None else exact[index]["value"])
+            for index, entry in enumerate(self.entries)
+        ]
 
 
 class Holder(Schema):

@@ -141,7 +141,7 @@ def free_lease(*, caller: Caller, project_id: uuid.UUID) -> Run | None:
 def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: Held) -> Ended:
     """Write the agent's unsaved data and free the lease, in one transaction. Idempotent.
 
-    Writes to memory need the lease; an AI's state in a chat does not.
+    Writes to memory need the lease, except in namespaces with `leased: false`; an AI's state in a chat does not.
     """
     for entry in held.entries:
         check_new_names(entry.namespace, entry.key)
@@ -156,7 +156,8 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
         if run.ended_at is not None:
             return Ended(RunState(run, store))
         if entries or errors.errors:
-            store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
+            touched = None if errors.errors else [(entry.namespace, False) for entry in entries]
+            store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id, touched=touched)
         redacted = [store_entry(caller=caller, store=store, entry=entry).redacted for entry in entries]
         recorded = store_errors(caller=caller, store=store, batch=errors, run_id=run_id)
         for session_id, state in zip(sessions, held.ai_states, strict=True):

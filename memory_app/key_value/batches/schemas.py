@@ -36,12 +36,17 @@ IfMatch = Annotated[
 Refresh = Annotated[bool | None, Field(description="Whether this read moves an expiry. Left out: as the settings say.")]
 
 
+def packed(namespace: NamespaceIn) -> str:
+    """Its stored form."""
+    return pack([namespace] if isinstance(namespace, str) else namespace)
+
+
 class _Op(In):
     namespace: NamespaceIn
 
     @property
     def path(self) -> str:
-        return pack([self.namespace] if isinstance(self.namespace, str) else self.namespace)
+        return packed(self.namespace)
 
     def conditions(self, if_match: str | None) -> Conditions:
         if "if_match" not in self.model_fields_set:

@@ -113,6 +113,40 @@ def test_a_reader_may_end_with_states_but_not_with_memory(memory: Memory, chat: 
     assert ai_state(chat).json()["working_notes"] == "x"
 
 
+def settle(memory: Memory, namespace: str, **values: Any) -> None:
+    assert memory.api.put(memory.address(f"memory-settings/{namespace}"), values).status_code in {200, 201}
+
+
+def test_a_reader_may_end_with_entries_that_need_no_lease(memory: Memory) -> None:
+    settle(memory, "free", leased=False)
+    memory.start()
+    reader = memory.start()
+    free = {"namespace": "free", "key": "k", "value": 1}
+    assert memory.run(reader["run_id"], "end", {"entries": [free, NOTE]}).status_code == 423
+    assert memory.run(reader["run_id"], "end", {"entries": [free], "errors": [ERROR]}).status_code == 423
+    assert nothing_was_written()
+    assert memory.run(reader["run_id"], "end", {"entries": [free]}).status_code == 200
+    assert memory.get("free/k").json()["value"] == 1
+
+
+@pytest.mark.parametrize("namespace", ["a~b", "a/b", ["a", "b"], ["a/b", "c"], "plain"])
+def test_namespaces_are_named_as_in_a_batch(memory: Memory, namespace: str | list[str]) -> None:
+    run, entry = memory.start(), {"namespace": namespace, "key": "k"}
+    ended = memory.run(run["run_id"], "end", {"entries": [{**entry, "value": "v"}]})
+    assert ended.status_code == 200, ended.content
+    answer = memory.api.post(memory.address("memory/batch"), {"ops": [{"op": "get", **entry}]})
+    assert answer.json()["results"][0]["entry"]["value"] == "v"
+
+
+def test_an_exact_namespace_gets_what_was_sent(memory: Memory) -> None:
+    settle(memory, "exact", exact=True)
+    run, value = memory.start(), {"nul\0": "a\0b", "token": "abc123def"}
+    entries = [{"namespace": place, "key": "k", "value": value} for place in ("exact", "notes")]
+    assert memory.run(run["run_id"], "end", {"entries": entries}).status_code == 200
+    assert memory.get("exact/k").json()["value"] == value
+    assert memory.get("notes/k").json()["value"] == {"nul\ufffd": "a\ufffdb", "token": "[REDACTED:token]"}
+
+
 def test_nobody_ends_another_one_s_run(memory: Memory, api: Callable[..., Any], bob: User) -> None:
     run = memory.start()
     assert api(bob).post(memory.address(f"runs/{run['run_id']}/end"), {"errors": [ERROR]}).status_code == 404
