@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.utils import timezone
 
 from mcp_app.core import held_values
@@ -22,29 +21,18 @@ from memory_app.runs.services import Held as RunEnd
 from memory_app.runs.services import end_run, start_run
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
-from sessions_app.core.storage import database_errors
 from sessions_app.core.web.preconditions import ANY
 from sessions_app.models import ApiKey, Caller
-from tests.support.databases import ON_POSTGRESQL
+from tests.support.databases import only_reading
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @contextmanager
 def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This connection can only read in the block. The server would replace it by another one that could not write either."""
-    monkeypatch.setattr(held_values, "leave_read_only", lambda refusal: None)
-    on, off = ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off")
-    if not ON_POSTGRESQL:
-        on, off = "PRAGMA query_only = 1", "PRAGMA query_only = 0"
-    with connection.cursor() as cursor:
-        cursor.execute(on)
-    try:
+    with monkeypatch.context() as patched, only_reading():
+        patched.setattr(held_values, "leave_read_only", lambda refusal: None)
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(off)
-        monkeypatch.setattr(held_values, "leave_read_only", database_errors.leave_read_only)
 
 
 @pytest.fixture(autouse=True)

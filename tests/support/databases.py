@@ -44,6 +44,22 @@ def own_database(*, like: str = "") -> Iterator[dict[str, str]]:
                 connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(left)))
 
 
+@contextmanager
+def only_reading() -> Iterator[None]:
+    """This connection can only read in the block. The server would replace it by another one that could not write either: a test
+    says that it should not."""
+    on, off = ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off")
+    if not ON_POSTGRESQL:
+        on, off = "PRAGMA query_only = 1", "PRAGMA query_only = 0"
+    with connection.cursor() as cursor:
+        cursor.execute(on)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(off)
+
+
 def flush() -> None:
     """Empties the tables after a test that commits, as the command `flush` does.
 
