@@ -68,7 +68,7 @@ class Bridge:
             return
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             _say({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "This line is no JSON."}})
             return
         if not isinstance(message, dict):

@@ -178,7 +178,7 @@ def _make_cursor(place: Place) -> str:
 
 def _read_cursor(cursor: str) -> Place:
     try:
-        ns, checkpoint_id = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        ns, checkpoint_id = orjson.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         return checked(ns, "ns", NS_BYTES), checked(checkpoint_id, "cursor", ID_BYTES)
     except (ValueError, TypeError, AttributeError):
         raise ForeignCursor from None

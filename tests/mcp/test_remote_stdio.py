@@ -1,17 +1,21 @@
 """`manage.py mcp --url`: one agent at standard input and output, on a remote server."""
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import PARSE_ERROR
 
+from mcp_app.stdio.bridge import Bridge
 from tests.mcp.mcp_client import HANDSHAKE, request
 from tests.mcp.stdio_agent import PATIENCE_SECONDS, Agent, agent_process
 from tests.support.server_process import ROOT, ServerProcess, free_port
@@ -49,6 +53,12 @@ def begin(house: House, path: str, tmp_path: Path) -> Begin:
         return agent_process(command(url, path), environment(tmp_path, key))
 
     return begun
+
+
+def test_a_line_that_is_nested_too_deeply_is_answered(capfd: pytest.CaptureFixture[str]) -> None:
+    nobody: Any = None
+    asyncio.run(Bridge(nobody, nobody, "", "")._answer("[" * 100_000))
+    assert json.loads(capfd.readouterr().out)["error"]["code"] == PARSE_ERROR
 
 
 def test_the_official_client_and_a_second_process_that_takes_over(house: House, begin: Begin, path: str, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from sessions_app.chats.lifecycle.pruning import prune
 from tests.memory.batches.conftest import done, run, set_namespace
 from tests.memory.conftest import Memory
 from tests.memory.portability.folder_files import bring_in
-from tests.support.databases import only_reading
 from tests.support.export_files import download, purge, upload
 
 DEFAULTS = {
@@ -163,22 +162,6 @@ def test_a_read_moves_the_expiry_where_it_should(memory: Memory, later: Later, r
     later(12)
     found = [memory.get(f"short/{key}").status_code for key in ("single", "batch", "listed")]
     assert found == [200 if refresh else 404] * 3
-
-
-def test_a_store_that_cannot_be_written_is_read_without_moving_the_expiry(
-    shared: Memory, later: Later, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading, "leave_read_only", lambda refusal: None)
-    set_namespace(shared, "short", ttl_minutes=10, refresh_on_read=True)
-    expires_at = shared.put("short/k", 1).json()["expires_at"]
-    later(8)
-    with only_reading():
-        read = shared.get("short/k")
-        assert (read.status_code, read.json()["value"], read.json()["expires_at"]) == (200, 1, expires_at)
-        [got] = done(shared, {"op": "get", "namespace": "short", "key": "k"})
-        assert got["entry"]["value"] == 1
-        assert listed(shared, "short")[0]["value"] == 1
-    assert shared.get("short/k").json()["expires_at"] > expires_at
 
 
 def test_an_operation_may_have_a_time_of_its_own(memory: Memory, later: Later) -> None:

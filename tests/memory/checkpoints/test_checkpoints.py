@@ -117,7 +117,13 @@ def test_lists_go_by_id_and_have_pages(graph: Graph, monkeypatch: pytest.MonkeyP
     assert [item["id"] for item in graph.read()["items"]] == ["c5"]
 
 
-@pytest.mark.parametrize("query", [{"filter": "[1]"}, {"filter": "{"}, {"cursor": "bm8"}, {"limit": 101}, {"before": "x" * 256}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"filter": "[1]"}, {"filter": "{"}, {"cursor": "bm8"}, {"cursor": "W3t9LDFd"},
+        {"cursor": base64.b64encode(b"[" * 12_000).decode()}, {"limit": 101}, {"before": "x" * 256},
+    ],
+)  # fmt: skip
 def test_wrong_queries_are_refused(graph: Graph, query: dict[str, Any]) -> None:
     answer = graph.api.client.get(f"/api/v1{graph.address('/checkpoints')}", query)
     assert answer.status_code == 422
