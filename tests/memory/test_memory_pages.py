@@ -2,7 +2,9 @@
 
 import json
 import re
+from html import unescape
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
+from memory_app.key_value.entries import list_pages
 from memory_app.models import MemoryEntry
 from sessions_app.core.rendering.blocks.json_tree import MOST_CHILDREN, MOST_VALUES, render_json
 from tests.memory.conftest import Memory
@@ -234,3 +237,19 @@ def test_what_is_made_from_records_is_shown_and_not_edited(pages: Pages, memory:
     assert "“GET /cart”" in shown
     assert "Edit</a>" not in shown
     pages.get("memory/performance/endpoints/edit/", status=404)
+
+
+def test_keys_that_begin_or_end_with_a_space_are_on_one_page_each(
+    pages: Pages, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_pages, "A_PAGE", 1)
+    keys = [" a", " b", "a ", "a  ", "a", "b"]
+    for key in keys:
+        assert memory.put(f"notes/{quote(key)}", 1).status_code == 201
+    shown, address = list[str](), "memory/notes/"
+    while address:
+        page = pages.get(address)
+        shown += re.findall(r'class="title"[^>]*>([^<]*)</a>', page)
+        following = re.search(r'href="\?([^"]*cursor=[^"]*)"', page)
+        address = "" if following is None else f"memory/notes/?{unescape(following[1])}"
+    assert shown == sorted(keys)

@@ -36,7 +36,8 @@ def memory(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_safe
 def memory_keys(request: HttpRequest, project_id: uuid.UUID, namespace: str) -> HttpResponse:
-    prefix, after = (request.GET.get(name, "").strip()[:KEY_LENGTH] for name in ("prefix", "cursor"))
+    # The cursor is a key as it is, which may begin or end with a space.
+    prefix, after = request.GET.get("prefix", "").strip()[:KEY_LENGTH], request.GET.get("cursor", "")[:KEY_LENGTH]
     limit = rows_asked(request, A_PAGE, MOST_AT_ONCE)
     rows = queries.list_keys(
         caller=signed_in_caller(request), project_id=project_id, namespace=namespace, prefix=prefix, after=after, limit=limit
