@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import Outcome, refused
 from mcp_app.core.recording import record_call
+from memory_app.models.entry import PLACE_BYTES
 from sessions_app.accounts.authentication import MissingScope
 from sessions_app.core.errors import AppError, WrongFields
 from sessions_app.core.limits import request_limits
@@ -34,7 +35,8 @@ SessionName = Annotated[
 Budget = Annotated[
     int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens of stored data in the answer (4 bytes each).")
 ]
-Cursor = Annotated[str | None, Field(max_length=512, description="`next` of the page before.")]
+# The longest are the stored forms of namespaces.
+Cursor = Annotated[str | None, Field(max_length=PLACE_BYTES, description="`next` of the page before.")]
 
 
 class Arguments(In):

@@ -5,8 +5,19 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
+from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import size_of
+from mcp_app.core.tool import run_tool
+from mcp_app.tools import memory
+from mcp_app.tools.catalog import TOOLS
+from memory_app.core.namespaces import pack
+from memory_app.key_value.entries.entry_values import NewEntry
+from memory_app.key_value.entries.services import put_entry
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.web.preconditions import ANY
+from sessions_app.projects.services import create_project
 from tests.mcp.conftest import Connect
 from tests.mcp.mcp_client import call_every_tool
 
@@ -224,3 +235,25 @@ def test_an_answer_says_in_its_text_what_is_wrong(connect: Connect) -> None:
     assert "`text`: Field required" in missing
     long = told("session_save", messages=[{"id": "m1", "role": "user", "text": "x" * 100_001}])
     assert "Saved 0 of 1 messages. 1 were rejected: `m1`: " in long
+
+
+@pytest.mark.django_db
+def test_a_list_of_namespaces_goes_on_after_a_long_one(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "PAGE", 1)
+    caller = caller_of_user(alice)
+    project_id = create_project(caller=caller, path="/home/alice/shop")[0].id
+    long = "/".join(["~0" * 120] * 10)
+    for namespace in (long, "~1"):
+        entry = NewEntry(namespace, "k", 1)
+        put_entry(caller=caller, project_id=project_id, entry=entry, conditions=ANY, run_id=None)
+    call, shown = Call(caller, "/home/alice/shop"), list[str]()
+    cursor: str | None = ""
+    while cursor is not None:
+        page = run_tool(TOOLS["session_store"], call, {"action": "list", **({"cursor": cursor} if cursor else {})}).data
+        shown += ["/".join(pack([label]) for label in name) if isinstance(name, list) else pack([name]) for name in named(page)]
+        cursor = page["next"]
+    assert shown == [long, "~1"]
+
+
+def named(page: dict[str, Any]) -> list[str | list[str]]:
+    return [row["namespace"] for row in page["stored"]["items"]]
