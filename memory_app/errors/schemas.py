@@ -10,6 +10,7 @@ from pydantic import Field
 from memory_app.errors.occurrences import Origin
 from memory_app.errors.services import NewError
 from memory_app.errors.state_changes import Act, Change
+from memory_app.models.error import LAST_LINE
 from sessions_app.agents.states.schemas import Moment
 from sessions_app.core.public_names import MESSAGE_ID_LENGTH
 from sessions_app.core.web.schemas import In, Tolerant
@@ -20,7 +21,7 @@ MOST_ERRORS = 500
 class FrameIn(Tolerant):
     file: str | None = None
     function: str | None = None
-    line: int | None = Field(None, ge=0, le=2**53)
+    line: int | None = Field(None, ge=0, le=LAST_LINE)
     own: bool | None = Field(None, description="Whether it is code of the project. Left out: by its path.")
 
 

@@ -8,6 +8,8 @@ from sessions_app.core.public_names import now
 KIND_LENGTH = 200
 PLACE_LENGTH = 300
 FINGERPRINT_LENGTH = 32
+# What other programs still read as a whole number.
+LAST_LINE = 2**53
 # An error not seen for this long is erased.
 KEPT_FOR = timedelta(days=30)
 # Per project; above this, the errors unseen for the longest are erased.

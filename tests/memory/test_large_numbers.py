@@ -16,7 +16,7 @@ from tests.memory.batches.conftest import done
 from tests.memory.batches.test_batches import keys, listed, put
 from tests.memory.checkpoints.conftest import Graph
 from tests.memory.conftest import Memory
-from tests.memory.portability.folder_files import bring_in, export, other
+from tests.memory.portability.folder_files import bring_in, export, fill, other
 from tests.support.export_files import download, purge, upload
 
 LARGE, HUGE = 2**64, 10**400
@@ -89,6 +89,25 @@ def test_a_huge_integer_is_in_the_zip_and_in_the_folder(
     there = other(memory)
     assert bring_in(capsys, "elsewhere", folder=folder) == []
     assert there.get("notes/n").json()["value"] == HUGE
+
+
+def test_huge_numbers_in_recorded_data_do_not_end_an_import(
+    memory: Memory, path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(memory)
+    folder, there = export(path, to=tmp_path / "exported"), other(memory)
+    history, endpoints = folder / "errors/history.json", folder / "performance/endpoints.json"
+    [error] = json.loads(history.read_text())["errors"]
+    error["top_frame"] = {"file": "a.py", "function": "f", "line": 10**30}
+    history.write_text(json.dumps([error]))
+    [endpoint] = json.loads(endpoints.read_text())["endpoints"]
+    wrong = {"endpoint": "huge", "runs": [endpoint["runs"][0] | {"mean_ms": HUGE}]}
+    endpoints.write_text(json.dumps({"endpoints": [wrong, endpoint]}))
+    assert bring_in(capsys, "elsewhere", folder=folder) == [
+        "performance/endpoints.json: no. 1: it is not an endpoint in this format"
+    ]
+    assert there.api.get(there.address("errors")).json()["items"][0]["top_frame"]["line"] is None
+    assert len(there.api.get(there.address("performance")).json()["items"]) == 1
 
 
 def test_noise_rules_beside_a_huge_integer_are_in_force(memory: Memory) -> None:

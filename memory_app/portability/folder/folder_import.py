@@ -179,18 +179,27 @@ def _add_recorded(caller: Caller, project_id: uuid.UUID, file: _File, done: Impo
 
 
 def _take_settings(caller: Caller, project_id: uuid.UUID, folder: Folder, skipped: Skipped) -> None:
-    """The settings of namespaces, before the entries that they apply to. What cannot be read of the file is told later."""
+    """The settings of namespaces, before the entries that they apply to. What cannot be read of the file is told later. Raises
+    LeaseHeld, as the entries would be refused too."""
     try:
         meta, _ = strict_json.loads(folder.read(META, most=MOST_META))
     except (OSError, AppError):
         return
     rows = meta.get("namespace_settings", []) if isinstance(meta, dict) else []
-    for number, row in enumerate(rows if isinstance(rows, list) else []):
-        try:
-            namespace, values = read_settings(row)
-            put_settings(caller=caller, project_id=project_id, namespace=namespace, values=values)
-        except AppError as error:
-            skipped.add(f"{META}: namespace_settings.{number}", error.message)
+
+    def work() -> list[tuple[str, str]]:
+        lock_for_writing(caller=caller, project_id=project_id, run_id=None)
+        refused = list[tuple[str, str]]()
+        for number, row in enumerate(rows):
+            try:
+                namespace, values = read_settings(row)
+                put_settings(caller=caller, project_id=project_id, namespace=namespace, values=values)
+            except AppError as error:
+                refused.append((f"{META}: namespace_settings.{number}", error.message))
+        return refused
+
+    if isinstance(rows, list) and rows:
+        skipped.items += write(work)
 
 
 def _take_meta(project_id: uuid.UUID, folder: Folder, skipped: Skipped) -> None:

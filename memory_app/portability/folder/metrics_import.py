@@ -10,7 +10,7 @@ from typing import Any
 from memory_app.core.lease import lock_for_writing
 from memory_app.errors.services import CheckedError, NewError, check_error, see, touch
 from memory_app.models import EndpointTiming, ErrorReport, MemoryStore
-from memory_app.models.error import FINGERPRINT_LENGTH, KEPT, KEPT_FOR
+from memory_app.models.error import FINGERPRINT_LENGTH, KEPT, KEPT_FOR, LAST_LINE
 from memory_app.models.performance import ENDPOINT_LENGTH, RUNS
 from memory_app.performance.histogram import LONGEST_MS, Histogram, read_pairs
 from memory_app.performance.services import forget_endpoints, set_figures
@@ -47,7 +47,7 @@ def check_errors(value: Any, place: str, skipped: Skipped) -> list[KnownError]:
     for number, item in enumerate(items):
         try:
             known = _known_error(item)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             skipped.add(f"{place}: no. {number + 1}", "it is not an error in this format")
             continue
         if known.error.at <= now() - KEPT_FOR:
@@ -65,7 +65,8 @@ def _known_error(item: dict[str, Any]) -> KnownError:
     kind, stack = str(item.get("kind", "")), None
     if isinstance(frame, dict):
         line = frame.get("line")
-        stack = [{"file": str(frame["file"]), "function": str(frame["function"]), "line": line if type(line) is int else None}]
+        is_line = type(line) is int and 0 <= line <= LAST_LINE
+        stack = [{"file": str(frame["file"]), "function": str(frame["function"]), "line": line if is_line else None}]
     error = check_error(NewError(message, kind, stack, last))
     told, resolved_at = str(item.get("fingerprint")), as_moment(item.get("resolved_at"))
     if item.get("resolved") is True:
@@ -128,7 +129,7 @@ def check_timings(value: Any, place: str, skipped: Skipped) -> tuple[list[Endpoi
             if not 1 <= len(name) <= ENDPOINT_LENGTH:
                 raise ValueError
             rows = [_timing(name, run) for run in item["runs"]]
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             skipped.add(f"{place}: no. {number + 1}", "it is not an endpoint in this format")
             continue
         redacted.update(taken_out)

@@ -277,7 +277,10 @@ def test_the_quota_holds_and_what_did_not_fit_is_named(
 
 def test_a_run_that_writes_is_not_disturbed(memory: Memory, path: str) -> None:
     memory.put("notes/n", "old")
+    memory.api.put(memory.address("memory-settings/notes"), {"versions": 2})
     export(path)
     memory.start("at work")
+    memory.api.put(memory.address("memory-settings/notes"), {"versions": 3})
     with pytest.raises(CommandError, match="writer's lease"):
         call_command("memory_import", project=path)
+    assert memory.api.get(memory.address("memory-settings/notes")).json()["versions"] == 3
