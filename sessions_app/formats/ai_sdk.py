@@ -6,7 +6,6 @@ from typing import Any
 
 from sessions_app.formats.fields import list_of, object_of, optional_text, role_in, text_in, unknown
 from sessions_app.formats.neutral import (
-    SYSTEM_PROMPT,
     DataPart,
     FilePart,
     Neutral,
@@ -19,7 +18,20 @@ from sessions_app.formats.neutral import (
     parts_of,
     says_error,
 )
-from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, cannot, kept, own_part, text_of, url_of
+from sessions_app.formats.writing import (
+    Converted,
+    Format,
+    Stored,
+    Turn,
+    begin,
+    cannot,
+    is_step,
+    kept,
+    own_part,
+    prompt_of,
+    text_of,
+    url_of,
+)
 
 NAME = "ai-sdk"
 ROLES = ("system", "user", "assistant")
@@ -117,8 +129,8 @@ class _Call:
 def _add_prompts(made: Converted, stored: Stored) -> None:
     """Instructions inside a message become messages of their own before it."""
     for number, part in stored.numbered():
-        if isinstance(part, DataPart) and part.name == SYSTEM_PROMPT:
-            prompt = {"type": "text", "text": text_of(part.value)}
+        if (text := prompt_of(stored, part)) is not None:
+            prompt = {"type": "text", "text": text}
             made.add({"id": f"{stored.id}-{number}", "role": "system", "parts": [prompt]}, stored.id)
 
 
@@ -157,13 +169,20 @@ def _part(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, Any
     if isinstance(part, SourcePart):
         title = {"title": part.title} if part.title is not None else {}
         return {"type": "source-url", "sourceId": f"{turn.id}-{number}", "url": part.url} | title
-    if isinstance(part, DataPart) and part.name == SYSTEM_PROMPT:
+    if prompt_of(turn.stored, part) is not None:
         return None
     if isinstance(part, DataPart):
-        own = own_part(part, NAME)
-        return {"type": f"data-{part.name}", "data": part.value} if own is None else own
+        return _data(turn, part)
     cannot(made, turn, number, part)
     return None
+
+
+def _data(turn: Turn, part: DataPart) -> dict[str, Any]:
+    """What this format has itself, or the data of the part: a step also of messages that are stored as parts alone."""
+    if is_step(part) or (own := own_part(turn, part, NAME)) is None:
+        kind = part.name if part.name.startswith("data-") else f"data-{part.name}"
+        return {"type": "step-start"} if is_step(part) else {"type": kind, "data": part.value}
+    return own
 
 
 def detect(raw: Any) -> bool:

@@ -35,6 +35,7 @@ from sessions_app.formats.writing import (
     lose_signature,
     object_input,
     own_part,
+    single_text,
     text_of,
     turns_of,
 )
@@ -131,8 +132,8 @@ def write(messages: Sequence[Stored]) -> Converted:
         else:
             made.add({"role": role, "content": blocks}, turn.id)
     for item in made.items:
-        if len(item["content"]) == 1 and item["content"][0].get("type") == "text":
-            item["content"] = item["content"][0]["text"]
+        if (text := single_text(item["content"])) is not None:
+            item["content"] = text
     return made
 
 
@@ -150,7 +151,7 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
         return _result(turn, part)
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _thinking(made, turn, number, part)
-    if (own := own_part(part, NAME)) is not None and turn.role != "system":
+    if (own := own_part(turn, part, NAME)) is not None and turn.role != "system":
         return own
     if isinstance(part, FilePart) and turn.role == "user" and (block := _file(part)) is not None:
         return block

@@ -28,7 +28,7 @@ class _Draft:
     @property
     def several(self) -> bool:
         """True if it is written as several messages, so that each call needs its result before the next of them."""
-        return any(isinstance(part, ToolResultPart) or splits(part) for _, part in self.parts)
+        return any(isinstance(part, ToolResultPart) or splits(self.stored, part) for _, part in self.parts)
 
     def calls(self) -> list[ToolCallPart]:
         return [part for _, part in self.parts if isinstance(part, ToolCallPart)]

@@ -23,6 +23,7 @@ from sessions_app.formats.writing import (
     cannot,
     lose_signature,
     object_input,
+    own_value,
     turns_of,
 )
 
@@ -182,8 +183,8 @@ def _part(made: Converted, turn: Turn, number: int, part: Part, names: dict[str,
         return {"functionResponse": ({"id": part.id} if part.id else {}) | result}
     if isinstance(part, FilePart) and (file := _file(part)) is not None:
         return file
-    if isinstance(part, DataPart) and part.name.startswith(f"{NAME}:") and isinstance(part.value, dict):
-        return part.value
+    if (own := own_value(turn, part, NAME)) is not None:
+        return own
     cannot(made, turn, number, part)
     return None
 

@@ -17,7 +17,7 @@ from sessions_app.formats.fields import (
 )
 from sessions_app.formats.langchain_blocks import NAME, read_block, write_block
 from sessions_app.formats.neutral import DataPart, Neutral, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Usage
-from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, results_of, text_of, turns_of
+from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, results_of, single_text, text_of, turns_of
 
 _ROLES = {
     "human": "user",
@@ -153,8 +153,8 @@ def _finished(item: dict[str, Any]) -> dict[str, Any]:
     if "calls" not in item:
         return item
     blocks = item["content"]
-    single = len(blocks) == 1 and blocks[0].get("type") == "text"
-    fields = {"content": blocks[0]["text"] if single else blocks or ""}
+    text = single_text(blocks)
+    fields = {"content": text if text is not None else blocks or ""}
     return _message(_WRITTEN[item["type"]], fields | _calls(item["calls"]) | item["metadata"])
 
 
@@ -192,7 +192,9 @@ def _result(part: ToolResultPart) -> dict[str, Any]:
 
 def _removal(turn: Turn) -> dict[str, Any] | None:
     part = turn.parts[0][1] if len(turn.parts) == 1 else None
-    return part.value if isinstance(part, DataPart) and part.name == f"{NAME}:remove" and isinstance(part.value, dict) else None
+    if turn.stored.format != NAME or not isinstance(part, DataPart) or part.name != f"{NAME}:remove":
+        return None
+    return part.value if isinstance(part.value, dict) else None
 
 
 def detect(raw: Any) -> bool:

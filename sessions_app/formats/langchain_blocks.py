@@ -70,7 +70,7 @@ def _file(kind: str, block: dict[str, Any]) -> FilePart | None:
 def write_block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, Any] | None:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
-    if (own := own_part(part, NAME)) is not None:
+    if (own := own_part(turn, part, NAME)) is not None:
         return own
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _reasoning(made, turn, number, part)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 # A part between the steps of one assistant message. It has no content.
 STEP_START = "ai-sdk:step-start"
-# Instructions inside a message of another role. The value is their text.
+# Instructions inside a request of Pydantic AI. The value is their text. Anywhere else it is data like any other.
 SYSTEM_PROMPT = "system-prompt"
 
 
@@ -79,7 +79,10 @@ class SourcePart:
 
 @dataclass(slots=True)
 class DataPart:
-    """All that has no other part. `FORMAT:TYPE` names a part that only FORMAT has; its value is the part as it was."""
+    """All that has no other part. `FORMAT:TYPE` names a part that only FORMAT has; its value is the part as it was.
+
+    A `data-NAME` of the AI SDK has its NAME. It stays whole where NAME has a meaning here: what anybody can name would get it.
+    """
 
     type: ClassVar[str] = "data"
     name: str
@@ -171,8 +174,13 @@ def _simple(kind: str, part: dict[str, Any]) -> Part:
     if kind == "data" and isinstance(name := part.get("name"), str):
         return DataPart(name, part.get("value"))
     if kind.startswith("data-") and "data" in part:
-        return DataPart(kind.removeprefix("data-"), part["data"])
+        return DataPart(_data_name(kind), part["data"])
     return DataPart(kind or "part", part)
+
+
+def _data_name(kind: str) -> str:
+    name = kind.removeprefix("data-")
+    return kind if name == SYSTEM_PROMPT or ":" in name or name.startswith("data-") else name
 
 
 def _call_or_result(kind: str, part: dict[str, Any]) -> Part:

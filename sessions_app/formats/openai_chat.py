@@ -41,6 +41,7 @@ from sessions_app.formats.writing import (
     lose_signature,
     own_part,
     results_of,
+    single_text,
     text_of,
     turns_of,
     url_of,
@@ -198,8 +199,8 @@ def _finish(item: dict[str, Any]) -> None:
     blocks, calls = item["content"], item.pop("tool_calls")
     if not blocks:
         item["content"] = None if calls else ""
-    elif len(blocks) == 1 and blocks[0].get("type") == "text":
-        item["content"] = blocks[0]["text"]
+    elif (text := single_text(blocks)) is not None:
+        item["content"] = text
     if calls:
         item["tool_calls"] = calls
 
@@ -208,7 +209,7 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if turn.role == "user":
-        if (own := own_part(part, NAME)) is not None:
+        if (own := own_part(turn, part, NAME)) is not None:
             return own
         if isinstance(part, FilePart) and (block := _file_block(part)) is not None:
             return block

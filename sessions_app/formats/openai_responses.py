@@ -46,8 +46,8 @@ from sessions_app.formats.writing import (
 NAME = "openai.responses"
 ROLES = ("user", "assistant", "system", "developer")
 PROVIDER = "openai"
-_TEXTS = {"input_text", "output_text"}
-_BLOCKS = {*_TEXTS, "input_image", "input_file", "refusal"}
+# A tuple: what is looked up in it can be any JSON, which a set could not hash.
+_BLOCKS = ("input_text", "output_text", "input_image", "input_file", "refusal")
 # An item's id and status, and a message's phase, are its envelope.
 _KNOWN = {
     "message": frozenset({"type", "role", "content", "id", "status", "phase"}),
@@ -191,7 +191,7 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
         return {"type": "input_text", "text": part.text}
     if turn.role == "assistant":
         return None
-    own = own_part(part, NAME)
+    own = own_part(turn, part, NAME)
     if own is not None and own.get("type") in _BLOCKS:
         return own
     if not isinstance(part, FilePart) or (url := url_of(part)) is None:
@@ -216,7 +216,7 @@ def _item(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, Any
         return {"type": "function_call_output", "call_id": call_id, "output": part.output if own else text_of(part.output)}
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _reasoning(made, turn, number, part)
-    if (own_item := own_part(part, NAME)) is not None and own_item.get("type") not in _BLOCKS:
+    if (own_item := own_part(turn, part, NAME)) is not None and own_item.get("type") not in _BLOCKS:
         return own_item
     cannot(made, turn, number, part)
     return None
@@ -258,7 +258,7 @@ def detect(raw: Any) -> bool:
     if kind not in (None, "message") or raw.get("role") not in ROLES:
         return False
     if isinstance(content, list) and content:
-        return all(isinstance(block, dict) and block.get("type") in ("input_text", "output_text", *_BLOCKS) for block in content)
+        return all(isinstance(block, dict) and block.get("type") in _BLOCKS for block in content)
     return kind == "message" and isinstance(content, (str, list)) and "model" not in raw
 
 

@@ -26,7 +26,7 @@ from sessions_app.formats.neutral import (
     ToolResultPart,
     Usage,
 )
-from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, cannot, turns_of
+from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, cannot, own_value, turns_of
 
 NAME = "pydantic-ai"
 ROLES = ("request", "response")
@@ -202,7 +202,7 @@ def _parts(made: Converted, turn: Turn, names: dict[str, str]) -> list[dict[str,
     parts: list[dict[str, Any]] = []
     pieces: list[Any] = []
     for number, part in turn.parts:
-        if turn.role == "user" and (piece := _piece(part)) is not None:
+        if turn.role == "user" and (piece := _piece(turn, part)) is not None:
             pieces.append(piece)
         elif (item := _part(made, turn, number, part, names)) is not None:
             parts += _prompt(pieces)
@@ -217,15 +217,14 @@ def _prompt(pieces: list[Any]) -> list[dict[str, Any]]:
     return [{"content": content, "part_kind": "user-prompt"}] if content or content == "" else []
 
 
-def _piece(part: Part) -> Any | None:
+def _piece(turn: Turn, part: Part) -> Any | None:
     """A part of what the user sent: a text or an object."""
     if isinstance(part, TextPart):
         return part.text
     if isinstance(part, FilePart):
         return _file(part)
-    if isinstance(part, DataPart) and part.name.startswith(f"{NAME}:") and isinstance(part.value, dict):
-        return part.value if "kind" in part.value else None
-    return None
+    own = own_value(turn, part, NAME)
+    return own if own is not None and "kind" in own else None
 
 
 def _file(part: FilePart) -> dict[str, Any] | None:
@@ -253,8 +252,9 @@ def _part(made: Converted, turn: Turn, number: int, part: Part, names: dict[str,
             return {"content": part.text, "part_kind": "thinking"} | _write_signature(part.signature)
         if isinstance(part, FilePart) and part.data is not None:
             return {"content": _file(part), "part_kind": "file"}
-    if isinstance(part, DataPart) and part.name.startswith(f"{NAME}:") and isinstance(part.value, dict):
-        return part.value
+    own = own_value(turn, part, NAME)
+    if isinstance(part, DataPart) and own is not None and part.name == f"{NAME}:{own.get('part_kind')}":
+        return own
     cannot(made, turn, number, part)
     return None
 

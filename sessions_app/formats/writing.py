@@ -122,7 +122,7 @@ def _split(stored: Stored) -> list[Turn]:
         if isinstance(part, ToolCallPart) and stepwise and step is not None:
             step.parts.append((number, part))
             continue
-        role, kept = _turn_role(stored.neutral.role, part)
+        role, kept = _turn_role(stored, part)
         if not made or made[-1].role != role or (role == "assistant" and stepwise and step is None):
             made.append(Turn(stored, role))
         made[-1].parts.append((number, kept))
@@ -134,21 +134,28 @@ def is_step(part: Part) -> bool:
     return isinstance(part, DataPart) and part.name == STEP_START
 
 
-def splits(part: Part) -> bool:
+def prompt_of(stored: Stored, part: Part) -> str | None:
+    """The instructions that the part has. Of other formats it is data that anybody may have named so."""
+    if isinstance(part, DataPart) and part.name == SYSTEM_PROMPT and stored.format == "pydantic-ai":
+        return part.value if isinstance(part.value, str) else None
+    return None
+
+
+def splits(stored: Stored, part: Part) -> bool:
     """True if what is before the part and what is after it are two turns."""
-    return isinstance(part, DataPart) and part.name in {STEP_START, SYSTEM_PROMPT}
+    return is_step(part) or prompt_of(stored, part) is not None
 
 
 def _own_role(role: str) -> str:
     return role if role in {"assistant", "system"} else "user"
 
 
-def _turn_role(role: str, part: Part) -> tuple[str, Part]:
+def _turn_role(stored: Stored, part: Part) -> tuple[str, Part]:
     if isinstance(part, ToolResultPart):
         return "tool", part
-    if isinstance(part, DataPart) and part.name == SYSTEM_PROMPT and isinstance(part.value, str):
-        return "system", TextPart(part.value)
-    return _own_role(role), part
+    if (prompt := prompt_of(stored, part)) is not None:
+        return "system", TextPart(prompt)
+    return _own_role(stored.neutral.role), part
 
 
 def begin(messages: Sequence[Stored], *expressed: str) -> Converted:
@@ -192,11 +199,23 @@ def continues(made: Converted, turn: Turn, calls: bool, name: str) -> bool:
     return calls or bool(made.items[-1][name])
 
 
-def own_part(part: Part, name: str) -> dict[str, Any] | None:
-    """The raw part that `read` of the format `name` kept whole, or None."""
-    if isinstance(part, DataPart) and isinstance(part.value, dict) and part.name == kept(name, part.value).name:
-        return part.value
-    return None
+def own_value(turn: Turn, part: Part, name: str) -> dict[str, Any] | None:
+    """The raw value that `read` of the format `name` kept whole, or None. Of other formats it is data that is named like one."""
+    if turn.stored.format != name or not isinstance(part, DataPart) or not isinstance(part.value, dict):
+        return None
+    return part.value if part.name.startswith(f"{name}:") else None
+
+
+def own_part(turn: Turn, part: Part, name: str) -> dict[str, Any] | None:
+    """As `own_value`, if it was named by its type."""
+    value = own_value(turn, part, name)
+    return value if isinstance(part, DataPart) and value is not None and part.name == kept(name, value).name else None
+
+
+def single_text(blocks: list[dict[str, Any]]) -> str | None:
+    """The text of a single text block, which is written as a text; None if it is anything else."""
+    text = blocks[0].get("text") if len(blocks) == 1 and blocks[0].get("type") == "text" else None
+    return text if isinstance(text, str) else None
 
 
 def kept(name: str, raw: dict[str, Any]) -> DataPart:
@@ -231,7 +250,7 @@ def text_of(output: Any) -> str:
 
 
 def _is_text_block(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in {"text", "input_text"} and isinstance(block.get("text"), str)
+    return isinstance(block, dict) and block.get("type") in ("text", "input_text") and isinstance(block.get("text"), str)
 
 
 def object_input(made: Converted, turn: Turn, number: int, part: ToolCallPart) -> dict[str, Any]:

@@ -236,6 +236,16 @@ def test_a_message_of_very_many_parts_is_refused(chat: Chat, tab: Writer) -> Non
     assert reasons(tab.save({"op": "patch", "id": "m0", "raw": many})["rejected"]) == {"m0": "unreadable_raw"}
 
 
+@pytest.mark.parametrize("form", ["openai.chat", "openai.responses", "anthropic", "ai-sdk", "langchain", "pydantic-ai", "gemini"])
+def test_a_schema_in_an_output_is_read_and_shown(chat: Chat, tab: Writer, client: Client, alice: User, form: str) -> None:
+    call = {"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}}
+    schema = [{"type": ["string", "null"], "title": "Of a schema"}]
+    tab.save(upsert("m1", "The answer", role="assistant", parts=[{**call, "output": schema}]))
+    assert "Of a schema" in json.dumps(read_as(chat, form)["items"])
+    client.force_login(alice)
+    assert "Of a schema" in client.get(f"/sessions/{chat.id}/").content.decode()
+
+
 @pytest.mark.parametrize("part", [{"type": []}, {"type": {}}, {"type": "data", "name": []}, {"type": "data", "name": {}}])
 def test_a_page_shows_a_message_whose_parts_are_not_as_expected(
     chat: Chat, tab: Writer, client: Client, alice: User, part: dict[str, Any]

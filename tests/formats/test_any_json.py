@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sessions_app.formats.conversion import convert
 from sessions_app.formats.fields import Unreadable, arguments
-from sessions_app.formats.neutral import DataPart, parts_as_json, parts_from_json
+from sessions_app.formats.neutral import DataPart, Neutral, Part, ToolCallPart, ToolResultPart, parts_as_json, parts_from_json
 from sessions_app.formats.registry import FORMATS, detect, format_of
 from sessions_app.formats.writing import Stored
 from tests.formats.typed import JSON
@@ -36,6 +36,14 @@ MESSAGES = st.builds(
     lambda message, role: {**message, "role": role, "type": message.get("type", role), "kind": role},
     st.dictionaries(FIELDS, CLOSE),
     ROLES,
+)
+# As a JSON Schema has it: a `type` that is no text.
+ODD: list[Any] = [{"type": ["string", "null"], "title": "x-odd"}, {"type": {"a": 1}}]
+NAMED = st.builds(
+    lambda form, kind, value: {"type": "data", "name": f"{form}:{kind}", "value": value},
+    st.sampled_from([*FORMATS]),
+    st.sampled_from(WORDS),
+    st.dictionaries(KEYS, CLOSE, max_size=3),
 )
 HOSTILE = ["[" * 100_000, '{"a":' * 100_000, '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}', "9" * 5_000, "", "[1]"]
 often = settings(max_examples=100, suppress_health_check=list(HealthCheck))
@@ -68,11 +76,26 @@ def test_recognising_never_fails_and_what_it_names_can_be_tried(raw: Any) -> Non
 
 
 @often
-@given(parts=st.lists(st.dictionaries(KEYS, CLOSE, max_size=6)))
-def test_any_stored_parts_are_read(parts: list[dict[str, Any]]) -> None:
+@given(parts=st.lists(st.dictionaries(KEYS, CLOSE, max_size=6) | NAMED), role=st.sampled_from(["user", "assistant", "tool"]))
+@example(parts=[{"type": "tool_result", "id": "c", "output": ODD}], role="tool")
+@example(parts=[{"type": "data", "name": "openai.responses:part", "value": ODD[0]}], role="user")
+@example(parts=[{"type": "data", "name": "anthropic:text", "value": {"type": "text"}}], role="assistant")
+def test_any_stored_parts_are_read_and_written(parts: list[dict[str, Any]], role: str) -> None:
     made = parts_from_json(parts)
     assert len(made) >= len(parts)
     assert parts_from_json(parts_as_json(made)) == made
+    for target in FORMATS:
+        for own in (None, *FORMATS):
+            converted = convert([Stored("m", role, own, None, Neutral(role, made))], target)
+            json.dumps(converted.items, allow_nan=False)
+
+
+@pytest.mark.parametrize("output", [ODD, {"schema": ODD}, [[ODD]], ODD[0]])
+@pytest.mark.parametrize("target", FORMATS)
+def test_any_output_of_a_tool_is_written(target: str, output: Any) -> None:
+    parts: list[Part] = [ToolCallPart("c", "f", {"schema": output}), ToolResultPart("c", output)]
+    made = convert([Stored("m", "assistant", None, None, Neutral("assistant", parts))], target, repair=True)
+    assert ODD[0]["title"] in json.dumps(made.items)
 
 
 @pytest.mark.parametrize(

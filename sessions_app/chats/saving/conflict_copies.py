@@ -60,7 +60,7 @@ def keep_late_text(copies: ConflictCopies, op: dict[str, Any], redaction: str) -
     if op.get("op") == "upsert":
         sent = read_message(op)
         message_id, content = sent.message_id, sent.content
-    elif op.get("op") in {"patch", "append"}:
+    elif op.get("op") in ("patch", "append"):
         message_id = read_id(op.get("id"))
         known = Message.objects.filter(session_id=copies.session_id, message_id=message_id).order_by("-rev").first()
         patch = None if known is None else _patch_of(op, known.text)

@@ -161,7 +161,8 @@ def test_gaps_and_reordering_of_seq_are_fine(chat: Chat, tab: Writer) -> None:
 def test_another_epoch_is_refused_and_its_words_are_kept(chat: Chat, tab: Writer) -> None:
     tab.save(upsert("m1", "one"))
     tab.step("clear")
-    late = tab.send(upsert("m1", "one, edited"), upsert("m2", "two"), upsert("m3", "", role="system"), base_rev=1)
+    odd = [upsert("m3", "", role="system"), {"op": ["append"], "id": "m4"}]
+    late = tab.send(upsert("m1", "one, edited"), upsert("m2", "two"), *odd, base_rev=1)
     assert refusal(late) == (409, "stale_epoch")
     assert late.json()["error"]["details"]["epoch"] == 2
     assert {copy["text"]: copy["reason"] for copy in chat.conflicts()} == dict.fromkeys(["one, edited", "two"], "stale_epoch")

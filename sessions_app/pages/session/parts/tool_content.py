@@ -20,7 +20,7 @@ PATHS = ("file_path", "path", "filePath", "filename")
 STREAMS = ("stdout", "stderr")
 TODO_MARKS = {"completed": "done", "in_progress": "in progress"}
 MOST_TODOS = 100
-PICTURES = {"image", "input_image"}
+PICTURES = ("image", "input_image")
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ def text_of(output: Any) -> str | None:
         return text_of(output["content"])
     if isinstance(output, list) and output and all(isinstance(one, dict) for one in output):
         texts = [one for one in output if one.get("type") not in PICTURES]
-        if all(one.get("type") in {"text", "input_text", "output_text"} and isinstance(one.get("text"), str) for one in texts):
+        if all(one.get("type") in ("text", "input_text", "output_text") and isinstance(one.get("text"), str) for one in texts):
             return "\n".join(one["text"] for one in texts)
     return None
 
