@@ -1,17 +1,16 @@
 """Messages as the objects of one framework, whatever they were saved as."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 import orjson
 
+from sessions_app.chats.reading.framework_messages import Said, said_beside, said_by_parts
 from sessions_app.core.errors import Invalid
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json
-from sessions_app.formats.conversion import Converted, Stored, convert
-from sessions_app.formats.neutral import Neutral, parts_from_json
+from sessions_app.formats.conversion import Loss, Stored, convert
 from sessions_app.formats.registry import FORMATS, Unreadable, format_of
 from sessions_app.models.message import common_role
 
@@ -35,31 +34,31 @@ def converted(items: Iterable[dict[str, Any]], target: str, *, repair: bool) -> 
     `repair`: calls of tools that have no output get one, so that the next call of a model is valid. Raises UnknownFormat.
     """
     check_format(target)
-    items = list(items)
-    if not repair and not FORMATS[target].results_inside and all(_is_in(item, target) for item in items):
-        made = Converted([item["raw"] for item in items], [[item["id"]] for item in items])
-    else:
-        made = convert((_stored(item) for item in items), target, repair=repair)
+    said = [(item, said_by(item)) for item in items]
+    made = convert((_stored(item, each) for item, each in said), target, repair=repair)
+    losses = [Loss(item["id"], None, each.loss) for item, each in said if each.loss is not None]
     written = [item if isinstance(item, orjson.Fragment) else orjson.Fragment(json_text(item)) for item in made.items]
-    return {"items": written, "ids": made.ids, "losses": [asdict(loss) for loss in made.losses]}
+    return {"items": written, "ids": made.ids, "losses": [asdict(loss) for loss in [*losses, *made.losses]]}
 
 
-def _is_in(item: dict[str, Any], target: str) -> bool:
-    """True if it is in this format already: it is returned as it was stored, and need not be read."""
-    return item.get("format") == target and item.get("raw") is not None
+def _stored(item: dict[str, Any], said: Said) -> Stored:
+    # As it was stored, so that it is returned exact.
+    raw = item.get("raw") if said.as_raw else None
+    return Stored(item["id"], item["role"], item.get("format"), raw, said.neutral)
 
 
-def _stored(item: dict[str, Any]) -> Stored:
-    return Stored(item["id"], item["role"], item.get("format"), item.get("raw"), _neutral(item))
-
-
-def _neutral(item: dict[str, Any]) -> Neutral:
-    form = format_of(item.get("format"))
-    if form is not None and "raw" in item:
-        # It could be read when it was saved; what was stored before formats were read may be anything.
-        with suppress(Unreadable):
-            return form.read(stored_value(item["raw"]))
-    return Neutral(common_role(item["role"]), parts_from_json(stored_value(item["parts"])))
+def said_by(item: dict[str, Any]) -> Said:
+    """What a message says: `raw`, and what was sent or changed beside it."""
+    form, role = format_of(item.get("format")), common_role(item["role"])
+    raw = stored_value(item.get("raw"))
+    if form is not None and raw is not None:
+        # Parts that follow from the text are no JSON text.
+        parts = stored_value(item["parts"]) if isinstance(item["parts"], orjson.Fragment) else None
+        try:
+            return said_beside(form.read(raw), raw, role, item["text"], parts)
+        except Unreadable:
+            pass  # It could be read when it was saved; what was stored before formats were read may be anything.
+    return said_by_parts(role, item["text"], stored_value(item["parts"]), as_raw=raw is not None)
 
 
 def stored_value(stored: Any) -> Any:

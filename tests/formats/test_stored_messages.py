@@ -1,0 +1,128 @@
+"""What is sent or changed beside a message's parts or its framework's own form, when it is read as a framework's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.support.chat import Chat
+from tests.support.saves import Writer, append, patch, upsert
+
+PNG = "data:image/png;base64,AAAA"
+FILE = {"type": "file", "url": "https://example.com/a.png", "mediaType": "image/png"}
+SEE: list[dict[str, Any]] = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": PNG}}]
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+FORMATS = ["openai.chat", "openai.responses", "anthropic", "ai-sdk", "langchain", "pydantic-ai", "gemini"]
+
+
+@pytest.fixture
+def chat(api: Callable[..., Any], alice: User) -> Chat:
+    return Chat(api(alice))
+
+
+@pytest.fixture
+def tab(chat: Chat) -> Writer:
+    return Writer(chat)
+
+
+def own(raw: Any, form: str = "openai.chat", **more: Any) -> dict[str, Any]:
+    return {"op": "upsert", "id": "m", "format": form, "raw": raw, **more}
+
+
+def read_as(chat: Chat, form: str = "openai.chat", **more: Any) -> Any:
+    answer = chat.get("messages?" + "&".join(f"{name}={value}" for name, value in {"as": form, **more}.items()))
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def reasons(found: Any) -> list[str]:
+    return [loss["reason"] for loss in found["losses"]]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_text_that_is_in_no_part_is_written(chat: Chat, tab: Writer, form: str) -> None:
+    tab.save(upsert("u", "Look at this", parts=[FILE]))
+    tab.save(
+        upsert("a", "The answer", role="assistant", parts=[{"type": "reasoning", "text": "Hm"}, {"type": "text", "text": ""}])
+    )
+    found = str(read_as(chat, form)["items"])
+    assert found.index("example.com") < found.index("Look at this") < found.index("The answer")
+
+
+def test_of_a_text_and_parts_that_differ_the_parts_are_written(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m", "In short", parts=[{"type": "text", "text": "At length"}]))
+    found = read_as(chat)
+    assert found["items"] == [{"role": "user", "content": "At length"}]
+    assert reasons(found) == ["Its text and its parts differ: the parts are written."]
+
+
+@pytest.mark.parametrize("form", ["openai.chat", "anthropic"])
+def test_a_changed_text_is_written_in_place_of_the_old_one(chat: Chat, tab: Writer, form: str) -> None:
+    raw = {"role": "user", "content": "old words"}
+    tab.save(own(raw))
+    tab.save(patch("m", text="NEW words"))
+    found = read_as(chat, form)
+    assert (found["items"], found["losses"]) == ([{"role": "user", "content": "NEW words"}], [])
+    assert chat.read()["messages"][0]["raw"] == raw
+    tab.save(patch("m", text="old words"))
+    assert read_as(chat)["items"] == [raw]
+
+
+def test_an_answer_that_grows_is_written_as_far_as_it_is(chat: Chat, tab: Writer) -> None:
+    tab.save(own({"role": "assistant", "content": "He"}, status="streaming"))
+    tab.save(append("m", 2, "llo world"))
+    assert read_as(chat)["items"] == [{"role": "assistant", "content": "Hello world"}]
+
+
+def test_a_text_sent_beside_counts_and_files_stay(chat: Chat, tab: Writer) -> None:
+    tab.save(own({"role": "user", "content": SEE, "name": "eve"}, text="SENT BESIDE"))
+    found = read_as(chat)
+    assert found["items"] == [{"role": "user", "content": [{"type": "text", "text": "SENT BESIDE"}, SEE[1]]}]
+    assert reasons(found) == ["`name` is not kept between formats."]
+
+
+def test_parts_that_are_changed_keep_the_content_of_a_file(chat: Chat, tab: Writer) -> None:
+    tab.save(own({"role": "user", "content": SEE}))
+    [message] = chat.read()["messages"]
+    source = {"type": "source", "url": "https://example.com"}
+    tab.save(patch("m", parts=[message["parts"][1], {"type": "text", "text": "Seen?"}, source]))
+    found = read_as(chat)
+    assert found["items"] == [{"role": "user", "content": [SEE[1], {"type": "text", "text": "Seen?"}]}]
+    assert reasons(found) == ["This format has no place for a source part of user messages."]
+
+
+def test_a_role_sent_beside_counts(chat: Chat, tab: Writer) -> None:
+    tab.save(own({"role": "user", "content": "hi"}, role="assistant"))
+    assert read_as(chat)["items"] == [{"role": "assistant", "content": "hi"}]
+
+
+def test_parts_alone_that_differ_are_reported(chat: Chat, tab: Writer) -> None:
+    raw = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    tab.save(own(raw))
+    tab.save(patch("m", parts=[{"type": "tool_call", "id": "c", "name": "other", "input": {}}]))
+    found = read_as(chat)
+    assert found["items"] == [raw]
+    assert reasons(found) == ["What was stored beside `raw` differs from it and has no place in it: `raw` is written."]
+
+
+def test_what_only_stands_for_the_message_changes_nothing(chat: Chat, tab: Writer) -> None:
+    """A long text is cut, and clients store the beginning of the JSON of what they cannot send otherwise."""
+    long = "😀" * 99_999
+    ui = {"id": "u", "role": "user", "parts": [{"type": "text", "text": long}]}
+    result = {"type": "function_call_output", "call_id": "c", "output": "x" * 2_000}
+    said = {"type": "message", "role": "user", "content": "y" * 2_000}
+    tab.save({**own(ui, "ai-sdk"), "id": "u", "role": "user", "text": long[:50_000]})
+    for number, item in enumerate((result, said)):
+        preview = str(item).replace("'", '"')[:1_000]
+        tab.save({**own(item, "openai.responses"), "id": f"r{number}", "role": "user", "text": preview})
+    assert read_as(chat, "openai.responses")["items"][1:] == [result, said]
+    found = read_as(chat, "ai-sdk")
+    assert (found["items"][0], [loss for loss in found["losses"] if loss["id"] == "u"]) == (ui, [])
+
+
+def test_the_text_beside_a_tool_s_result_is_no_message_of_its_own(chat: Chat, tab: Writer) -> None:
+    raw = {"role": "tool", "tool_call_id": "c", "content": "7"}
+    tab.save(own(raw, text="seven"))
+    found = read_as(chat)
+    assert (found["items"], len(found["losses"])) == ([raw], 1)
