@@ -91,7 +91,7 @@ EVIL = [
 
 @pytest.mark.parametrize("part", EVIL)
 def test_data_of_a_user_is_never_more_than_data(part: dict[str, Any]) -> None:
-    raw = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}, part]}
+    raw: dict[str, Any] = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}, part]}
     [message] = stored("ai-sdk", raw)
     plain = Stored("u", "user", None, None, Neutral("user", parts_from_json(raw["parts"])))
     # As a client may send parts beside the text.

@@ -103,7 +103,7 @@ def said_beside(own: Neutral, raw: Any, role: str, text: str, stored: list[dict[
     role = role if other_role else own.role
     if sent is None or not other_parts:
         return Said(_with_text(replace(own, role=role), text), False)
-    whole = [(None, name) for number, name in own.left_out if number is None]
+    whole: list[tuple[int | None, str]] = [(None, name) for number, name in own.left_out if number is None]
     beside = _by_parts(role, text, sent, as_raw=False)
     return replace(beside, neutral=replace(own, role=role, parts=beside.neutral.parts, left_out=whole))
 
