@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, Never
 
+from sessions_app.core.serialization.json_text import written_float, written_integer
+
 # Arguments of tools that are nested deeper than a request may be stay the text that they are.
 _MAX_DEPTH = 48
 
@@ -72,7 +74,10 @@ def _empty(value: Any) -> bool:
 
 
 def arguments(text: str) -> Any:
-    """A tool call's arguments as an object, or `text` itself if it is not exactly one JSON object."""
+    """A tool call's arguments as an object, or `text` itself if it is not exactly one JSON object.
+
+    Numbers keep their notation.
+    """
     try:
         value = _DECODER.decode(text)
         if not isinstance(value, dict) or _too_deep(text, value):
@@ -92,7 +97,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _finite(text: str) -> float:
-    number = float(text)
+    number = written_float(text)
     if math.isinf(number):
         raise ValueError("beyond a double's range")
     return number
@@ -102,7 +107,9 @@ def _refuse_constant(name: str) -> Never:
     raise ValueError(name)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=_finite, parse_int=written_integer, parse_constant=_refuse_constant
+)
 
 
 def _too_deep(text: str, value: Any) -> bool:

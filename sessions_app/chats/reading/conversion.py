@@ -9,7 +9,7 @@ import orjson
 from sessions_app.chats.reading.framework_messages import Said, said_beside, said_by_parts
 from sessions_app.core.errors import Invalid
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import read_json
+from sessions_app.core.serialization.stored_json import read_json, written_json
 from sessions_app.formats.conversion import Loss, Stored, convert
 from sessions_app.formats.registry import FORMATS, Unreadable, format_of
 from sessions_app.models.message import common_role
@@ -50,17 +50,22 @@ def _stored(item: dict[str, Any], said: Said) -> Stored:
 def said_by(item: dict[str, Any]) -> Said:
     """What a message says: `raw`, and what was sent or changed beside it."""
     form, role = format_of(item.get("format")), common_role(item["role"])
-    raw = stored_value(item.get("raw"))
+    raw = _exact_value(item.get("raw"))
     if form is not None and raw is not None:
         # Parts that follow from the text are no JSON text.
-        parts = stored_value(item["parts"]) if isinstance(item["parts"], orjson.Fragment) else None
+        parts = _exact_value(item["parts"]) if isinstance(item["parts"], orjson.Fragment) else None
         try:
             return said_beside(form.read(raw), raw, role, item["text"], parts)
         except Unreadable:
             pass  # It could be read when it was saved; what was stored before formats were read may be anything.
-    return said_by_parts(role, item["text"], stored_value(item["parts"]), as_raw=raw is not None)
+    return said_by_parts(role, item["text"], _exact_value(item["parts"]), as_raw=raw is not None)
 
 
 def stored_value(stored: Any) -> Any:
     """Stored JSON is returned as text, so that it stays exact."""
     return read_json(orjson.dumps(stored).decode()) if isinstance(stored, orjson.Fragment) else stored
+
+
+def _exact_value(stored: Any) -> Any:
+    """As `stored_value`, for what `json_text` writes again: numbers keep their notation."""
+    return written_json(orjson.dumps(stored).decode()) if isinstance(stored, orjson.Fragment) else stored

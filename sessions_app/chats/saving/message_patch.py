@@ -19,7 +19,7 @@ from sessions_app.chats.saving.message_input import (
     texts_of,
 )
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import read_json
+from sessions_app.core.serialization.stored_json import written_json
 from sessions_app.formats.registry import format_of
 from sessions_app.models.message import TEXT_LENGTH
 
@@ -151,7 +151,7 @@ def _with_text(part: dict[str, Any], text: str) -> dict[str, Any]:
 def _parts_of(stored: Content) -> list[Any] | None:
     """None if there are none, or if the stored value is damaged."""
     try:
-        parts = None if stored.parts is None else read_json(stored.parts)
+        parts = None if stored.parts is None else written_json(stored.parts)
     except (ValueError, RecursionError):
         return None
     return parts if isinstance(parts, list) else None

@@ -7,7 +7,7 @@ from typing import Any
 from sessions_app.chats.message_content import Content
 from sessions_app.core.redaction import may_hold_secrets, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
-from sessions_app.core.serialization.stored_json import read_json, stored_object
+from sessions_app.core.serialization.stored_json import stored_object, written_json
 from sessions_app.models.project import FLAG, OFF, REDACT
 
 # What is searched for secrets.
@@ -24,7 +24,7 @@ def redact_message(content: Content, mode: str) -> Counter[str]:
         stored = getattr(content, name)
         if stored is None or not may_hold_secrets(stored):
             continue
-        value, in_extra = redact(read_json(stored))
+        value, in_extra = redact(written_json(stored))
         clean[name] = json_text(value) if in_extra else stored
         # Parts repeat the text, and so does a framework's own message.
         found = found + Counter(in_extra) if name == "metadata" else found | Counter(in_extra)

@@ -19,6 +19,17 @@ class WrittenNumber(float):
         return made
 
 
+def written_float(text: str) -> float:
+    """For a decoder whose values are written again."""
+    number = float(text)
+    return number if orjson.dumps(number).decode() == text else WrittenNumber.of(number, text)
+
+
+def written_integer(text: str) -> float:
+    """As `written_float`. `-0` is no integer of Python."""
+    return WrittenNumber.of(-0.0, text) if text == "-0" else int(text)
+
+
 def json_text(value: Any) -> str:
     """Compact JSON, keys in insertion order. Integers of any size stay exact, and so does a number's notation."""
     return _encoded(value).decode()

@@ -5,6 +5,8 @@ from typing import Any, Never
 
 import orjson
 
+from sessions_app.core.serialization.json_text import written_float, written_integer
+
 
 def quick_json(stored: str) -> Any:
     """For display, not for writing the value again: integers beyond 64 bits are rounded.
@@ -20,6 +22,11 @@ def quick_json(stored: str) -> Any:
 def read_json(stored: str) -> Any:
     """Integers of any size are exact; the faster reader would turn them into floats (`queries.messages.quick_json`)."""
     return json.loads(stored)
+
+
+def written_json(stored: str) -> Any:
+    """As `read_json`, for what is written again as `json_text`: numbers keep their notation (`1.10`, `-0`)."""
+    return json.loads(stored, parse_float=written_float, parse_int=written_integer)
 
 
 def strict_json(stored: str) -> Any:

@@ -55,6 +55,24 @@ def test_what_stands_beside_a_secret_that_is_taken_out_stays_as_it_was(chat: Cha
     assert metadata == {**metadata, **beside}
 
 
+def test_numbers_beside_a_secret_that_is_taken_out_stay_as_they_were_written(chat: Chat) -> None:
+    redaction(chat, "redact")
+    numbers = "[1.10,12345678901234567.89,-0,1E5]"
+    arguments = f'{{"password":"hunter2","n":{numbers}}}'
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    raw = json.dumps({"role": "assistant", "content": "so", "tool_calls": [call], "n": "N"}).replace('"N"', numbers)
+    op = {"op": "upsert", "id": "m1", "format": "openai.chat", "raw": "R"}
+    body = {"epoch": 1, "writer_id": chat.writer, "seq": 1, "ops": [op]}
+    assert chat.api.post(f"/sessions/{chat.id}/changes", json.dumps(body).replace('"R"', raw)).json()["rejected"] == []
+    stored = Message.objects.get(message_id="m1")
+    assert f'"n":{numbers}' in (stored.raw or "")
+    assert f'"n":{numbers}' in (stored.parts or "")
+    assert "hunter2" not in f"{stored.raw}{stored.parts}"
+    chat.ops({"op": "patch", "id": "m1", "text": "so it is"})
+    assert f'"n":{numbers}' in (Message.objects.get(message_id="m1").parts or "")
+    assert numbers in chat.get("messages?as=anthropic").content.decode()
+
+
 def test_by_default_secrets_are_pointed_out_and_left(chat: Chat) -> None:
     op = full()
     assert chat.ops(op)["redacted"] == FOUND
