@@ -126,3 +126,70 @@ def test_the_text_beside_a_tool_s_result_is_no_message_of_its_own(chat: Chat, ta
     tab.save(own(raw, text="seven"))
     found = read_as(chat)
     assert (found["items"], len(found["losses"])) == ([raw], 1)
+
+
+def step(number: int) -> list[dict[str, Any]]:
+    """A call, its result and the answer. The id of the call is used again in each."""
+    call = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    result = {"role": "tool", "tool_call_id": "c", "content": f"result {number}"}
+    return [call, result, {"role": "assistant", "content": f"answer {number}"}]
+
+
+def save_steps(tab: Writer, count: int) -> list[dict[str, Any]]:
+    raws = [raw for number in range(count) for raw in step(number)]
+    tab.save(*({**own(raw), "id": f"m{number}"} for number, raw in enumerate(raws)))
+    return raws
+
+
+def test_pages_that_are_repaired_part_no_call_from_its_result(chat: Chat, tab: Writer) -> None:
+    raws = save_steps(tab, 3)
+    for form in ("openai.chat", "anthropic", "ai-sdk"):
+        pages, before = list[Any](), dict[str, str]()
+        while True:
+            found = read_as(chat, form, repair=1, limit=2, **before)
+            pages.insert(0, found)
+            assert found["losses"] == []
+            if found["next"] is None:
+                break
+            before = {"before": found["next"]}
+        assert [page["ids"][0] for page in pages] == [["m0"], ["m3"], ["m6"]] or form == "ai-sdk"
+        items = [item for page in pages for item in page["items"]]
+        assert "interrupted" not in str(items)
+        assert [str(items).count(f"result {number}") for number in range(3)] == [1, 1, 1]
+        assert form != "openai.chat" or items == raws
+
+
+def test_a_page_that_ends_at_a_call_has_its_result(chat: Chat, tab: Writer) -> None:
+    raws = save_steps(tab, 2)
+    found = read_as(chat, repair=1, limit=2, before="m1")
+    assert (found["items"], found["losses"], found["next"]) == (raws[:2], [], None)
+    forwards = read_as(chat, repair=1, limit=1, after="m2")
+    assert (forwards["items"], forwards["next"]) == (raws[3:5], "m4")
+    last = read_as(chat, repair=1, limit=5, after="m4")
+    assert (last["items"], last["next"]) == (raws[5:], None)
+    rev = chat.read()["session"]["rev"]
+    tab.save(patch("m1", metadata={"a": 1}))
+    assert read_as(chat, repair=1, since_rev=rev)["items"] == raws[:2]
+    assert read_as(chat, limit=2, before="m1")["items"] == raws[:1]
+
+
+def test_a_path_that_is_repaired_parts_no_call_from_its_result(chat: Chat, tab: Writer) -> None:
+    raws = save_steps(tab, 1)
+    tab.save({**own({"role": "user", "content": "other"}), "id": "n", "parent_id": None})
+    found = read_as(chat, repair=1, limit=2, head="m2")
+    assert (found["items"], found["next"]) == (raws, None)
+    assert read_as(chat, repair=1, limit=2, head="m2", before="m1")["items"] == raws[:2]
+
+
+def test_a_call_without_a_result_is_interrupted_whatever_follows(chat: Chat, tab: Writer) -> None:
+    tab.save({**own(step(0)[0]), "id": "open"})
+    save_steps(tab, 1)
+    found = read_as(chat, repair=1, limit=1, before="m0")
+    assert [item["content"] for item in found["items"]] == [None, "interrupted"]
+
+
+def test_a_window_that_is_repaired_begins_with_a_call(chat: Chat, tab: Writer, settings: Any) -> None:
+    raws = save_steps(tab, 2)
+    settings.WINDOW_MESSAGES = 2
+    found = chat.api.get(f"/resume?project={chat.project}&as=openai.chat&repair=1").json()
+    assert (found["messages"], found["more"], found["losses"]) == (raws[3:], True, [])

@@ -15,6 +15,7 @@ from sessions_app.chats.reading.messages import (
     position_of,
 )
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
+from sessions_app.chats.reading.whole_calls import whole_calls_after, with_whole_calls
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import step_of
 from sessions_app.chats.saving.schemas import (
@@ -115,8 +116,12 @@ def browse(
         if wait and row.rev == since_rev:
             nothing_yet(request, Awaited(row.project_id, row.project_path, row.id, row.rev, wait))
         page, others = _changed(row, since_rev, limit, branches=branches)
+        if as_ is not None and repair and not branches:
+            page = with_whole_calls(page, session_id=row.id, live=row.live)
         return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
     page = _page_of(row, before, after, limit, head, branches=branches)
+    if as_ is not None and repair and not branches:
+        page = _with_whole_calls(row, page, after, head)
     return _page_reply(row, page, as_, edge=0 if after is None else -1, repair=repair, branches=branches)
 
 
@@ -143,6 +148,11 @@ def _page_of(row: SessionRow, before: str | None, after: str | None, limit: int,
         return (page_after_of_all if branches else page_after)(**own, position=_position(row, after))
     position = BIGGEST if before is None else _position(row, before)
     return page_of_all(**own, before=position) if branches else page_before(**own, position=position)
+
+
+def _with_whole_calls(row: SessionRow, page: Page, after: str | None, head: str | None) -> Page:
+    own: dict[str, Any] = {"session_id": row.id, "live": row.live}
+    return with_whole_calls(page, **own, head=head) if after is None else whole_calls_after(page, **own)
 
 
 def _beside(row: SessionRow, page: Page, *, branches: bool) -> Page:

@@ -12,6 +12,7 @@ from sessions_app.agents.states.queries import HAS_STATES_SQL, States, states_of
 from sessions_app.chats.reading.conversion import converted
 from sessions_app.chats.reading.live_windows import marked, shown_window, window_of
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, session_columns, session_row
+from sessions_app.chats.reading.whole_calls import with_whole_calls
 from sessions_app.core.errors import NotFound
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, json_value, rfc3339_sql
@@ -75,6 +76,8 @@ class Resume:
             window = window_of(self.session)
             return window.as_json(), window.streaming
         page = shown_window(self.session)
+        if self.repair:
+            page = with_whole_calls(page, session_id=self.session.id, live=self.session.live, is_end=True)
         made = converted(page.items, self.format, repair=self.repair)
         return {"messages": made.pop("items"), **made, "skipped": page.skipped, "more": page.more}, page.streaming
 
