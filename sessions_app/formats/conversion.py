@@ -1,11 +1,10 @@
 """Messages of any formats as those of one: what is in this format already is returned as it is."""
 
 import hashlib
-from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from sessions_app.formats.neutral import Neutral, Part, ToolCallPart, ToolResultPart
+from sessions_app.formats.neutral import Neutral, OpenCalls, Part, ToolCallPart, ToolResultPart, UnnamedCalls
 from sessions_app.formats.registry import FORMATS
 from sessions_app.formats.writing import INTERRUPTED, Converted, Format, Loss, Stored, splits
 
@@ -99,49 +98,26 @@ def _as_stored(draft: _Draft) -> Stored:
 
 def _name_calls(drafts: list[_Draft], form: Format) -> None:
     """Give ids to calls without one, and to their results by the name of the tool. Ids that are used twice become different."""
-    waiting = _Waiting()
+    waiting, opened = UnnamedCalls(), OpenCalls()
     seen: set[str] = set()
-    renamed: dict[str, str] = {}
     for draft in drafts:
+        opened.begin(has_calls=bool(draft.calls()))
         for place, (number, part) in enumerate(draft.parts):
             named: Part = part
             if isinstance(part, ToolCallPart):
                 again = part.id in seen and not _stays(draft, form)
                 named = replace(part, id=_made_id(part.id, draft.stored.id, number)) if again or not part.id else part
-                renamed[part.id] = named.id
+                opened.add(part.id, named)
                 if not part.id:
                     waiting.add(named)
                 seen.add(part.id)
             elif isinstance(part, ToolResultPart) and part.id:
-                named = replace(part, id=renamed.get(part.id, part.id))
+                call = opened.take(part.id, draft.parts[place - 1][1] if place else None) or opened.last.get(part.id)
+                named = part if call is None else replace(part, id=call.id)
+                draft.changed = draft.changed or named.id != part.id
             elif isinstance(part, ToolResultPart) and (call := waiting.take(part.name)) is not None:
                 named = replace(part, id=call.id, name=call.name)
             draft.parts[place] = (number, named)
-
-
-class _Waiting:
-    """Calls without an id that have no result yet, in order: found by the tool's name in constant time."""
-
-    def __init__(self) -> None:
-        self._calls: dict[int, ToolCallPart] = {}
-        self._by_name: defaultdict[str, deque[int]] = defaultdict(deque)
-        self._count = 0
-
-    def add(self, call: ToolCallPart) -> None:
-        self._count += 1
-        self._calls[self._count] = call
-        self._by_name[call.name].append(self._count)
-
-    def take(self, name: str | None) -> ToolCallPart | None:
-        """The first of this tool; None: of any."""
-        if name is None:
-            first = next(iter(self._calls), None)
-        else:
-            places = self._by_name[name]
-            while places and places[0] not in self._calls:
-                places.popleft()
-            first = places.popleft() if places else None
-        return None if first is None else self._calls.pop(first)
 
 
 def _made_id(own: str, message_id: str, number: int) -> str:
@@ -179,19 +155,38 @@ class _Repair:
         for draft in self.drafts:
             if self.form.results_inside or draft.several:
                 self._close_inside(draft)
-        return self.drafts if self.form.results_inside else self._close_behind()
+        drafts = self.drafts if self.form.results_inside else self._close_behind()
+        self._rename(drafts)
+        return drafts
+
+    def _rename(self, drafts: list[_Draft]) -> None:
+        """Calls of messages that are written again may have come together with others of the same id."""
+        seen: set[str] = set()
+        made: dict[int, str] = {}
+        for draft in drafts:
+            for number, part in draft.parts:
+                if isinstance(part, ToolCallPart) and part.id in seen and not _stays(draft, self.form):
+                    made[id(part)] = _made_id(part.id, draft.stored.id, number)
+                    if (found := self.answers.get(id(part))) is not None:
+                        made[id(found[2])] = made[id(part)]
+                elif isinstance(part, ToolCallPart):
+                    seen.add(part.id)
+        for draft in drafts if made else []:
+            for place, (number, part) in enumerate(draft.parts):
+                if isinstance(part, (ToolCallPart, ToolResultPart)) and id(part) in made:
+                    draft.parts[place], draft.changed = (number, replace(part, id=made[id(part)])), True
 
     def _pair(self) -> None:
         """Drop each result that no open call before it asked for."""
-        open_calls: dict[str, ToolCallPart] = {}
+        opened = OpenCalls()
         for draft in self.drafts:
+            opened.begin(has_calls=bool(draft.calls()))
             kept: list[tuple[int, Part]] = []
             for number, part in draft.parts:
                 if isinstance(part, ToolCallPart) and draft.stored.neutral.role == "assistant":
-                    open_calls[part.id] = part
+                    opened.add(part.id, part)
                 elif isinstance(part, ToolResultPart):
-                    call = open_calls.pop(part.id, None)
-                    if call is None:
+                    if (call := opened.take(part.id, kept[-1][1] if kept else None)) is None:
                         self.made.lose(draft.stored.id, number, "There is no open tool call that this result belongs to.")
                         continue
                     self.answers[id(call)] = (draft, number, part)
@@ -209,11 +204,16 @@ class _Repair:
                 continue
             found = self.answers.get(id(part))
             if found is None:
-                closed.append((number, _interrupted(part)))
+                closed.append((number, self._interrupted(draft, number, part)))
             elif found[0] is not draft and not self.form.results_inside:
                 closed.append((number, self._taken(found)))
         if len(closed) != len(draft.parts):
             draft.parts, draft.changed = closed, True
+
+    def _interrupted(self, draft: _Draft, number: int, call: ToolCallPart) -> ToolResultPart:
+        made = ToolResultPart(call.id, INTERRUPTED, is_error=True, name=call.name)
+        self.answers[id(call)] = (draft, number, made)
+        return made
 
     def _taken(self, found: tuple[_Draft, int, ToolResultPart]) -> ToolResultPart:
         """The result, removed from the message that it is in."""
@@ -257,13 +257,9 @@ class _Repair:
                     continue
                 found = self.answers.get(id(part))
                 if found is None:
-                    yield _result_draft(draft.stored, number, _interrupted(part))
+                    yield _result_draft(draft.stored, number, self._interrupted(draft, number, part))
                 elif id(found[2]) not in behind:
                     yield _result_draft(found[0].stored, found[1], self._taken(found))
-
-
-def _interrupted(call: ToolCallPart) -> ToolResultPart:
-    return ToolResultPart(call.id, INTERRUPTED, is_error=True, name=call.name)
 
 
 def _result_draft(stored: Stored, number: int, result: ToolResultPart) -> _Draft:

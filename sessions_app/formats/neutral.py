@@ -1,5 +1,7 @@
-"""The neutral form of a message, which all formats are read into and written from, and its parts as JSON."""
+"""The neutral form of a message, which all formats are read into and written from, its parts as JSON, and which call has which
+result."""
 
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -241,3 +243,52 @@ def file_at(url: str, media_type: str, name: str | None = None) -> FilePart:
 def _string(part: dict[str, Any], name: str) -> str | None:
     value = part.get(name)
     return value if isinstance(value, str) else None
+
+
+class OpenCalls:
+    """Calls without a result, by their id. An id that is used again means the later call; in one answer the first is first."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, ToolCallPart] = {}
+        self._calls: dict[str, tuple[int, deque[ToolCallPart]]] = {}
+        self._answer = 0
+
+    def begin(self, *, has_calls: bool) -> None:
+        """The next message. The calls of messages that follow each other are those of one answer."""
+        self._answer += not has_calls
+
+    def add(self, call_id: str, call: ToolCallPart) -> None:
+        answer, calls = self._calls.get(call_id, (-1, deque()))
+        self._calls[call_id] = (self._answer, calls if answer == self._answer else deque())
+        self._calls[call_id][1].append(call)
+        self.last[call_id] = call
+
+    def take(self, call_id: str, before: Part | None) -> ToolCallPart | None:
+        """`before`: the part before the result. If it is such a call, the result is its own."""
+        _, calls = self._calls.get(call_id, (0, deque[ToolCallPart]()))
+        return None if not calls else calls.pop() if before is calls[-1] else calls.popleft()
+
+
+class UnnamedCalls:
+    """Calls without an id that have no result yet, in order: found by the tool's name in constant time."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, ToolCallPart] = {}
+        self._by_name: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._count = 0
+
+    def add(self, call: ToolCallPart) -> None:
+        self._count += 1
+        self._calls[self._count] = call
+        self._by_name[call.name].append(self._count)
+
+    def take(self, name: str | None) -> ToolCallPart | None:
+        """The first of this tool; None: of any."""
+        if name is None:
+            first = next(iter(self._calls), None)
+        else:
+            places = self._by_name[name]
+            while places and places[0] not in self._calls:
+                places.popleft()
+            first = places.popleft() if places else None
+        return None if first is None else self._calls.pop(first)

@@ -179,6 +179,36 @@ def test_calls_without_ids_are_paired_by_the_names_of_their_tools() -> None:
     assert [item["tool_call_id"] for item in first[1:]] == [each["id"] for each in reversed(first[0]["tool_calls"])]
 
 
+def test_ids_that_come_together_by_a_repair_become_different() -> None:
+    def answer(*ids: str) -> dict[str, Any]:
+        return {"role": "assistant", "content": None, "tool_calls": [call(each, "f", "{}") for each in ids]}
+
+    done, user = {"role": "assistant", "content": "done"}, {"role": "user", "content": "go on"}
+    late = {"role": "tool", "tool_call_id": "call_1", "content": "late"}
+    items = [answer("call_0"), done, answer("call_0", "call_1"), user, late]
+    for target in ("openai.chat", "anthropic", "langchain"):
+        made = convert(stored("openai.chat", *items), target, repair=True)
+        ACCEPTS[target](made.items)
+        parts = [part for item in made.items for part in FORMATS[target].read(item).parts]
+        ids = [part.id for part in parts if isinstance(part, ToolCallPart)]
+        assert len(set(ids)) == 3
+        results = [(part.id, part.output) for part in parts if isinstance(part, ToolResultPart)]
+        assert sorted(results) == sorted([(ids[0], "interrupted"), (ids[1], "interrupted"), (ids[2], "late")])
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_the_same_id_twice_in_one_answer_has_its_results_in_order(repair: bool) -> None:
+    called = {"role": "assistant", "content": None, "tool_calls": [call("c", "f", "{}"), call("c", "g", "{}")]}
+    results = [{"role": "tool", "tool_call_id": "c", "content": text} for text in ("of f", "of g")]
+    items = [called, *results, called, *results]
+    made = convert(stored("openai.chat", *items), "anthropic", repair=repair)
+    ids = [block["id"] for item in made.items[::2] for block in item["content"]]
+    found = [(block["tool_use_id"], block["content"]) for item in made.items[1::2] for block in item["content"]]
+    assert len(set(ids)) == 4
+    assert found == list(zip(ids, ["of f", "of g"] * 2, strict=True))
+    assert convert(stored("openai.chat", *items), "openai.chat", repair=True).items == items
+
+
 def test_a_signature_stays_with_its_provider() -> None:
     thinking = {"type": "thinking", "thinking": "hm", "signature": "sig=="}
     (message,) = stored("anthropic", {"role": "assistant", "content": [thinking, {"type": "text", "text": "yes"}]})
