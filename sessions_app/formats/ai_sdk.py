@@ -27,9 +27,9 @@ from sessions_app.formats.writing import (
     cannot,
     is_step,
     kept,
+    output_of,
     own_part,
     prompt_of,
-    text_of,
     url_of,
 )
 
@@ -148,7 +148,7 @@ def _finish(made: Converted, turn: Turn, number: int, part: ToolResultPart, call
         made.lose(turn.id, number, "There is no open tool call that this result belongs to.")
         return
     if part.is_error and not says_error(part.output):
-        call.part |= {"state": "output-error", "errorText": text_of(part.output)}
+        call.part |= {"state": "output-error", "errorText": output_of(made, turn, number, part)}
     else:
         call.part |= {"state": "output-available", "output": part.output}
     if call.message_id != turn.id:

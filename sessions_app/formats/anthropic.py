@@ -32,11 +32,12 @@ from sessions_app.formats.writing import (
     cannot,
     kept,
     limited_id,
+    lose_name,
     lose_signature,
     object_input,
+    output_of,
     own_part,
     single_text,
-    text_of,
     turns_of,
 )
 
@@ -148,21 +149,23 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
         given = object_input(made, turn, number, part)
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": given}
     if isinstance(part, ToolResultPart):
-        return _result(turn, part)
+        return _result(made, turn, number, part)
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _thinking(made, turn, number, part)
     if (own := own_part(turn, part, NAME)) is not None and turn.role != "system":
         return own
     if isinstance(part, FilePart) and turn.role == "user" and (block := _file(part)) is not None:
+        if block["type"] == "image":
+            lose_name(made, turn, number, part)
         return block
     cannot(made, turn, number, part)
     return None
 
 
-def _result(turn: Turn, part: ToolResultPart) -> dict[str, Any]:
+def _result(made: Converted, turn: Turn, number: int, part: ToolResultPart) -> dict[str, Any]:
     own = turn.stored.format == NAME and isinstance(part.output, list)
     block = {"type": "tool_result", "tool_use_id": part.id}
-    content = part.output if own else text_of(part.output)
+    content = part.output if own else output_of(made, turn, number, part)
     return block | ({"content": content} if content else {}) | ({"is_error": True} if part.is_error else {})
 
 

@@ -73,6 +73,35 @@ def _empty(value: Any) -> bool:
     return value is None or value is False or (isinstance(value, (str, list, dict)) and not value)
 
 
+def without_files(output: Any) -> tuple[Any, int]:
+    """A tool's output without the blocks that are files, and how many these were. MCP's output has its blocks in `content`."""
+    if isinstance(output, dict) and isinstance(output.get("content"), list):
+        content, count = without_files(output["content"])
+        return {**output, "content": content}, count
+    if not isinstance(output, list):
+        return output, 0
+    kept = [block for block in output if not _is_file(block)]
+    return (kept, len(output) - len(kept)) if len(kept) < len(output) else (output, 0)
+
+
+def _is_file(block: Any) -> bool:
+    """A block that has a file as Anthropic, OpenAI, MCP or LangChain write it, and not an entry of a list of files."""
+    match block:
+        case {"type": "image" | "document", "source": dict()}:
+            return True
+        case {"type": "input_image" | "image_url", "image_url": str() | dict()} | {"type": "input_audio", "input_audio": dict()}:
+            return True
+        case {"type": "input_file", "file_data": str()} | {"type": "input_image" | "input_file", "file_id": str()}:
+            return True
+        case {"type": "input_file", "file_url": str()} | {"type": "file", "file": {"file_data": str()} | {"file_id": str()}}:
+            return True
+        case {"type": "image" | "audio" | "video" | "file", "data": str(), "mimeType": str()}:
+            return True
+        case {"type": "image" | "audio" | "video" | "file", "base64": str()}:
+            return True
+    return False
+
+
 def arguments(text: str) -> Any:
     """A tool call's arguments as an object, or `text` itself if it is not exactly one JSON object.
 

@@ -163,12 +163,14 @@ def _parts(made: Converted, turn: Turn, names: dict[str, str]) -> list[dict[str,
             own = {"thoughtSignature": signature} if isinstance(signature, str) else {}
             if part.text:
                 parts.append({"text": part.text, "thought": True} | own)
-            else:
-                signed = own
+                continue
+            parts += [{"text": ""} | signed] if signed else []
+            signed = own
         elif (item := _part(made, turn, number, part, names)) is not None:
             parts.append(item | signed)
             signed = {}
-    return parts
+    # As the API itself sends a signature without a part that follows.
+    return [*parts, {"text": ""} | signed] if signed else parts
 
 
 def _part(made: Converted, turn: Turn, number: int, part: Part, names: dict[str, str]) -> dict[str, Any] | None:

@@ -40,7 +40,6 @@ _KNOWN = frozenset(
     {"type", "content", "id", "response_metadata", "additional_kwargs", "tool_calls", "invalid_tool_calls", "usage_metadata"}
     | {"tool_call_id", "status", "chunk_position", "tool_call_chunks"}
 )
-_REPEATED = frozenset({"tool_calls", "function_call", "reasoning_content"})
 
 
 def read(raw: Any) -> Neutral:
@@ -52,14 +51,18 @@ def read(raw: Any) -> Neutral:
     known = _KNOWN | {"name"} if role == "tool" else _KNOWN
     made.left_out += [(None, name) for name in unknown(data, known)]
     made.left_out += [(None, "type")] if kind == "function" or str(data.get("type")).endswith("Chunk") else []
+    extra, read_there = optional_object(data, "additional_kwargs"), set[str]()
     if role == "tool":
         made.parts.append(_read_result(kind, data))
+        made.left_out += [(None, f"additional_kwargs.{name}") for name in unknown(extra, frozenset())]
         return made
-    extra = optional_object(data, "additional_kwargs")
     if isinstance(reasoning := extra.get("reasoning_content"), str) and reasoning:
         made.parts.append(ReasoningPart(reasoning))
-    made.left_out += [(None, f"additional_kwargs.{name}") for name in unknown(extra, _REPEATED)]
+        read_there.add("reasoning_content")
     _read_calls_and_content(data, made)
+    if role == "assistant":
+        read_there |= _read_extra_calls(extra, made)
+    made.left_out += [(None, f"additional_kwargs.{name}") for name in unknown(extra, frozenset(read_there))]
     made.model = _model(optional_object(data, "response_metadata"))
     if usage := optional_object(data, "usage_metadata"):
         cached = count_in(optional_object(usage, "input_token_details"), "cache_read")
@@ -102,6 +105,30 @@ def _read_calls_and_content(data: dict[str, Any], made: Neutral) -> None:
             else:
                 read_block(object_of(block, "A block"), made, ids)
     made.parts += calls
+
+
+def _read_extra_calls(extra: dict[str, Any], made: Neutral) -> set[str]:
+    """Calls as OpenAI has them, where the message has no others. Returns the names of the fields that say nothing more."""
+    said, calls = set[str](), [part for part in made.parts if isinstance(part, ToolCallPart)]
+    listed = extra.get("tool_calls")
+    found = [_openai_call(call) for call in listed] if isinstance(listed, list) else []
+    several = [call for call in found if call is not None]
+    one = _openai_call({"id": "", "function": extra.get("function_call")})
+    if several and len(several) == len(found):
+        calls = calls or several
+        said |= {"tool_calls"} if {call.id for call in several} <= {call.id for call in calls} else set()
+    if one is not None:
+        calls = calls or [one]
+        said |= {"function_call"} if one.name in {call.name for call in calls} else set()
+    made.parts += [] if any(isinstance(part, ToolCallPart) for part in made.parts) else calls
+    return said
+
+
+def _openai_call(call: Any) -> ToolCallPart | None:
+    match call:
+        case {"id": str(call_id), "function": {"name": str(name), "arguments": str(given)}}:
+            return ToolCallPart(call_id, name, arguments(given))
+    return None
 
 
 def _read_call(call: dict[str, Any]) -> ToolCallPart:

@@ -4,7 +4,7 @@ from typing import Any
 
 from sessions_app.formats.fields import object_of, optional_text, text_in, unknown
 from sessions_app.formats.neutral import FilePart, Neutral, Part, ReasoningPart, TextPart, ToolCallPart, file_at
-from sessions_app.formats.writing import Converted, Turn, cannot, kept, lose_signature, own_part
+from sessions_app.formats.writing import Converted, Turn, cannot, kept, lose_name, lose_signature, own_part
 
 NAME = "langchain"
 _FILES = {"image": "image/*", "audio": "audio/*", "video": "video/*", "file": "", "text-plain": "text/plain"}
@@ -78,8 +78,7 @@ def write_block(made: Converted, turn: Turn, number: int, part: Part) -> dict[st
         kind = part.media_type.partition("/")[0]
         where = {"base64": part.data} if part.data is not None else {"url": part.url}
         block = {"type": kind if kind in {"image", "audio", "video"} else "file"} | where
-        if part.name:
-            made.lose(turn.id, number, "This format has no place for the name of a file.")
+        lose_name(made, turn, number, part)
         return block | ({"mime_type": part.media_type} if part.media_type and not part.media_type.endswith("*") else {})
     cannot(made, turn, number, part)
     return None

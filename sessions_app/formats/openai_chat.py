@@ -38,7 +38,9 @@ from sessions_app.formats.writing import (
     kept,
     limited_id,
     lose_error_flag,
+    lose_name,
     lose_signature,
+    output_of,
     own_part,
     results_of,
     single_text,
@@ -49,9 +51,8 @@ from sessions_app.formats.writing import (
 
 NAME = "openai.chat"
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_KNOWN = frozenset(
-    {"role", "content", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning", "refusal"}
-) | {"annotations"}
+_KNOWN = frozenset({"role", "content", "tool_calls", "function_call", "reasoning_content", "reasoning", "refusal", "annotations"})
+_OF_RESULTS = frozenset({"role", "content", "tool_call_id", "name"})
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _MEDIA_TYPES = {"mp3": "audio/mpeg"}
 _CALL = frozenset({"id", "type", "index", "function", "custom"})
@@ -62,15 +63,13 @@ def read(raw: Any) -> Neutral:
     raw = object_of(raw)
     role = role_in(raw, ROLES)
     made = Neutral("system" if role == "developer" else "tool" if role == "function" else role, [])
-    made.left_out = [(None, name) for name in unknown(raw, _KNOWN) if not (role in {"tool", "function"} and name == "name")]
+    made.left_out = [(None, name) for name in unknown(raw, _OF_RESULTS if role in {"tool", "function"} else _KNOWN)]
     if role in {"developer", "function"}:
         made.left_out.append((None, "role"))
     if role in {"tool", "function"}:
-        made.parts.append(_read_result(raw, role))
+        made.parts.append(_read_result(raw, role, made))
         return made
-    for name in ("reasoning_content", "reasoning"):
-        if isinstance(raw.get(name), str) and raw[name] and not made.parts:
-            made.parts.append(ReasoningPart(raw[name]))
+    _read_reasoning(raw, made)
     _read_content(raw.get("content"), made)
     if refusal := optional_text(raw, "refusal"):
         made.left_out.append((len(made.parts), "refusal"))
@@ -84,11 +83,21 @@ def read(raw: Any) -> Neutral:
     return made
 
 
-def _read_result(raw: dict[str, Any], role: str) -> ToolResultPart:
+def _read_reasoning(raw: dict[str, Any], made: Neutral) -> None:
+    """Servers call it by either name, or by both."""
+    for name in ("reasoning_content", "reasoning"):
+        said = raw.get(name)
+        if isinstance(said, str) and said and not made.parts:
+            made.parts.append(ReasoningPart(said))
+        elif said and made.parts != [ReasoningPart(said)]:
+            made.left_out.append((None, name))
+
+
+def _read_result(raw: dict[str, Any], role: str, made: Neutral) -> ToolResultPart:
     content = raw.get("content")
     if content is not None and not isinstance(content, str):
         for block in optional_list(raw, "content"):
-            object_of(block, "A part of `content`")
+            made.left_out += [(0, name) for name in unknown(object_of(block, "A part of `content`"), _BLOCKS)]
     call_id = text_in(raw, "tool_call_id") if role == "tool" else ""
     return ToolResultPart(call_id, content or "", name=optional_text(raw, "name"))
 
@@ -171,7 +180,7 @@ def write(messages: Sequence[Stored]) -> Converted:
 def _result(made: Converted, turn: Turn, number: int, part: ToolResultPart) -> dict[str, Any]:
     lose_error_flag(made, turn, number, part)
     own = turn.stored.format == NAME and isinstance(part.output, list)
-    content = part.output if own else text_of(part.output)
+    content = part.output if own else output_of(made, turn, number, part)
     return {"role": "tool", "tool_call_id": part.id, "content": content}
 
 
@@ -211,7 +220,7 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
     if turn.role == "user":
         if (own := own_part(turn, part, NAME)) is not None:
             return own
-        if isinstance(part, FilePart) and (block := _file_block(part)) is not None:
+        if isinstance(part, FilePart) and (block := _file_block(made, turn, number, part)) is not None:
             return block
     if isinstance(part, ReasoningPart):
         lose_signature(made, turn, number, part.signature)
@@ -221,11 +230,13 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
     return None
 
 
-def _file_block(part: FilePart) -> dict[str, Any] | None:
+def _file_block(made: Converted, turn: Turn, number: int, part: FilePart) -> dict[str, Any] | None:
     url = url_of(part)
     if part.media_type.startswith("image") and url:
+        lose_name(made, turn, number, part)
         return {"type": "image_url", "image_url": {"url": url}}
     if part.media_type in _AUDIO and part.data is not None:
+        lose_name(made, turn, number, part)
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": _AUDIO[part.media_type]}}
     if url and url.startswith("data:"):
         return {"type": "file", "file": {"file_data": url} | ({"filename": part.name} if part.name else {})}

@@ -36,7 +36,9 @@ from sessions_app.formats.writing import (
     kept,
     limited_id,
     lose_error_flag,
+    lose_name,
     lose_signature,
+    output_of,
     own_part,
     text_of,
     turns_of,
@@ -197,6 +199,7 @@ def _block(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, An
     if not isinstance(part, FilePart) or (url := url_of(part)) is None:
         return None
     if part.media_type.startswith("image"):
+        lose_name(made, turn, number, part)
         return {"type": "input_image", "detail": "auto", "image_url": url}
     return {"type": "input_file", "file_data" if part.data is not None else "file_url": url} | (
         {"filename": part.name} if part.name else {}
@@ -212,8 +215,8 @@ def _item(made: Converted, turn: Turn, number: int, part: Part) -> dict[str, Any
     if isinstance(part, ToolResultPart):
         lose_error_flag(made, turn, number, part)
         own = turn.stored.format == NAME and isinstance(part.output, list)
-        call_id = part.id
-        return {"type": "function_call_output", "call_id": call_id, "output": part.output if own else text_of(part.output)}
+        output = part.output if own else output_of(made, turn, number, part)
+        return {"type": "function_call_output", "call_id": part.id, "output": output}
     if isinstance(part, ReasoningPart) and turn.role == "assistant":
         return _reasoning(made, turn, number, part)
     if (own_item := own_part(turn, part, NAME)) is not None and own_item.get("type") not in _BLOCKS:

@@ -26,7 +26,7 @@ from sessions_app.formats.neutral import (
     ToolResultPart,
     Usage,
 )
-from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, cannot, own_value, turns_of
+from sessions_app.formats.writing import Converted, Format, Stored, Turn, begin, cannot, lose_name, own_value, turns_of
 
 NAME = "pydantic-ai"
 ROLES = ("request", "response")
@@ -203,6 +203,8 @@ def _parts(made: Converted, turn: Turn, names: dict[str, str]) -> list[dict[str,
     pieces: list[Any] = []
     for number, part in turn.parts:
         if turn.role == "user" and (piece := _piece(turn, part)) is not None:
+            if isinstance(part, FilePart):
+                lose_name(made, turn, number, part)
             pieces.append(piece)
         elif (item := _part(made, turn, number, part, names)) is not None:
             parts += _prompt(pieces)
@@ -249,8 +251,9 @@ def _part(made: Converted, turn: Turn, number: int, part: Part, names: dict[str,
             given = part.input if isinstance(part.input, (dict, str, type(None))) else {"input": part.input}
             return {"tool_name": part.name, "args": given, "tool_call_id": part.id, "part_kind": "tool-call"}
         if isinstance(part, ReasoningPart):
-            return {"content": part.text, "part_kind": "thinking"} | _write_signature(part.signature)
+            return {"content": part.text, "part_kind": "thinking"} | _write_signature(made, turn, number, part.signature)
         if isinstance(part, FilePart) and part.data is not None:
+            lose_name(made, turn, number, part)
             return {"content": _file(part), "part_kind": "file"}
     own = own_value(turn, part, NAME)
     if isinstance(part, DataPart) and own is not None and part.name == f"{NAME}:{own.get('part_kind')}":
@@ -259,12 +262,14 @@ def _part(made: Converted, turn: Turn, number: int, part: Part, names: dict[str,
     return None
 
 
-def _write_signature(signature: Any) -> dict[str, Any]:
-    if not isinstance(signature, dict) or len(signature) != 1:
+def _write_signature(made: Converted, turn: Turn, number: int, signature: Any) -> dict[str, Any]:
+    """That of the first provider: there is place for one."""
+    known = [(name, own) for name, own in signature.items() if isinstance(own, dict)] if isinstance(signature, dict) else []
+    if signature and len(known) != 1:
+        made.lose(turn.id, number, "This format has a place for the signature of one provider.")
+    if not known:
         return {}
-    ((provider, own),) = signature.items()
-    if not isinstance(own, dict):
-        return {}
+    provider, own = known[0]
     provider_name = {} if provider == NAME else {"provider_name": provider}
     if isinstance(data := own.get("redactedData"), str):
         return {"id": "redacted_thinking", "signature": data} | provider_name

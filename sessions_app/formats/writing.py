@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sessions_app.core.serialization.json_text import json_text
+from sessions_app.formats.fields import without_files
 from sessions_app.formats.neutral import (
     STEP_START,
     SYSTEM_PROMPT,
@@ -226,10 +227,10 @@ def kept(name: str, raw: dict[str, Any]) -> DataPart:
 
 def lose_signature(made: Converted, turn: Turn, number: int, signature: Any, *accepted: str) -> dict[str, Any]:
     """What the first of the `accepted` providers needs to accept this reasoning again; else empty, and a loss."""
-    if not isinstance(signature, dict) or not signature:
+    if not signature:
         return {}
     for provider in accepted:
-        if isinstance(own := signature.get(provider), dict):
+        if isinstance(signature, dict) and isinstance(own := signature.get(provider), dict):
             return own
     made.lose(turn.id, number, "The signature of reasoning is accepted by its own provider only.")
     return {}
@@ -238,6 +239,19 @@ def lose_signature(made: Converted, turn: Turn, number: int, signature: Any, *ac
 def lose_error_flag(made: Converted, turn: Turn, number: int, part: ToolResultPart) -> None:
     if part.is_error and part.output != INTERRUPTED:
         made.lose(turn.id, number, "This format does not tell that a tool's output is an error.")
+
+
+def lose_name(made: Converted, turn: Turn, number: int, part: FilePart) -> None:
+    if part.name:
+        made.lose(turn.id, number, "This format has no place for the name of a file.")
+
+
+def output_of(made: Converted, turn: Turn, number: int, part: ToolResultPart) -> str:
+    """A tool's output as `text_of` it. Files in it are left out: as base64 in a text no model can see them."""
+    output, files = without_files(part.output)
+    if files:
+        made.lose(turn.id, number, f"This format has no place for files in a tool's output: {files} left out.")
+    return text_of(output)
 
 
 def text_of(output: Any) -> str:

@@ -69,7 +69,26 @@ CHAT: list[Row] = [
     ),
     ({"role": "assistant", "content": None, "refusal": "no"}, "assistant", [text("no")], ["refusal"]),
     ({"role": "assistant", "content": "4", "reasoning_content": "2+2"}, "assistant", [thought("2+2"), text("4")], []),
+    (
+        {"role": "assistant", "content": "4", "reasoning_content": "2+2", "reasoning": "2 plus 2"},
+        "assistant",
+        [thought("2+2"), text("4")],
+        ["reasoning"],
+    ),
+    (
+        {"role": "assistant", "content": "4", "reasoning_content": "2+2", "reasoning": "2+2"},
+        "assistant",
+        [thought("2+2"), text("4")],
+        [],
+    ),
     ({"role": "tool", "tool_call_id": "c", "content": "out"}, "tool", [result("out")], []),
+    ({"role": "tool", "tool_call_id": "c", "content": "out", "refusal": "no"}, "tool", [result("out")], ["refusal"]),
+    (
+        {"role": "tool", "tool_call_id": "c", "content": [text("out") | {"prompt_cache": {"a": 1}}]},
+        "tool",
+        [result([text("out") | {"prompt_cache": {"a": 1}}])],
+        ["prompt_cache"],
+    ),
     ({"role": "function", "name": "f", "content": "out"}, "tool", [result("out", name="f") | {"id": ""}], ["role"]),
     (
         {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},

@@ -1,6 +1,6 @@
 """Messages of frameworks as they really are: the rest of the tables, and all of them by the name of the format."""
 
-from tests.formats.shapes import ANTHROPIC, CHAT, PICTURE, PNG, RESPONSES, Row, call, result, text, thought
+from tests.formats.shapes import ANTHROPIC, CHAT, PICTURE, PNG, RESPONSES, Row, call, function, result, text, thought
 
 AI_SDK: list[Row] = [
     (
@@ -105,6 +105,35 @@ LANGCHAIN: list[Row] = [
         "assistant",
         [call("{")],
         [],
+    ),
+    (
+        {"type": "ai", "data": {"content": "so", "additional_kwargs": {"tool_calls": [function('{"a": 1}')], "refusal": "x"}}},
+        "assistant",
+        [text("so"), call({"a": 1})],
+        ["additional_kwargs.refusal"],
+    ),
+    (
+        {"type": "ai", "content": "", "additional_kwargs": {"function_call": {"name": "f", "arguments": "{}"}}},
+        "assistant",
+        [call({}, "")],
+        [],
+    ),
+    (
+        {
+            "type": "ai",
+            "content": "",
+            "tool_calls": [{"name": "f", "args": {}, "id": "c"}],
+            "additional_kwargs": {"tool_calls": [function("{}")], "function_call": {"name": "other", "arguments": "{}"}},
+        },
+        "assistant",
+        [call({})],
+        ["additional_kwargs.function_call"],
+    ),
+    (
+        {"type": "tool", "content": "no", "tool_call_id": "c", "additional_kwargs": {"tool_calls": [5], "b": 2}},
+        "tool",
+        [result("no")],
+        ["additional_kwargs.tool_calls", "additional_kwargs.b"],
     ),
     (
         {"type": "tool", "data": {"content": "no", "tool_call_id": "c", "name": "f", "status": "error", "artifact": {"a": 1}}},
