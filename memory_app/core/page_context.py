@@ -29,16 +29,6 @@ def page(
     return render(request, f"memory/{template}.html", shown | context, status=status)
 
 
-def rows_asked(request: HttpRequest, least: int, most: int) -> int:
-    """The number of rows to show: one page, or as many as the page that refreshes itself already shows."""
-    return number_asked(request, "rows", least, least, most)
-
-
-def number_asked(request: HttpRequest, name: str, default: int, least: int, most: int) -> int:
-    asked = request.GET.get(name, "")
-    return max(least, min(int(asked), most)) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else default
-
-
 def overridden(project_id: uuid.UUID) -> str:
     """The sentence for a success message that names the overridden lease holder."""
     holder = get_store(project_id=project_id).holder_at(now())

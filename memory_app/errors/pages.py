@@ -10,7 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from memory_app.core.page_context import page, rows_asked
+from memory_app.core.page_context import page
 from memory_app.errors import queries
 from memory_app.errors.known_fixes import SimilarFix, similar_fixes
 from memory_app.errors.noise.queries import list_rules
@@ -20,7 +20,7 @@ from memory_app.models import ErrorDay, ErrorReport
 from sessions_app.chats.reading.session_previews import session_titles
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import now
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import rows_asked, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 
 A_PAGE, MOST_AT_ONCE = 30, 500

@@ -7,11 +7,11 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from memory_app.core.page_context import number_asked, page, rows_asked
+from memory_app.core.page_context import page
 from memory_app.models import EndpointTiming
 from memory_app.performance.queries import list_by_slowdown, p95_by_run
 from sessions_app.core.text import count
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import number_asked, rows_asked, signed_in_caller
 
 A_PAGE, MOST_AT_ONCE = 30, 500
 MOST_CHARACTERS = 200

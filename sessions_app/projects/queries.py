@@ -120,6 +120,10 @@ def list_projects(
     return list(rows.order_by("-updated_at", "id")[: limit + 1])
 
 
+def count_trashed(*, caller: Caller) -> int:
+    return Project.objects.visible_to(caller).filter(deleted_at__isnull=False).count()
+
+
 def project_json(project: Project) -> dict[str, Any]:
     """A project in the API's format. `session_count` is max(1, runs started)."""
     last = project.last_session_at

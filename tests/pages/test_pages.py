@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import ApiKey, Project
+from sessions_app.models import ApiKey, ChatSession, Project
 from sessions_app.models.times import now
 from tests.support.chat import Chat
 
@@ -138,6 +138,89 @@ def test_home_goes_on_where_a_page_ends(page: Client, api: Callable[..., Any], a
     second = page.get(f"/{more}").content.decode()
     found = [set(re.findall(r'<a class="title" href="[^"]+">(project-\d\d)', shown)) for shown in (first, second)]
     assert (len(found[0]), len(found[1]), found[0] & found[1]) == (30, 25, set())
+
+
+def all_pages(page: Client, address: str, pattern: str) -> list[str]:
+    """What the pattern finds on a list's page and on all that follow it, each once."""
+    found, path = [], address.partition("?")[0]
+    while address:
+        shown = page.get(address).content.decode()
+        found += re.findall(pattern, shown)
+        [*more] = set(re.findall(r'hx-get="(\?[^"]*cursor=[^"]+)"', shown))
+        address = f"{path}{more[0].replace('&amp;', '&')}" if more else ""
+    return found
+
+
+def test_all_that_is_in_the_trash_can_be_reached(page: Client, api: Callable[..., Any], alice: User) -> None:
+    project = Project.objects.create(owner=alice, path="shop")
+    gone = now()
+    Project.objects.bulk_create(Project(owner=alice, path=f"old-{number:02}", deleted_at=gone) for number in range(65))
+    ChatSession.objects.bulk_create(
+        ChatSession(project=project, title=f"talk {number:03}", deleted_at=gone - timedelta(minutes=number // 10))
+        for number in range(125)
+    )
+    assert sorted(all_pages(page, "/?state=deleted", r"<strong [^>]*>(old-\d\d)")) == [f"old-{number:02}" for number in range(65)]
+    assert "65 projects" in page.get("/?state=deleted").content.decode()
+    trash = f"/projects/{project.id}/?state=deleted"
+    assert sorted(all_pages(page, trash, r"<strong [^>]*>(talk \d+)")) == [f"talk {number:03}" for number in range(125)]
+    assert "125 sessions in the trash" in page.get(trash).content.decode()
+    found = all_pages(page, f"{trash}&q=TALK+11", r"<strong [^>]*>(talk \d+)")
+    assert sorted(found) == [f"talk {number}" for number in range(110, 120)]
+    assert "No title in the trash has “nowhere”" in page.get(f"{trash}&q=nowhere").content.decode()
+
+
+def test_a_search_stays_in_its_tab_and_a_tab_in_its_search(page: Client, api: Callable[..., Any], alice: User) -> None:
+    project = Project.objects.create(owner=alice, path="shop")
+    for state in ("", "earlier", "archived", "deleted"):
+        shown = page.get(f"/projects/{project.id}/?state={state}&q=a%26b").content.decode()
+        assert (f'<input type="hidden" name="state" value="{state}">' in shown) == bool(state)
+        assert 'hx-include="closest form"' in shown
+        assert f'href="/sessions/?project={project.id}&amp;q=a%26b"' in shown
+        for other in ("earlier", "archived", "deleted"):
+            assert f'href="?state={other}&amp;q=a%26b"' in shown
+
+
+def test_an_act_on_a_row_comes_back_to_the_beginning_of_the_list(page: Client, api: Callable[..., Any], alice: User) -> None:
+    project = Project.objects.create(owner=alice, path="shop")
+    ChatSession.objects.bulk_create(ChatSession(project=project, title=f"talk {number}") for number in range(40))
+    for address in (f"/projects/{project.id}/?state=earlier", "/sessions/?q=talk"):
+        shown = page.get(address).content.decode()
+        [more] = set(re.findall(r'hx-get="(\?[^"]*cursor=[^"]+)"', shown))
+        later = page.get(f"{address.partition('?')[0]}{more.replace('&amp;', '&')}").content.decode()
+        for html in (shown, later):
+            assert set(re.findall(r'name="back" value="([^"]+)"', html)) == {address}
+            rows = html.count('<li id="session-')
+            assert html.count('name="back"') >= 5 * rows > 0
+        assert f'<a href="{address}">From the newest</a>' in later
+        assert "From the newest" not in shown
+
+
+def test_a_list_is_there_again_after_delete_and_undo(page: Client, api: Callable[..., Any], alice: User) -> None:
+    chat, back = Chat(api(alice)), "/sessions/?q=a%26b&state=earlier"
+    deleted = page.post(f"/sessions/{chat.id}/delete/", {"back": back})
+    assert deleted["Location"] == back
+    [undo] = re.findall(r'action="([^"]+/undelete/[^"]*)"', page.get(back).content.decode())
+    assert page.post(undo.replace("&amp;", "&"))["Location"] == back
+    # From the session's own page.
+    project = Project.objects.get()
+    assert page.post(f"/sessions/{chat.id}/delete/")["Location"] == f"/projects/{project.id}/"
+    assert page.post(f"/sessions/{chat.id}/undelete/")["Location"] == f"/sessions/{chat.id}/"
+
+
+def test_lists_show_as_many_rows_as_a_live_page_has(page: Client, alice: User) -> None:
+    project = Project.objects.create(owner=alice, path="shop")
+    rows = [ChatSession(project=project, title=f"talk {number}", pinned=number < 5 or None) for number in range(70)]
+    ChatSession.objects.bulk_create(rows)
+    Project.objects.bulk_create(Project(owner=alice, path=f"project-{number:02}") for number in range(50))
+    for address, row, least in (
+        (f"/projects/{project.id}/", "session-", 35),
+        ("/sessions/", "session-", 30),
+        ("/", "project-", 30),
+    ):
+        for asked, given in (("", least), ("40", 40), ("1", least), ("x", least)):
+            shown = page.get(address, {"rows": asked}).content.decode()
+            assert shown.count(f'<li id="{row}') == given, (address, asked)
+            assert "rows=4" not in shown
 
 
 def test_a_project_is_made_by_hand(page: Client) -> None:

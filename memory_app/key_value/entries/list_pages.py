@@ -10,12 +10,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory_app.core.lease import By
 from memory_app.core.namespaces import as_shown
-from memory_app.core.page_context import overridden, page, rows_asked
+from memory_app.core.page_context import overridden, page
 from memory_app.key_value.entries import queries
 from memory_app.key_value.entries import services as entrie_services
 from memory_app.key_value.entries.namespace_queries import list_namespaces
 from memory_app.models.entry import KEY_LENGTH
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import rows_asked, signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 
 A_PAGE, MOST_AT_ONCE = 100, 500

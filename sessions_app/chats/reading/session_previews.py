@@ -3,11 +3,12 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Substr
 
+from sessions_app.core.storage.text_comparison import contains
 from sessions_app.models import Caller, ChatSession, Message
 from sessions_app.models.message import STREAMING_SECONDS, Status
 from sessions_app.models.times import now
@@ -34,10 +35,27 @@ def last_words(*, session_ids: list[uuid.UUID]) -> dict[uuid.UUID, Last]:
     return {row_id: Last(words, status == Status.STREAMING and at >= since) for row_id, words, status, at in values}
 
 
-def list_trash(*, caller: Caller, project_id: uuid.UUID, limit: int = 100) -> list[ChatSession]:
-    """The project's deleted sessions, most recently deleted first."""
+@dataclass(frozen=True, slots=True)
+class Trash:
+    """`total`: of all pages."""
+
+    rows: list[ChatSession]
+    more: bool
+    total: int
+
+
+def list_trash(
+    *, caller: Caller, project_id: uuid.UUID, text: str = "", after: tuple[datetime, uuid.UUID] | None = None, limit: int = 50
+) -> Trash:
+    """The project's deleted sessions with `text` in their title, most recently deleted first; read by the index of the trash."""
     rows = ChatSession.objects.visible_to(caller).filter(project_id=project_id, deleted_at__isnull=False)
-    return list(rows.order_by("-deleted_at", "id")[:limit])
+    if text:
+        rows = rows.filter(contains(text, "title"))
+    total = rows.count()
+    if after is not None:
+        rows = rows.filter(deleted_at__lte=after[0]).exclude(deleted_at=after[0], id__lte=after[1])
+    found = list(rows.order_by("-deleted_at", "id")[: limit + 1])
+    return Trash(found[:limit], len(found) > limit, total)
 
 
 def session_titles(*, caller: Caller, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:

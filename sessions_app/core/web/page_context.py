@@ -14,6 +14,24 @@ def signed_in_caller(request: HttpRequest) -> Caller:
     return caller_of_user(request.user)
 
 
+def rows_asked(request: HttpRequest, least: int, most: int) -> int:
+    """The number of rows to show: one page, or as many as the page that refreshes itself already shows."""
+    return number_asked(request, "rows", least, least, most)
+
+
+def number_asked(request: HttpRequest, name: str, default: int, least: int, most: int) -> int:
+    asked = request.GET.get(name, "")
+    return max(least, min(int(asked), most)) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else default
+
+
+def newest_page(request: HttpRequest) -> str:
+    """The address of a list with its filters, from its beginning: `?cursor=` and `?rows=` are left out."""
+    query = request.GET.copy()
+    for place in ("cursor", "rows"):
+        query.pop(place, None)
+    return f"{request.path}?{query.urlencode()}" if query else request.path
+
+
 def project_page(
     request: HttpRequest, project: Project, template: str, *, tab: str, status: int = 200, **context: Any
 ) -> HttpResponse:

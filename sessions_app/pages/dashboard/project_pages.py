@@ -21,7 +21,7 @@ from sessions_app.chats.search.services import catch_up
 from sessions_app.chats.sessions.services import NewSession, create_session
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.text import same_name
-from sessions_app.core.web.page_context import project_page, signed_in_caller
+from sessions_app.core.web.page_context import newest_page, project_page, rows_asked, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Caller
 from sessions_app.models.session import SessionState
@@ -29,7 +29,8 @@ from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.pages.trace.list_totals import list_totals
 from sessions_app.projects.queries import get_project, get_trashed
 
-A_PAGE = 30
+A_PAGE, MOST_AT_ONCE = 30, 200
+TRASH = "deleted"
 # Before the cursor of a page that continues among the pinned sessions.
 PINNED = "pinned:"
 STATES = {state.value: state for state in (SessionState.EARLIER, SessionState.ARCHIVED)}
@@ -45,27 +46,28 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         made = create_session(caller=caller, project_id=project_id, new=NewSession())
         messages.success(request, "New session created. It is now the current one.")
         return redirect("session", made.id)
-    if request.GET.get("state") == "deleted":
-        trash = list_trash(caller=caller, project_id=project_id)
-        return project_page(
-            request, project, "pages/dashboard/project_sessions.html", tab="sessions", state="deleted", trash=trash
-        )
     text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
+    read = _trash if state == TRASH else _sessions
+    context = {"text": text, "state": state, "newest": newest_page(request), **read(request, caller, project_id)}
+    return project_page(request, project, "pages/dashboard/project_sessions.html", tab="sessions", **context)
+
+
+def _trash(request: HttpRequest, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
+    text, after = request.GET.get("q", "").strip(), read_cursor(request.GET.get("cursor"))
+    trash = list_trash(caller=caller, project_id=project_id, text=text, after=after, limit=A_PAGE)
+    last = trash.rows[-1] if trash.more else None
+    following = make_cursor(last.deleted_at, last.id) if last and last.deleted_at else None
+    return {"trash": trash.rows, "total": trash.total, "next": following}
+
+
+def _sessions(request: HttpRequest, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
+    text, cursor = request.GET.get("q", "").strip(), request.GET.get("cursor", "")
     if text:
         catch_up()
-    wanted, cursor = SessionFilter(text=text, state=STATES.get(state)), request.GET.get("cursor", "")
-    found, following = _found(caller, project_id, wanted, cursor) if text else _pinned_first(caller, project_id, wanted, cursor)
-    return project_page(
-        request,
-        project,
-        "pages/dashboard/project_sessions.html",
-        tab="sessions",
-        rows=_shown(found, text),
-        next=following,
-        text=text,
-        state=state,
-        places=move_targets(caller, without=project_id),
-    )
+    wanted = SessionFilter(text=text, state=STATES.get(request.GET.get("state", "")))
+    read = _found if text else _pinned_first
+    found, following = read(caller, project_id, wanted, cursor, rows_asked(request, A_PAGE, MOST_AT_ONCE))
+    return {"rows": _shown(found, text), "next": following, "places": move_targets(caller, without=project_id)}
 
 
 def _shown(found: list[SessionRow], text: str) -> list[dict[str, Any]]:
@@ -84,23 +86,26 @@ def _shown(found: list[SessionRow], text: str) -> list[dict[str, Any]]:
 
 
 def _pinned_first(
-    caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str
+    caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str, limit: int
 ) -> tuple[list[SessionRow], str | None]:
     """One page of the list, and the cursor of the next: first all pinned sessions, then the others."""
     pinned: list[SessionRow] = []
     if not cursor or cursor.startswith(PINNED):
-        pinned, more = _found(caller, project_id, replace(wanted, pinned=True), cursor.removeprefix(PINNED))
+        pinned, more = _found(caller, project_id, replace(wanted, pinned=True), cursor.removeprefix(PINNED), limit)
         if more is not None:
             return pinned, PINNED + more
         cursor = ""
-    others, more = _found(caller, project_id, replace(wanted, pinned=False), cursor)
+    # A page that refreshes itself asks for as many rows as it has, pinned ones among them.
+    others, more = _found(caller, project_id, replace(wanted, pinned=False), cursor, max(A_PAGE, limit - len(pinned)))
     return [*pinned, *others], more
 
 
-def _found(caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str) -> tuple[list[SessionRow], str | None]:
+def _found(
+    caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str, limit: int
+) -> tuple[list[SessionRow], str | None]:
     read = read_cursor(cursor)
     after = None if read is None else Place(rfc3339(read[0]), read[1])
-    found = list_sessions(caller=caller, project_id=project_id, wanted=wanted, after=after, limit=A_PAGE)
+    found = list_sessions(caller=caller, project_id=project_id, wanted=wanted, after=after, limit=limit)
     return found.rows, None if found.next is None else make_cursor(found.next.value, found.next.id)
 
 

@@ -19,7 +19,7 @@ from sessions_app.chats.search.services import catch_up
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.storage.sql import rfc3339
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import newest_page, rows_asked, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Project
 from sessions_app.models.session import MOST_TAGS, SessionState
@@ -27,7 +27,7 @@ from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.pages.trace.list_totals import list_totals
 from sessions_app.projects.queries import get_project
 
-A_PAGE = 30
+A_PAGE, MOST_AT_ONCE = 30, 200
 MOST_CHARACTERS = 200
 STATES = {state.value: state for state in SessionState if state != SessionState.TRASH}
 PINNED = {"1": True, "0": False}
@@ -51,11 +51,13 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
         catch_up()
     place = read_cursor(request.GET.get("cursor"))
     after = None if place is None else Place(rfc3339(place[0]), place[1])
-    found = list_sessions(caller=caller, project_id=asked.project_id, wanted=asked.wanted, after=after, limit=A_PAGE)
+    limit = rows_asked(request, A_PAGE, MOST_AT_ONCE)
+    found = list_sessions(caller=caller, project_id=asked.project_id, wanted=asked.wanted, after=after, limit=limit)
     chosen = {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "tag", "pinned", "since", "until")}
     context = {
         "rows": _shown(found.rows, with_project=project is None),
         "next": None if found.next is None else make_cursor(found.next.value, found.next.id),
+        "newest": newest_page(request),
         "only": project,
         "states": STATES,
         "chosen": chosen,

@@ -44,7 +44,8 @@ UNTITLED = "Untitled session"
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """`undo`: the reverse action. `page`: the page to go to; default: stay. `failed`: the action was refused."""
+    """`undo`: the reverse action. `page`: the page to go to, unless the form names one; default: stay. `failed`: the action
+    was refused."""
 
     message: str
     undo: str = ""
@@ -221,7 +222,7 @@ def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
     except session_services.TitleChanged as problem:
         return _show_newer(request, session_id, problem.message)
     back = _back(form)
-    page = done.page or back or _own_page(request, session_id)
+    page = back or done.page or _own_page(request, session_id)
     undo = _undo_address(session_id, done.undo, back)
     return toast_response(request, done.message, page=page, undo=undo, failed=done.failed)
 

@@ -29,7 +29,9 @@ class BulkBar {
     form.addEventListener("keydown", (event) => this._entered(event));
     form.addEventListener("submit", (event) => {
       if (this._lacks(event)) return event.preventDefault();
-      one(form, "[name=back]", HTMLInputElement).value = location.pathname + location.search;
+      const back = new URL(location.href);
+      back.searchParams.delete("cursor");
+      one(form, "[name=back]", HTMLInputElement).value = back.pathname + back.search;
     });
     this.show();
     new MutationObserver(() => this.show()).observe(one(document, "main", HTMLElement), { childList: true, subtree: true });

@@ -3,8 +3,9 @@
  * gives up. It sends the form that the row has for pages without scripts.
  */
 
-import { all, around, focusOn, fragment, one } from "../pages/elements.js";
+import { all, around, focusOn, one } from "../pages/elements.js";
 import { toast } from "../pages/toasts.js";
+import { send } from "./sending.js";
 
 const UNTITLED = "Untitled session";
 const OTHERS = "a, button, input, select, textarea, summary, label, form, details";
@@ -66,7 +67,9 @@ class Renaming {
     const words = this.field.value.trim();
     if (words === this.stored.value) return this.end(refocus);
     this.field.readOnly = true;
-    const { problem, seen } = await send(this.form, words);
+    const body = new FormData(this.form);
+    body.set("title", words);
+    const { problem, seen } = await send(this.form, body);
     this.field.readOnly = false;
     if (seen !== undefined) this.seen.value = seen;
     this.told = seen !== undefined;
@@ -88,26 +91,6 @@ class Renaming {
 /** @param {HTMLElement} row */
 function edit(row) {
   if (!row.hasAttribute("data-editing")) new Renaming(row).begin();
-}
-
-/**
- * @param {HTMLFormElement} form @param {string} title
- * @returns {Promise<{problem: string, seen?: string}>} what went wrong; empty: nothing. `seen`: the title that somebody else gave
- */
-async function send(form, title) {
-  const body = new FormData(form);
-  body.set("title", title);
-  try {
-    const reply = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
-    if (reply.redirected) return { problem: "You are signed out. Sign in in another tab, then try again." };
-    if (reply.ok) return { problem: "" };
-    const told = reply.headers.get("Stillhere-Message");
-    const problem = told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
-    if (reply.status !== 412) return { problem };
-    return { problem, seen: one(fragment(await reply.text()), "input[name=seen]", HTMLInputElement).value };
-  } catch {
-    return { problem: "The server does not answer. Is it running?" };
-  }
 }
 
 /** @param {ParentNode} root */

@@ -1,13 +1,15 @@
 /**
- * Lists that are updated live. `data-rows` on a list is the address that returns its present first rows;
+ * Lists that are updated live. `data-rows` on a list, or on what is shown in place of one, is the address that returns its present rows;
  * `data-project` and `data-events` say what to follow, or `data-every` after how many seconds to look again. Each row
  * has an id and says by `data-order` where it belongs. Only rows that changed are touched; those loaded later stay.
  */
 
 import { all, focusedAt, focusOn, fragment } from "./elements.js";
-import { followEvents, reload, whenSeen } from "./event-stream.js";
+import { followEvents, whenSeen } from "./event-stream.js";
 
 const GENTLE_MS = 2500;
+/* As many as the server gives at once. */
+const MOST_ROWS = 200;
 const VOLATILE = /name="csrfmiddlewaretoken" value="[^"]*"/g;
 const FOCUSABLE = "a, button, summary, input";
 const state = document.getElementById("live-state");
@@ -21,6 +23,7 @@ let timer = 0;
 let fetching = false;
 let again = false;
 let failed = false;
+let followed = false;
 
 /** @param {string} words */
 function say(words) {
@@ -44,8 +47,21 @@ function renew(current, fresh) {
   return fresh;
 }
 
-/** @param {HTMLElement} root @param {HTMLElement[]} rows @param {boolean} whole there are no others */
-function put(root, rows, whole) {
+/** Focus on a row that goes moves to its neighbour. @param {Element} row */
+function remove(row) {
+  const focused = row.contains(document.activeElement);
+  const heir = row.nextElementSibling ?? row.previousElementSibling;
+  row.remove();
+  if (focused) focusOn(heir?.querySelector(FOCUSABLE));
+}
+
+/** @param {HTMLElement} root @param {HTMLElement[]} rows @param {Element | null} more the link to the rows after them; null: there are none */
+function put(root, rows, more) {
+  const last = rows.at(-1)?.dataset.order;
+  const wanted = new Set(rows.map(({ id }) => id));
+  const others = all(root, "li[data-order]").filter(({ id }) => !wanted.has(id));
+  const gone = others.filter(({ dataset }) => !more || (last !== undefined && newer(dataset.order ?? "", last)));
+  for (const row of gone) remove(row);
   let at = root.firstElementChild;
   for (const fresh of rows) {
     const current = document.getElementById(fresh.id);
@@ -55,16 +71,39 @@ function put(root, rows, whole) {
     if (row !== at) {
       const focused = row.contains(document.activeElement) ? document.activeElement : null;
       root.insertBefore(row, at);
+      if (!current) globalThis.htmx?.process(row);
       focusOn(focused);
     } else at = at.nextElementSibling;
   }
-  const last = rows.at(-1)?.dataset.order ?? "";
-  while (at) {
-    const next = at.nextElementSibling;
-    const order = at.getAttribute("data-order");
-    if (order !== null && (whole || newer(order, last))) at.remove();
-    at = next;
-  }
+  if (gone.length === others.length) goOn(root, more);
+}
+
+/** Rows that took the place of others must not come again with the next page. @param {HTMLElement} root @param {Element | null} more */
+function goOn(root, more) {
+  const present = root.querySelector("li.more");
+  if (!present || present.querySelector(".htmx-request")) return;
+  if (!more) return present.remove();
+  if (present.querySelector("a")?.href === more.querySelector("a")?.href) return;
+  present.replaceWith(more);
+  globalThis.htmx?.process(more);
+}
+
+/** From the first row to none, and back. @param {HTMLElement} root @param {DocumentFragment} content */
+function exchange(root, content) {
+  const other = content.querySelector("[data-rows]");
+  if (!other) return;
+  const focused = root.contains(document.activeElement);
+  root.replaceWith(other);
+  globalThis.htmx?.process(other);
+  if (focused) focusOn(document.getElementById("main"));
+}
+
+/** As many rows as are shown: those that are gone are known by it. @param {HTMLElement} root */
+function address(root) {
+  const asked = new URL(root.dataset.rows ?? "", location.href);
+  const rows = root.querySelectorAll("li[data-order]").length;
+  if (rows) asked.searchParams.set("rows", String(Math.min(rows, MOST_ROWS)));
+  return asked;
 }
 
 async function refresh() {
@@ -77,13 +116,14 @@ async function refresh() {
   }
   fetching = true;
   try {
-    const reply = await fetch(root.dataset.rows ?? "", { headers: { "HX-Request": "true" } });
+    const reply = await fetch(address(root), { headers: { "HX-Request": "true" } });
     if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
     const content = fragment(await reply.text());
-    const fresh = all(content, "li[data-order]");
+    const [fresh, more] = [all(content, "li[data-order]"), content.querySelector("li.more")];
     failed = false;
-    if (root.matches(".empty")) return fresh.length ? reload() : undefined;
-    if (list() === root) put(root, fresh, !content.querySelector("li.more"));
+    if (list() !== root) return;
+    if (root.matches(".empty") === Boolean(fresh.length || more)) exchange(root, content);
+    else put(root, fresh, more);
   } catch {
     failed = true;
     say("Not up to date: the server does not answer.");
@@ -100,10 +140,15 @@ function soon() {
   if (!timer) timer = setTimeout(look, GENTLE_MS);
 }
 
-const first = list();
-if (first?.dataset.every) {
-  setInterval(look, Number(first.dataset.every) * 1000);
-} else if (first) {
+/** A page that was opened with another filter may have had no list. */
+function follow() {
+  const first = list();
+  if (followed || !first) return;
+  followed = true;
+  if (first.dataset.every) {
+    setInterval(look, Number(first.dataset.every) * 1000);
+    return;
+  }
   followEvents({
     project: first.dataset.project ?? "",
     since: Number(first.dataset.events),
@@ -112,3 +157,12 @@ if (first?.dataset.every) {
     opened: () => failed && look(),
   });
 }
+
+follow();
+document.body.addEventListener("htmx:load", follow);
+document.body.addEventListener("changed", look);
+/* Back: the browser shows the page as it was left. */
+addEventListener("pageshow", ({ persisted }) => {
+  const [visit] = performance.getEntriesByType("navigation");
+  if (persisted || (visit instanceof PerformanceNavigationTiming && visit.type === "back_forward")) look();
+});

@@ -17,6 +17,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.once]
 BAR = """const bar = document.getElementById('bulk');
 return bar.checkVisibility() ? bar.querySelector('[data-bulk-count]').innerText : '';"""
 TICK = "document.getElementById('tick-' + args[0]).click();"
+ROWS = "return [...document.querySelectorAll('.list .title')].map((title) => title.innerText);"
+SHOWN = "return [...document.querySelectorAll('.list .title')].some((title) => title.innerText === args[0]);"
+NOT_SHOWN = SHOWN.replace("return", "return !")
 UNTIL_SAID = "return [...document.querySelectorAll('.toast')].some((toast) => toast.innerText.includes(args[0]));"
 
 
@@ -152,6 +155,64 @@ def test_a_title_that_somebody_else_gave_meanwhile_is_replaced_on_purpose_only(l
     lists.press(Keys.ENTER)
     lists.said("Renamed.")
     assert ChatSession.objects.get().title == "mine"
+
+
+def test_a_row_s_button_leaves_rows_scroll_and_focus_where_they_are(lists: List) -> None:
+    made = lists.make(*(f"talk {number:02}" for number in range(45)))
+    lists.open()
+    lists.browser.run("scrollTo(0, document.documentElement.scrollHeight);")
+    lists.browser.until("return document.querySelectorAll('.list .title').length === 45;")
+    button = "const row = document.getElementById(`session-${args[0]}`);"
+    script = "row.scrollIntoView(); row.querySelector('.danger').focus(); window.kept = row.nextElementSibling.id;"
+    lists.browser.run(f"{button} {script}", made[5])
+    lists.press(Keys.ENTER)
+    lists.said("In the trash for 30 days.")
+    lists.browser.until(NOT_SHOWN, "talk 05")
+    assert lists.browser.run("return scrollY > 1000 && document.activeElement.closest('li').id === window.kept;")
+    assert len(lists.browser.run(ROWS)) == 44
+    lists.browser.run(
+        f"{button} row.querySelector('details.menu').open = true; row.querySelector('[name=tag]').focus();", made[3]
+    )
+    lists.press(*"late", Keys.ENTER)
+    lists.browser.until("return document.querySelector('.list > li .chip.clip')?.innerText === 'late';")
+    # What somebody else takes away, far below the first page.
+    lists.api.delete(f"/sessions/{made[1]}")
+    lists.browser.until(NOT_SHOWN, "talk 01")
+    rows = lists.browser.run(ROWS)
+    assert (len(rows), len(set(rows)), rows[0]) == (43, 43, "talk 03")
+    assert lists.browser.complaints() == []
+
+
+def test_a_list_is_live_though_the_page_began_with_nothing_found(lists: List) -> None:
+    lists.make("one")
+    lists.open("?q=nowhere")
+    lists.browser.run("document.getElementById('filter').select();")
+    lists.press(Keys.DELETE)
+    lists.browser.until(SHOWN, "one")
+    [two] = lists.make("two")
+    lists.browser.until(SHOWN, "two")
+    lists.open("?q=three")
+    lists.api.patch(f"/sessions/{two}", {"title": "three"})
+    lists.browser.until(SHOWN, "three")
+
+
+def test_the_list_of_all_sessions_is_filtered_as_one_types_and_is_live(lists: List) -> None:
+    one, _ = lists.make("apple one", "pear")
+    lists.browser.open(f"{lists.url}/sessions/?state=")
+    lists.browser.run("document.getElementById('sessions-q').focus();")
+    lists.press(*"apple")
+    lists.browser.until(NOT_SHOWN, "pear")
+    assert "q=apple" in lists.browser.run("return location.search;")
+    lists.browser.run("window.kept = true;")
+    lists.browser.click("Pin")
+    lists.said("Pinned")
+    lists.api.patch(f"/sessions/{one}", {"title": "apple two"})
+    lists.browser.until(SHOWN, "apple two")
+    assert lists.browser.run("return window.kept;")
+    lists.browser.open(f"{lists.url}/keys/")
+    lists.api.patch(f"/sessions/{one}", {"title": "apple three"})
+    lists.browser.driver.back()
+    lists.browser.until(SHOWN, "apple three")
 
 
 def test_ticked_errors_are_resolved_together(lists: List) -> None:

@@ -1,0 +1,30 @@
+/** Sends a row's form without leaving the page. */
+
+import { fragment, one } from "../pages/elements.js";
+import { toast } from "../pages/toasts.js";
+
+/**
+ * @param {HTMLFormElement} form @param {FormData} body
+ * @returns {Promise<{problem: string, seen?: string, reply?: Response}>} what went wrong; empty: nothing. `seen`: the title that
+ *   somebody else gave
+ */
+export async function send(form, body) {
+  try {
+    const reply = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
+    if (reply.redirected) return { problem: "You are signed out. Sign in in another tab, then try again." };
+    if (reply.ok) return { problem: "", reply };
+    const told = reply.headers.get("Stillhere-Message");
+    const problem = told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
+    if (reply.status !== 412) return { problem };
+    return { problem, seen: one(fragment(await reply.text()), "input[name=seen]", HTMLInputElement).value };
+  } catch {
+    return { problem: "The server does not answer. Is it running?" };
+  }
+}
+
+/** Says what was done, with its undo, and has the page's lists look again. @param {Response | undefined} reply */
+export function tell(reply) {
+  const said = JSON.parse(reply?.headers.get("HX-Trigger") ?? "{}").toast;
+  if (said) toast(said.message, said);
+  document.body.dispatchEvent(new CustomEvent("changed"));
+}
