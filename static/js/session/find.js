@@ -1,17 +1,20 @@
 /** Finds a text in the whole session, as the server does, and marks it in the messages that are on the page. */
 
-import { all, byId, fragment, one } from "../pages/elements.js";
+import { all, byId, focusOn, fragment, one } from "../pages/elements.js";
 import { showAround } from "../pages/message/long-texts.js";
 import { markAll, unmark } from "./text-marks.js";
 
 const WAIT_MS = 200;
+/* Where Find itself leads to, and which of its elements had the focus. */
+const JUMP = "stillhere.find-jump";
 const log = byId("transcript", HTMLElement);
 const form = byId("find-form", HTMLFormElement);
 const field = byId("find", HTMLInputElement);
 const count = byId("find-count", HTMLElement);
 /** Messages with the text, oldest first. @type {{position: number, href: string}[]} */
 let hits = [];
-let more = false;
+/** The address of older ones; empty: all are known. */
+let older = "";
 let at = -1;
 /** What `hits` and the marks are of. */
 let words = "";
@@ -23,7 +26,7 @@ const articleAt = (position) => document.getElementById(`message-${position}`);
 
 function tell() {
   byId("find-steps", HTMLElement).hidden = !words;
-  const total = `${hits.length.toLocaleString("en")}${more ? "+" : ""}`;
+  const total = `${hits.length.toLocaleString("en")}${older ? "+" : ""}`;
   count.textContent = !hits.length ? "Not found" : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
   for (const id of ["find-previous", "find-next"]) byId(id, HTMLButtonElement).disabled = !hits.length;
 }
@@ -57,7 +60,31 @@ function go(to) {
   tell();
   const article = articleAt(hits[at].position);
   if (article) show(article);
-  else location.assign(hits[at].href);
+  else jump(hits[at].href);
+}
+
+/** @param {string} href */
+function jump(href) {
+  try {
+    sessionStorage.setItem(
+      JUMP,
+      JSON.stringify([new URL(href, location.href).href, form.parentElement?.querySelector(":focus")?.id]),
+    );
+  } catch {
+    // The browser blocks storage: only the focus is lost.
+  }
+  location.assign(href);
+}
+
+/** Sets the focus as it was before Find led here. */
+function refocus() {
+  try {
+    const [href, id] = JSON.parse(sessionStorage.getItem(JUMP) ?? "[]");
+    sessionStorage.removeItem(JUMP);
+    if (href === location.href && id) focusOn(document.getElementById(id));
+  } catch {
+    // As above.
+  }
 }
 
 /** The hit nearest above the end of what is seen. */
@@ -67,27 +94,42 @@ function nearest() {
   return hits.findLastIndex(({ position }) => position <= last);
 }
 
+/** @param {string} address @returns hits, and the address of those before them */
+async function read(address) {
+  const reply = await fetch(address, { headers: { "HX-Request": "true" } });
+  if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
+  const content = fragment(await reply.text());
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (content.querySelectorAll("a[data-position]"));
+  const found = [...links].map((link) => ({ position: Number(link.dataset.position), href: link.href })).reverse();
+  return { found, before: content.querySelector("li.more a")?.getAttribute("href") ?? "" };
+}
+
 /** @returns whether it is still what is wanted */
 async function ask() {
   const wanted = field.value.trim();
   const number = ++latest;
   clearTimeout(timer);
-  let html = "";
-  if (wanted) {
-    const reply = await fetch(`${form.action}?q=${encodeURIComponent(wanted)}`, { headers: { "HX-Request": "true" } });
-    if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
-    html = await reply.text();
-  }
+  const { found, before } = wanted ? await read(`${form.action}?q=${encodeURIComponent(wanted)}`) : { found: [], before: "" };
   if (number !== latest) return false;
-  const content = fragment(html);
-  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (content.querySelectorAll("a[data-position]"));
-  hits = [...links].map((link) => ({ position: Number(link.dataset.position), href: link.href })).reverse();
-  more = content.querySelector("li.more") !== null;
+  hits = found;
+  older = before;
   at = -1;
   words = wanted;
   tell();
   markPage();
   return true;
+}
+
+/** Hits before those that are known. @returns how many came; NaN: something else is looked for meanwhile */
+async function askOlder() {
+  const number = latest;
+  const { found, before } = await read(older);
+  if (number !== latest) return Number.NaN;
+  hits = [...found, ...hits];
+  older = before;
+  if (at >= 0) at += found.length;
+  tell();
+  return found.length;
 }
 
 const failed = () => {
@@ -99,7 +141,9 @@ const failed = () => {
 async function step(step) {
   try {
     if (field.value.trim() !== words && !(await ask())) return;
-    go(at < 0 ? nearest() : at + step);
+    let to = at < 0 ? nearest() : at + step;
+    while (to < 0 && older) to += await askOlder();
+    if (!Number.isNaN(to)) go(to);
   } catch {
     failed();
   }
@@ -141,9 +185,12 @@ async function begin() {
   markPage();
   if (article) show(article);
   await ask();
-  at = hits.findIndex(({ position }) => articleAt(position) === article);
+  const position = Number(article?.dataset.position);
+  while (article && older && !(hits[0]?.position <= position)) if (Number.isNaN(await askOlder())) return;
+  at = hits.findIndex((hit) => hit.position === position);
   tell();
   if (article) show(article);
+  refocus();
 }
 
 if (field.value.trim()) {

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from selenium.webdriver.common.keys import Keys
 
+from sessions_app.pages.session import outline_page
 from tests.browser.accessibility import LIVE, assert_accessible
 from tests.browser.driving import Browser
 from tests.browser.keyboard import Keyboard
@@ -45,7 +46,10 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     until(signed_in, COUNT, "1 of 1")
     signed_in.until(IN_SIGHT)
     assert_accessible(signed_in)
-    keys.press("/", "needle", Keys.ENTER)
+    # Find goes on where it was used.
+    signed_in.until("return document.activeElement.id === 'find';")
+    signed_in.run("document.getElementById('find').select();")
+    keys.press("needle", Keys.ENTER)
     until(signed_in, COUNT, "2 of 2")
     keys.press(Keys.ENTER)
     until(signed_in, PRESENT, "m20")
@@ -54,6 +58,23 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     keys.press(Keys.ESCAPE)
     signed_in.until("return document.querySelector('mark') === null;")
     assert signed_in.complaints() == []
+
+
+def test_find_goes_on_beyond_the_hits_that_it_knows(
+    signed_in: Browser, server: LiveServer, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outline_page, "HITS_A_PAGE", 1)
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    keys = Keyboard(signed_in)
+    keys.press("/", "needle", Keys.ENTER)
+    until(signed_in, PRESENT, "m90")
+    until(signed_in, COUNT, "1 of 1+")
+    signed_in.until("return document.activeElement.id === 'find';")
+    signed_in.click("Previous hit")
+    until(signed_in, PRESENT, "m20")
+    until(signed_in, COUNT, "1 of 2")
+    signed_in.until("return document.activeElement.id === 'find-previous';")
 
 
 @pytest.mark.slow
