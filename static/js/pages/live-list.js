@@ -83,7 +83,8 @@ function goOn(root, more) {
   const present = root.querySelector("li.more");
   if (!present || present.querySelector(".htmx-request")) return;
   if (!more) return present.remove();
-  if (present.querySelector("a")?.href === more.querySelector("a")?.href) return;
+  const addressOf = (/** @type {Element} */ item) => item.querySelector("a")?.getAttribute("href");
+  if (addressOf(present) === addressOf(more)) return;
   present.replaceWith(more);
   globalThis.htmx?.process(more);
 }
