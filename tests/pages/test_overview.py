@@ -142,4 +142,10 @@ def test_all_sessions_are_filtered_and_go_on(page: Client, chat: Chat) -> None:
     found = [set(re.findall(r">session (\d\d)</a>", html)) for html in (first, second)]
     assert (len(found[0]), len(found[0] | found[1])) == (30, 40)
     assert 'value="session"' in second
-    assert "Sessions of shop" in page.get(f"/sessions/?project={project.id}&q=text").content.decode()
+    assert "Sessions of <bdi>shop</bdi>" in page.get(f"/sessions/?project={project.id}&q=text").content.decode()
+
+
+def test_filters_by_day_say_that_days_are_those_of_utc(page: Client, alice: User) -> None:
+    for address, words in (("/search/", ("From (UTC)", "To (UTC)")), ("/sessions/", ("Changed from (UTC)", "Changed to (UTC)"))):
+        shown = page.get(address).content.decode()
+        assert all(f">{word}</label>" in shown for word in words)

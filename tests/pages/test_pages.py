@@ -94,12 +94,12 @@ def test_home_shortens_a_long_path_in_the_middle(page: Client, api: Callable[...
     path = "/home/alice/" + "deep/" * 95 + "shop"
     Chat(api(alice), project=path)
     shown = page.get("/").content.decode()
-    [row] = re.findall(r'<a class="title" [^>]*title="([^"]+)">shop <code>([^<]+)</code></a>', shown)
+    [row] = re.findall(r'<a class="title" [^>]*title="([^"]+)">shop <code dir="ltr">([^<]+)</code></a>', shown)
     assert row[0] == path
     assert (len(row[1]), row[1].startswith("/home/alice/deep/"), row[1].endswith("/deep/shop")) == (80, True, True)
     Project.objects.update(deleted_at=now())
     trash = page.get("/?state=deleted").content.decode()
-    assert f'<code title="{path}">{row[1]}</code>' in trash
+    assert f'<code dir="ltr" title="{path}">{row[1]}</code>' in trash
 
 
 def test_home_lists_own_projects_with_what_goes_on_in_them(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
@@ -110,7 +110,14 @@ def test_home_lists_own_projects_with_what_goes_on_in_them(page: Client, api: Ca
     shown = page.get("/").content.decode()
     assert "/home/alice/shop" in shown
     assert "The checkout bug" in shown
-    assert "1 message" in shown
+    assert "1 message<" in shown
+    # The figures are those of the project.
+    other = chat.api.post(f"/projects/{Project.objects.get(path='/home/alice/shop').id}/sessions", {"title": "Newer"}).json()[
+        "id"
+    ]
+    Chat(chat.api, session_id=other).say("m1", "hello again")
+    shown = page.get("/").content.decode()
+    assert ("Newer" in shown, "2 messages" in shown, "2 sessions" in shown) == (True, True, True)
     assert "secret" not in shown
 
 
@@ -166,7 +173,7 @@ def test_all_that_is_in_the_trash_can_be_reached(page: Client, api: Callable[...
     assert "125 sessions in the trash" in page.get(trash).content.decode()
     found = all_pages(page, f"{trash}&q=TALK+11", r"<strong [^>]*>(talk \d+)")
     assert sorted(found) == [f"talk {number}" for number in range(110, 120)]
-    assert "No title in the trash has “nowhere”" in page.get(f"{trash}&q=nowhere").content.decode()
+    assert "No title in the trash has “<bdi>nowhere</bdi>”" in page.get(f"{trash}&q=nowhere").content.decode()
 
 
 def test_a_search_stays_in_its_tab_and_a_tab_in_its_search(page: Client, api: Callable[..., Any], alice: User) -> None:
@@ -254,6 +261,22 @@ def test_the_search_page_shows_hits_marked_and_escaped(page: Client, api: Callab
     assert "Nothing says" in page.get("/search/?q=nowhere").content.decode()
     assert "in the newest 10\u202f000 messages" in page.get("/search/?q=ab").content.decode()
     assert page.get("/search/").status_code == 200
+
+
+def test_the_search_page_keeps_its_filters_while_one_types(page: Client, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice), project="/home/alice/shop")
+    Chat(chat.api, project="/work/shop")
+    own = Project.objects.get(path="/home/alice/shop")
+    for named in (str(own.id), own.path):
+        shown = page.get(f"/search/?q=hay&role=user&in=everything&project={named}&since=2026-01-02").content.decode()
+        [form] = re.findall(r'<form[^>]*id="search-form".*?</form>', shown, re.DOTALL)
+        assert 'hx-include="closest form"' in form
+        fields = re.findall(r'<(?:select|input)[^>]*id="search-[^>]*name="(\w+)"[^>]*form="search-form"', shown)
+        assert fields == ["in", "role", "project", "since", "until"]
+        assert f'<option value="{named}" selected>shop (/home/alice/shop)</option>' in shown
+        # What is typed replaces the results alone.
+        assert shown.index('id="search-until"') < shown.index('id="found"')
+    assert '<option value="gone" selected>gone</option>' in page.get("/search/?q=hay&project=gone").content.decode()
 
 
 def test_the_search_page_goes_on_with_rows_alone(page: Client, api: Callable[..., Any], alice: User) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -32,3 +33,9 @@ def test_what_is_offered_opens(page: Client, api: Callable[..., Any], alice: Use
     assert [page.get(address).status_code for address in addresses] == [200, 200]
     chat.api.delete(f"/sessions/{chat.id}")
     assert found(page)["Sessions"] == []
+
+
+def test_no_search_field_fills_the_history() -> None:
+    templates = list((settings.BASE_DIR / "templates").rglob("*.html"))
+    assert len(templates) > 50
+    assert [path.name for path in templates if "hx-push-url" in path.read_text()] == []

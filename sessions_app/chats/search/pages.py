@@ -1,5 +1,6 @@
 """`/search/`: search over all that is the user's, with filters that work without scripts."""
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
 from django.contrib.auth.decorators import login_required
@@ -12,10 +13,13 @@ from sessions_app.chats.search.message_search import RECENT
 from sessions_app.chats.search.services import DEFAULT_PLACES, Found, places, search
 from sessions_app.chats.search.trigrams import TRIGRAM
 from sessions_app.core.errors import ForeignCursor, Gone, NotFound
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import newest_page, signed_in_caller
+from sessions_app.models import Caller
 from sessions_app.models.message import Role
+from sessions_app.projects.queries import list_projects
 
 A_PAGE = 30
+MOST_PROJECTS = 200
 MOST_CHARACTERS = 200
 CHATS, EVERYWHERE = "", "everything"
 
@@ -26,6 +30,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     """The page, or only the next rows for htmx."""
     words = request.GET.get("q", "").strip()[:MOST_CHARACTERS]
     found = _found(request, words) if words else Found([], None)
+    chosen = {name: request.GET.get(name, "") for name in ("project", "in", "role", "since", "until")}
     context = {
         "words": words,
         "hits": found.hits,
@@ -33,13 +38,24 @@ def search_page(request: HttpRequest) -> HttpResponse:
         "recent": RECENT if 0 < len(words) < TRIGRAM else 0,
         "roles": Role.values,
         "places": [(CHATS, "Titles and messages"), (EVERYWHERE, "Everything"), *((name, name.capitalize()) for name in places())],
-        "chosen": {name: request.GET.get(name, "") for name in ("project", "in", "role", "since", "until")},
+        "projects": _projects(signed_in_caller(request), chosen["project"].strip()),
+        "chosen": chosen,
+        "newest": newest_page(request),
     }
     template = "chats/search.html"
     more = getattr(request, "htmx", False) and "cursor" in request.GET
     reply = render(request, f"{template}#rows" if more else template, context)
     reply["Vary"] = "HX-Request"
     return reply
+
+
+def _projects(caller: Caller, chosen: str) -> list[tuple[str, str]]:
+    """Values and names of the projects to choose from. An address may name one by its path, or one that is not among them."""
+    rows = list_projects(caller=caller, limit=MOST_PROJECTS)[:MOST_PROJECTS]
+    named = [(row.path if row.path == chosen else str(row.id), row.label, row.path) for row in rows]
+    shared = Counter(label for _, label, _ in named)
+    values = [(value, f"{label} ({path})" if shared[label] > 1 else label) for value, label, path in named]
+    return values if chosen in {"", *dict(values)} else [(chosen, chosen), *values]
 
 
 def _found(request: HttpRequest, words: str) -> Found:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Sum
 from django.db.models.functions import TruncDate
 
 from sessions_app.core.extension import extensions
@@ -17,12 +17,14 @@ from sessions_app.projects.queries import list_projects
 # Limited by how long the event log is kept.
 DAYS = KEPT_FOR.days
 LIVE = timedelta(seconds=10)
+TOTALS = {"count": Count("id"), "messages": Sum("message_count"), "last": Max("updated_at")}
 NOTHING = (0, datetime.min.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectOverview:
-    """`activity`: events a day for the last 7 days, oldest first. `live`: an event just now. `counts`: added by other apps."""
+    """`activity`: events a day for the last 7 days, oldest first. `live`: an event just now. `messages`: of all its sessions that
+    are not in the trash. `counts`: added by other apps."""
 
     project: Project
     current: ChatSession | None
@@ -42,21 +44,21 @@ def list_overviews(
     ids = [project.id for project in projects]
     current = ChatSession.objects.in_bulk([project.current_session_id for project in projects if project.current_session_id])
     sessions = ChatSession.objects.filter(project_id__in=ids, deleted_at=None).values("project_id")
-    totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(count=Count("id"), last=Max("updated_at"))}
+    totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(**TOTALS)}
     days = _events_by_day(ids)
     counts = {name: count(ids) for extension in extensions() for name, count in extension.project_counts.items()}
     at = now()
     lately = at - LIVE
     made = []
     for project in projects:
-        total = totals.get(project.id, {"count": 0, "last": None})
+        total = totals.get(project.id, {"count": 0, "messages": 0, "last": None})
         session = current.get(project.current_session_id) if project.current_session_id else None
         made.append(
             ProjectOverview(
                 project=project,
                 current=session,
                 sessions=total["count"],
-                messages=session.message_count if session else 0,
+                messages=total["messages"],
                 last_activity=max(project.updated_at, total["last"] or project.updated_at),
                 activity=[days.get((project.id, at.date() - timedelta(days=back)), NOTHING)[0] for back in reversed(range(DAYS))],
                 live=days.get((project.id, at.date()), NOTHING)[1] >= lately,
