@@ -12,11 +12,13 @@ from django.utils.safestring import SafeString
 
 from sessions_app.agents.states.queries import states_in_session, titles_of
 from sessions_app.core.rendering.page_renderer import PageRenderer
+from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.serialization.stored_json import read_object
 from sessions_app.models import AiState, Caller
 from sessions_app.models.times import now
 
 LONGEST, MOST_LINES = 20_000, 300
+KEY_LENGTH = 16
 DONE = {"completed", "skipped"}
 OTHER_FIELDS = {"context": "Context", "pr_data": "Pull request", "last_error": "Last error"}
 
@@ -53,9 +55,14 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pending action, with its answer if there is one. `fields`: the payload, if it is an object."""
+    """A pending action, with its answer if there is one. `fields`: the payload, if it is an object.
+
+    Keys for ids of HTML: `id_key` of the action, `content_key` of all that its reader decides about.
+    """
 
     id: str
+    id_key: str
+    content_key: str
     kind: str
     payload: str
     fields: list[tuple[str, str]]
@@ -152,6 +159,8 @@ def _question(asked: dict[str, Any]) -> Question:
     payload = asked.get("payload")
     return Question(
         id=asked["id"],
+        id_key=fingerprint(asked["id"])[:KEY_LENGTH],
+        content_key=fingerprint([asked["id"], asked["kind"], payload])[:KEY_LENGTH],
         kind=asked["kind"],
         payload="" if payload is None else pretty(payload),
         fields=[(str(name), pretty(value)) for name, value in payload.items()] if isinstance(payload, dict) else [],

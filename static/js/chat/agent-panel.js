@@ -1,6 +1,7 @@
 /** The agent's state beside the chat: its plan and its question. Text is inserted as text, never as markup. */
 
-import { byId, messageOf, one } from "../pages/elements.js";
+import { holdButtons } from "../forms/new-question.js";
+import { byId, focusOn, messageOf, one } from "../pages/elements.js";
 import { whenSeen } from "../pages/event-stream.js";
 
 /**
@@ -22,6 +23,8 @@ export class AgentPanel {
     this.root = root;
     /** @type {AgentState | null} */
     this.state = null;
+    /** The question that is shown. */
+    this.asked = "";
     this.parts = {
       fold: byId("panel-fold", HTMLDetailsElement),
       progress: byId("panel-progress", HTMLProgressElement),
@@ -49,6 +52,7 @@ export class AgentPanel {
     this.parts.question.hidden = !question;
     if (plan) this._plan(plan);
     if (question) this._question(question);
+    else this.asked = "";
   }
 
   /** @param {Plan} plan */
@@ -85,15 +89,31 @@ export class AgentPanel {
   }
 
   /** @param {PendingAction} question */
-  _question({ kind, payload, resolution, expires_at: expires = "" }) {
+  _question({ id, kind, payload, resolution, expires_at: expires = "" }) {
+    this._isNew(JSON.stringify([id, kind, payload]));
     const { kind: chip, payload: words, acts, answer, question } = this.parts;
     const over = Boolean(expires) && new Date(expires) <= new Date();
     chip.textContent = kind;
     words.textContent = payload === undefined ? "" : typeof payload === "string" ? payload : JSON.stringify(payload, null, 2);
-    acts.hidden = Boolean(resolution) || over;
+    const answered = Boolean(resolution) || over;
+    if (answered) this._leaveActs();
+    acts.hidden = answered;
     words.hidden = payload === undefined || acts.hidden;
     question.toggleAttribute("data-open", !acts.hidden);
     answer.textContent = resolution ? `${resolution.by}: ${resolution.decision}` : over ? "It has expired." : "";
+  }
+
+  /** Another question gets no focus of a button, and has to be read first. @param {string} asked */
+  _isNew(asked) {
+    if (asked === this.asked) return;
+    this.asked = asked;
+    this._leaveActs();
+    holdButtons(this.parts.acts);
+  }
+
+  _leaveActs() {
+    const { question, acts } = this.parts;
+    if (acts.contains(document.activeElement)) focusOn(question.querySelector("h2"));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The panel beside a transcript: updated live, and a drawer on narrow screens. */
 
+import { holdButtons } from "../forms/new-question.js";
 import { all, byId, one } from "../pages/elements.js";
 import { LiveParts } from "../pages/live-parts.js";
 import { toast } from "../pages/toasts.js";
@@ -9,6 +10,8 @@ const opener = one(document, "[popovertarget=rail]", HTMLElement);
 const narrow = matchMedia("(max-width: 60rem)");
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 let expiry = 0;
+/** The question that is shown. @type {string | undefined} */
+let asked;
 
 /** Updates the title; marks the drawer's button when an agent waits, and checks again when its question expires. */
 function placed() {
@@ -16,6 +19,8 @@ function placed() {
   for (const shown of all(document, "h1, .session-name, .crumbs [aria-current]")) shown.textContent = title;
   /** @type {HTMLElement | null} */
   const question = document.querySelector("#rail-question[data-open]");
+  if (question && asked !== undefined && asked !== question.dataset.asked) holdButtons(question);
+  asked = question?.dataset.asked ?? "";
   opener.classList.toggle("waiting", Boolean(question));
   one(opener, "span", HTMLElement).textContent = question ? "an agent waits for you" : "";
   document.title = `${question ? "● " : ""}${title} · Stillhere`;

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
+from selenium.webdriver.common.keys import Keys
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.chat_page import ChatPage
@@ -92,6 +93,18 @@ def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent
     agent.patch(f"/sessions/{session}/agent-state/plan/steps/s2", {"status": "in_progress"})
     chat.browser.until(f"{STEPS[:-1]}[1] === 'Ship them flat:in_progress';")
     agent.patch(f"/sessions/{session}/agent-state", {"pending_action": {"id": "a1", "kind": "print", "payload": "500 maps"}})
+    chat.browser.until("return document.querySelector('#panel-approve:enabled')?.checkVisibility();")
+    chat.browser.run("document.getElementById('panel-approve').focus();")
+    # Another question at the same place: what was pressed for the one before answers nothing.
+    agent.patch(f"/sessions/{session}/agent-state", {"pending_action": {"id": "a2", "kind": "drop", "payload": "all maps"}})
+    chat.browser.until("return document.getElementById('panel-kind').textContent === 'drop';")
+    Keyboard(chat.browser).press(Keys.ENTER)
+    assert chat.browser.run("return document.activeElement.id;") == "panel-question-title"
+    assert chat.browser.run("return document.getElementById('panel-approve').disabled;")
+    assert agent.get(f"/sessions/{session}/agent-state/pending-action/a2").json()["status"] == "pending"
+    agent.patch(f"/sessions/{session}/agent-state", {"pending_action": {"id": "a1", "kind": "print", "payload": "500 maps"}})
+    chat.browser.until("return document.getElementById('panel-kind').textContent === 'print';")
+    chat.browser.until("return document.querySelector('#panel-approve:enabled');")
     chat.press("Approve")
     chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
     asked = f"/sessions/{session}/agent-state/pending-action/a1"

@@ -59,6 +59,32 @@ def test_a_question_is_answered_with_the_keyboard_alone(signed_in: Browser, serv
     assert_accessible(signed_in)
 
 
+def test_enter_in_the_note_decides_nothing_and_another_question_has_to_be_read_first(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    ask(chat, kind="list_files")
+    open_page(signed_in, server, chat)
+    keyboard = Keyboard(signed_in)
+    keyboard.write("Note to the agent", "No, stop")
+    keyboard.press(Keys.ENTER)
+    keyboard.go_to("Approve")
+    ask(chat, id="a2", kind="drop_database")
+    signed_in.until("return document.querySelector('#rail-question h2').textContent.includes('drop_database');")
+    assert signed_in.run("return document.activeElement.id;") == "rail-question-title"
+    keyboard.press(Keys.ENTER)
+    assert signed_in.run("return document.querySelector('#rail-question [name=note]').value;") == ""
+    assert signed_in.run("return document.querySelector('#rail-question [value=approve]').disabled;")
+    signed_in.until("return document.querySelector('#rail-question [value=approve]:enabled');")
+    # The same question with another payload is another one, too; its note stays.
+    keyboard.write("Note to the agent", "half a wo")
+    keyboard.go_to("Approve")
+    ask(chat, id="a2", kind="drop_database", payload="all of them")
+    signed_in.until("return document.querySelector('#rail-question').textContent.includes('all of them');")
+    assert signed_in.run("return document.activeElement.id;") == "rail-question-title"
+    assert signed_in.run("return document.querySelector('#rail-question [name=note]').value;") == "half a wo"
+    assert {chat.get(f"agent-state/pending-action/{one}").json()["status"] for one in ("a1", "a2")} == {"pending"}
+
+
 def test_the_rail_follows_what_agents_save_and_keeps_what_one_does_there(
     signed_in: Browser, server: LiveServer, chat: Chat
 ) -> None:
@@ -121,8 +147,8 @@ def test_a_question_that_expires_while_one_looks_at_it_takes_its_buttons_along(
 ) -> None:
     ask(chat, expires_at=rfc3339(now() + timedelta(seconds=3)))
     open_page(signed_in, server, chat)
-    assert signed_in.run("return Boolean(document.querySelector('#rail-approve'));")
-    signed_in.until("return !document.querySelector('#rail-approve');")
+    assert signed_in.run("return Boolean(document.querySelector('#rail-question [value=approve]'));")
+    signed_in.until("return !document.querySelector('#rail-question [value=approve]');")
 
 
 def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
