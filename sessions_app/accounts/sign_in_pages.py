@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -76,6 +77,8 @@ def _begin(request: HttpRequest, user: User) -> None:
 @require_POST
 def log_out(request: HttpRequest) -> HttpResponse:
     logout(request)
+    # Pages in other tabs notice by the cookie that their forms cannot be sent now.
+    rotate_token(request)
     messages.success(request, "You are logged out. Everything saved is kept.")
     return redirect("login")
 

@@ -75,7 +75,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return error_page(request, Forbidden(STALE_FORM))
+    reply = error_page(request, Forbidden(STALE_FORM))
+    # For the script that takes over the token of a new login and sends the form again.
+    reply["Stillhere-Stale-Form"] = "1"
+    return reply
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -13,7 +13,7 @@ const root = byId("handoff", HTMLElement);
 const say = (words) => {
   byId("live-state", HTMLElement).textContent = words;
 };
-const parts = new LiveParts(root, { failed: () => toast("This page is not up to date: the server does not answer.") });
+const parts = new LiveParts(root, { failed: (why) => toast(`This page is not up to date: ${why}.`) });
 const heard = (/** @type {PageEvent} */ { type }) => NEWS.has(type) && parts.refresh();
 followEvents({
   project: root.dataset.project ?? "",

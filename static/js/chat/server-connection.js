@@ -4,7 +4,7 @@ import { SignInCheck } from "./sign-in-check.js";
 
 /**
  * @import { AgentStateFields, Connection, Events } from "../stillhere.js"
- * @import { Standing } from "./sign-in-check.js"
+ * @import { Standing } from "../forms/sign-in-state.js"
  * @import { View } from "./view.js"
  */
 

@@ -3,13 +3,14 @@
  * without a response, or one that was refused, it asks until that is over, and reads the CSRF token of a new login.
  */
 
+import { askStanding } from "../forms/sign-in-state.js";
+
 const SOONEST_MS = 1000;
 const LATEST_MS = 10_000;
-const TIMEOUT_MS = 8000;
 // A refusal so soon after a successful check has another reason.
 const FRESH_MS = 3000;
 
-/** @typedef {"here" | "away" | "signed-out" | "somebody-else"} Standing */
+/** @import { Standing } from "../forms/sign-in-state.js" */
 
 export class SignInCheck {
   /** @param {string} user @param {(standing: Standing, csrf?: string) => void} changed */
@@ -52,7 +53,7 @@ export class SignInCheck {
     if (this.looking) return;
     this.looking = true;
     clearTimeout(this.timer);
-    const { standing, csrf } = await ask(this.user);
+    const { standing, csrf } = await askStanding(this.user);
     this.looking = false;
     if (standing === "here") {
       this.watching = false;
@@ -64,18 +65,5 @@ export class SignInCheck {
     }
     this.standing = standing;
     this.changed(standing, csrf);
-  }
-}
-
-/** @param {string} user @returns {Promise<{standing: Standing, csrf?: string}>} */
-async function ask(user) {
-  try {
-    const answer = await fetch("/chat/sign-in-state", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
-    if (answer.status === 401) return { standing: "signed-out" };
-    if (!answer.ok) return { standing: "away" };
-    const login = await answer.json();
-    return login.user === user ? { standing: "here", csrf: login.csrf } : { standing: "somebody-else" };
-  } catch {
-    return { standing: "away" };
   }
 }

@@ -1,7 +1,10 @@
 /** Sends a row's form without leaving the page. */
 
+import { currentToken, NO_ANSWER, SIGNED_OUT } from "../forms/login-token.js";
 import { fragment, one } from "../pages/elements.js";
 import { toast } from "../pages/toasts.js";
+
+const TOKEN = "csrfmiddlewaretoken";
 
 /**
  * @param {HTMLFormElement} form @param {FormData} body
@@ -9,16 +12,20 @@ import { toast } from "../pages/toasts.js";
  *   somebody else gave
  */
 export async function send(form, body) {
+  const refused = await currentToken();
+  if (refused) return { problem: refused };
+  // The body may have been made before.
+  body.set(TOKEN, one(form, `input[name=${TOKEN}]`, HTMLInputElement).value);
   try {
     const reply = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
-    if (reply.redirected) return { problem: "You are signed out. Sign in in another tab, then try again." };
+    if (reply.redirected) return { problem: SIGNED_OUT };
     if (reply.ok) return { problem: "", reply };
     const told = reply.headers.get("Stillhere-Message");
     const problem = told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
     if (reply.status !== 412) return { problem };
     return { problem, seen: one(fragment(await reply.text()), "input[name=seen]", HTMLInputElement).value };
   } catch {
-    return { problem: "The server does not answer. Is it running?" };
+    return { problem: NO_ANSWER };
   }
 }
 

@@ -26,7 +26,7 @@ class Region extends LiveParts {
 const state = byId("live-state", HTMLElement);
 const place = one(document, "[data-events]", HTMLElement);
 const meanwhile = document.getElementById("meanwhile");
-const failed = () => toast("This page is not up to date: the server does not answer.");
+const failed = (/** @type {string} */ why) => toast(`This page is not up to date: ${why}.`);
 const regions = all(document, "[data-parts]").map((root) => new Region(root, { failed }));
 // Open beside the errors if there is room; above them it would push them down.
 if (matchMedia("(max-width: 60rem)").matches) document.getElementById("noise")?.removeAttribute("open");

@@ -1,5 +1,7 @@
 /** For every page: the theme switch, the menu on small screens, toasts, copying, keyboard shortcuts. */
 
+import "../forms/one-answer.js";
+import { NO_ANSWER, repeatWithToken, SIGNED_OUT } from "../forms/login-token.js";
 import { copyFrom, copyText } from "./clipboard.js";
 import { all, around, byId, offerCopies, one } from "./elements.js";
 import { store } from "./stored.js";
@@ -89,13 +91,14 @@ document.body.addEventListener("htmx:afterRequest", (event) => {
   const { xhr } = event.detail;
   if (xhr.status < 400 || heard.has(xhr)) return;
   heard.add(xhr);
+  if (repeatWithToken(event.detail)) return;
   const told = xhr.getResponseHeader("Stillhere-Message");
   toast(told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.", { error: true });
 });
 document.body.addEventListener("htmx:beforeSwap", (event) => {
   if (!event.detail.xhr.responseURL.includes("/login/?next=")) return;
   event.detail.shouldSwap = false;
-  toast("You are signed out. Sign in in another tab, then try again: nothing here is lost.", { error: true });
+  toast(SIGNED_OUT, { error: true });
 });
-document.body.addEventListener("htmx:sendError", () => toast("The server does not answer. Is it running?", { error: true }));
+document.body.addEventListener("htmx:sendError", () => toast(NO_ANSWER, { error: true }));
 document.body.addEventListener("toast", (event) => toast(event.detail.message, event.detail));

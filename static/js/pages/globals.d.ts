@@ -4,6 +4,7 @@ interface HtmxDetail {
   elt: HTMLElement;
   xhr: XMLHttpRequest;
   shouldSwap: boolean;
+  requestConfig?: { triggeringEvent?: Event };
 }
 
 interface ToastDetail {

@@ -118,7 +118,11 @@ async function refresh() {
   fetching = true;
   try {
     const reply = await fetch(address(root), { headers: { "HX-Request": "true" } });
-    if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
+    if (reply.redirected) {
+      failed = true;
+      return say("Not up to date: you are signed out.");
+    }
+    if (!reply.ok) throw new Error(String(reply.status));
     const content = fragment(await reply.text());
     const [fresh, more] = [all(content, "li[data-order]"), content.querySelector("li.more")];
     failed = false;

@@ -36,7 +36,7 @@ function written(field) {
 }
 
 export class LiveParts {
-  /** @param {HTMLElement} root @param {{failed?: () => void, placed?: () => void}} [options] */
+  /** @param {HTMLElement} root @param {{failed?: (why: string) => void, placed?: () => void}} [options] `why`: in words */
   constructor(root, { failed, placed } = {}) {
     this.root = root;
     this.failed = failed;
@@ -99,7 +99,8 @@ export class LiveParts {
   async _fetch() {
     try {
       const reply = await fetch(this.root.dataset.parts ?? "", { headers: { "HX-Request": "true" } });
-      if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
+      if (reply.redirected) return this.failed?.("you are signed out");
+      if (!reply.ok) throw new Error(String(reply.status));
       const html = await reply.text();
       if (this.busy > 1) this.again = true;
       else {
@@ -107,7 +108,7 @@ export class LiveParts {
         this.placed?.();
       }
     } catch {
-      this.failed?.();
+      this.failed?.("the server does not answer");
     }
   }
 

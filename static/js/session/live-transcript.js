@@ -100,7 +100,9 @@ function place(fresh) {
 
 async function fetchChanges() {
   const reply = await fetch(`${log.dataset.changes}?since=${rev}`, { headers: { "HX-Request": "true" } });
-  if (reply.redirected || reply.status === 404 || reply.status === 410) return reload();
+  // To the sign-in page. What is half-written here would be lost there.
+  if (reply.redirected) return say("Not up to date: you are signed out.");
+  if (reply.status === 404 || reply.status === 410) return reload();
   if (!reply.ok) throw new Error(String(reply.status));
   const html = await reply.text();
   // Cleared, here or elsewhere: a different transcript.
@@ -149,7 +151,7 @@ async function load(link) {
   const newer = link.matches("[data-newer]");
   try {
     const reply = await fetch(link.href, { headers: { "HX-Request": "true" } });
-    if (!reply.ok) throw new Error(String(reply.status));
+    if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
     const kept = one(log, newer ? "article:last-of-type" : "article", HTMLElement);
     const content = parse(await reply.text());
     const before = kept.getBoundingClientRect().top;

@@ -32,7 +32,7 @@ function placed() {
 
 export const sidebar = new LiveParts(root, {
   placed,
-  failed: () => toast("The panel beside the transcript is not up to date: the server does not answer."),
+  failed: (why) => toast(`The panel beside the transcript is not up to date: ${why}.`),
 });
 
 function fit() {

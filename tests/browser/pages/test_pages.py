@@ -9,6 +9,7 @@ from selenium.webdriver.common.by import By
 
 from sessions_app.models import Project
 from tests.browser.accessibility import LIVE
+from tests.browser.chat.test_chat_elsewhere import sign_in, sign_out, with_password
 from tests.browser.driving import Browser
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
@@ -134,3 +135,62 @@ def test_an_error_that_comes_with_the_page_can_be_closed(signed_in: Browser, ser
     signed_in.open(f"{server.url}/sessions/{chat.id}/go/?to=soon")
     signed_in.click("Close")
     assert signed_in.run("return document.querySelectorAll('#toasts .toast').length;") == 0
+
+
+def signed_in_again(browser: Browser, url: str, user: User) -> None:
+    """Signed out and in, in another tab."""
+    here = browser.driver.current_window_handle
+    browser.new_tab(f"{url}/account/")
+    sign_out(browser)
+    sign_in(browser, user)
+    browser.close_tab(then=here)
+
+
+def test_forms_are_sent_after_another_login(signed_in: Browser, server: LiveServer, chat: Chat, alice: User) -> None:
+    signed_in.sign_in_as(with_password(alice), server.url)
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    signed_in.run("document.getElementById('title').value = 'Written before';")
+    signed_in_again(signed_in, server.url, alice)
+    signed_in.run("document.querySelector('#rail-title button').click();")
+    signed_in.until("return document.querySelector('h1').textContent === 'Written before';")
+    # A form that loads another page, too.
+    signed_in_again(signed_in, server.url, alice)
+    signed_in.run("document.querySelector('#rail-acts [action$=\"/clear/\"] button').click();")
+    signed_in.until("return document.getElementById('toasts-status').textContent.includes('Cleared');")
+
+
+def test_a_form_waits_for_who_wrote_it(signed_in: Browser, server: LiveServer, alice: User, bob: User) -> None:
+    signed_in.sign_in_as(with_password(alice), server.url)
+    signed_in.open(f"{server.url}/")
+    signed_in.run("""
+        document.querySelector("details.menu").open = true;
+        document.querySelector("[name=path]").value = "only for alice";
+    """)
+    told = "return document.getElementById('toasts-alert').textContent.includes(args[0]);"
+    here = signed_in.driver.current_window_handle
+    beside = signed_in.new_tab(f"{server.url}/account/")
+    sign_out(signed_in)
+    for words, user in (("You are signed out", bob), ("Somebody else is signed in now", None)):
+        signed_in.go_to(here)
+        signed_in.run("document.querySelector('details.menu [type=submit]').click();")
+        signed_in.until(told, words)
+        signed_in.go_to(beside)
+        if user:
+            sign_in(signed_in, with_password(user))
+    assert not Project.objects.exists()
+
+
+def test_a_page_from_a_former_login_sends_its_forms_with_the_present_token(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    signed_in.until("return performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/rail/'));")
+    signed_in.run("""
+        for (const field of document.querySelectorAll("[name=csrfmiddlewaretoken]")) field.value = "x".repeat(64);
+        document.getElementById("title").value = "Kept";
+        document.querySelector("#rail-title button").click();
+    """)
+    signed_in.until("return document.querySelector('h1').textContent === 'Kept';")
+    assert signed_in.run("return document.querySelectorAll('#toasts-alert .toast').length;") == 0
