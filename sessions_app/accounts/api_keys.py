@@ -6,9 +6,11 @@ import uuid
 import zlib
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from sessions_app.core.callers import LoginMarks
 from sessions_app.core.errors import Invalid, NotFound
+from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.storage.transactions import write
 from sessions_app.core.text import sha256
 from sessions_app.models import ApiKey, Caller, SocketTicket
@@ -18,6 +20,7 @@ from sessions_app.projects.services import ensure_project
 
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 TICKET_LIVES = timedelta(seconds=30)
+SENT_TWICE_WITHIN = timedelta(seconds=5)
 REVOKED_FOR_GOOD_AFTER = timedelta(minutes=10)
 
 
@@ -45,13 +48,13 @@ def create_key(
     scopes: tuple[str, ...] = SCOPES,
     project_path: str | None = None,
     days: int | None = None,
+    form: uuid.UUID | None = None,
 ) -> NewKey:
-    """A key for the caller's own account, limited to the project `project_path` if given (created if it does not exist)."""
-    if days is not None and not 1 <= days <= MOST_DAYS:
-        raise Invalid(f"A key expires after 1 to {MOST_DAYS} days, or never.", details={"days": days})
-    unknown = set(scopes) - set(SCOPES)
-    if unknown or not scopes:
-        raise Invalid("Scopes are `read` and `write`.", details={"scopes": sorted(unknown)})
+    """A key for the caller's own account, limited to the project `project_path` if given (created if it does not exist).
+
+    `form`: the same form sent twice at once (a double click) leaves one key: nobody has seen the secret of the first one.
+    """
+    _check(scopes, days)
     secret = make_secret()
 
     def work() -> NewKey:
@@ -59,6 +62,7 @@ def create_key(
         if project_path is not None:
             project, made = ensure_project(caller=caller, path=project_path)
         row = ApiKey.objects.create(
+            id=_id_for(caller, form, [name, sorted(scopes), project_path, days]),
             user_id=caller.user_id,
             name=name,
             prefix=secret[:8],
@@ -71,6 +75,24 @@ def create_key(
         return NewKey(row, secret, made)
 
     return write(work)
+
+
+def _check(scopes: tuple[str, ...], days: int | None) -> None:
+    if days is not None and not 1 <= days <= MOST_DAYS:
+        raise Invalid(f"A key expires after 1 to {MOST_DAYS} days, or never.", details={"days": days})
+    unknown = set(scopes) - set(SCOPES)
+    if unknown or not scopes:
+        raise Invalid("Scopes are `read` and `write`.", details={"scopes": sorted(unknown)})
+
+
+def _id_for(caller: Caller, form: uuid.UUID | None, content: list[Any]) -> uuid.UUID:
+    """Takes the place of a key that this form made just now."""
+    if form is None:
+        return uuid.uuid4()
+    made = uuid.uuid5(form, f"{caller.user_id} {fingerprint(content)}")
+    former = ApiKey.objects.filter(id=made)
+    former.filter(last_used_at=None, created_at__gt=now() - SENT_TWICE_WITHIN).delete()
+    return uuid.uuid4() if former.exists() else made
 
 
 def revoke_key(*, caller: Caller, key_id: uuid.UUID) -> None:

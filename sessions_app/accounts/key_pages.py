@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.accounts.api_keys import NewKey, create_key, restore_key, revoke_key
 from sessions_app.accounts.queries import find_key, list_keys_with_clients
+from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller
@@ -59,12 +60,14 @@ def keys_page(request: HttpRequest) -> HttpResponse:
             scopes=tuple(chosen["scopes"]),
             project_path=chosen["project"] or None,
             days=chosen["days"],
+            form=uuid_or_none(request.POST.get("token", "")),
         )
         # Without a redirect, a reload would send the form again and make a second key.
         return _hand_over(request, made.secret)
     made_now = _handed_over(request, caller)
     context = {
         "form": form,
+        "form_token": uuid.uuid4(),
         "made": made_now,
         "keys": list_keys_with_clients(caller=caller),
         "base_url": settings.PUBLIC_URL,

@@ -183,6 +183,16 @@ def test_freeze_and_what_was_frozen(tab: Tab) -> None:
     assert "Later" not in re.sub(r"(?s)<nav.*?</nav>", "", tab.read("1/"))
 
 
+def test_what_did_not_change_is_frozen_once(tab: Tab) -> None:
+    tab.send("add", kind="decisions", text="Ship it")
+    tab.send("freeze")
+    tab.send("freeze")
+    assert "The same as snapshot 1" in tab.read()
+    assert HandoffSnapshot.objects.count() == 1
+    assert tab.api.post(f"/projects/{tab.project}/handoff/freeze").status_code == 201
+    assert HandoffSnapshot.objects.count() == 2
+
+
 def test_any_two_are_compared_and_each_to_live(tab: Tab) -> None:
     tab.send("add", kind="decisions", text="Ship on Monday at noon")
     tab.send("add", kind="risks", text="Rain")

@@ -34,6 +34,29 @@ def test_a_key_is_shown_once_and_works(page: Client, alice: User) -> None:
     assert ApiKey.objects.get().expires_at is not None
 
 
+def test_a_double_click_makes_one_key_whose_secret_is_shown(page: Client) -> None:
+    token = re.findall(r'name="token" value="([^"]+)"', page.get("/keys/").content.decode())[0]
+    form = {"name": "laptop", "scopes": ["read"], "token": token}
+    page.post("/keys/", form)
+    page.post("/keys/", form)
+    [secret] = set(re.findall(r"sh_\w{49}", page.get("/keys/").content.decode()))
+    assert Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/v1/projects").status_code == 200
+    assert ApiKey.objects.count() == 1
+    # From a page that was kept, later: a second key, and the first one works on.
+    ApiKey.objects.update(created_at=now() - timedelta(minutes=1))
+    page.post("/keys/", form)
+    assert ApiKey.objects.count() == 2
+
+
+def test_a_double_click_makes_one_session(page: Client, chat: Chat) -> None:
+    address = f"/projects/{Project.objects.get().id}/"
+    token = re.findall(r'name="token" value="([^"]+)"', page.get(address).content.decode())[0]
+    made = [page.post(address, {"token": token})["Location"] for _ in range(2)]
+    assert (made[0] == made[1], ChatSession.objects.count()) == (True, 2)
+    Chat(chat.api, session_id=made[0].split("/")[2]).say("m1", "Written in it")
+    assert page.post(address, {"token": token})["Location"] != made[0]
+
+
 @pytest.mark.parametrize(("scheme", "status"), [("Bearer", 200), ("bearer", 200), ("BEARER", 200), ("Basic", 401), ("", 401)])
 def test_a_key_comes_with_the_scheme_in_any_case(api: Callable[..., Any], alice: User, scheme: str, status: int) -> None:
     client = Client(headers={"Authorization": f"{scheme} {api(alice).secret}".strip()})

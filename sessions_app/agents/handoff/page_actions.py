@@ -87,7 +87,9 @@ def _summary(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
 
 def _freeze(caller: Caller, project_id: uuid.UUID, form: QueryDict) -> Done:
     try:
-        row = handoff_services.freeze_handoff(caller=caller, project_id=project_id)
+        row = handoff_services.freeze_handoff(caller=caller, project_id=project_id, only_changed=True)
+    except handoff_services.Unchanged as error:
+        return Done(f"The same as snapshot {error.details['number']}: nothing was frozen.")
     except Conflict as error:
         return Done(error.message, failed=True)
     return Done(f"Frozen as snapshot {row.number}. It can no longer be changed.")

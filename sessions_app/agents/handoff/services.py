@@ -49,6 +49,12 @@ class HandoffTooLarge(TooLarge):
         super().__init__(details={"limit": HANDOFF_BYTES, "found": found})
 
 
+class Unchanged(Conflict):
+    """`details` has the number of the newest snapshot, which is the same."""
+
+    code, message = "nothing_changed", "Nothing changed since the newest snapshot."
+
+
 class Changed(PreconditionFailed):
     """`details` has the current value."""
 
@@ -157,8 +163,8 @@ def delete_item(
     return Edited(result[0], live.rev)
 
 
-def freeze_handoff(*, caller: Caller, project_id: uuid.UUID) -> HandoffSnapshot:
-    """Save the live handoff as an immutable snapshot."""
+def freeze_handoff(*, caller: Caller, project_id: uuid.UUID, only_changed: bool = False) -> HandoffSnapshot:
+    """Save the live handoff as an immutable snapshot. `only_changed`: if it is like the newest snapshot, raise Unchanged."""
 
     def work() -> HandoffSnapshot:
         project = lock_project_and_current(caller=caller, project_id=project_id)
@@ -166,18 +172,22 @@ def freeze_handoff(*, caller: Caller, project_id: uuid.UUID) -> HandoffSnapshot:
         content = content_of(handoff)
         if not any(content.values()):
             raise Empty
+        payload = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+        sha256 = hashlib.sha256(payload).hexdigest()
+        newest = HandoffSnapshot.objects.filter(project=project, number=handoff.last_number, sha256=sha256)
+        if only_changed and newest.exists():
+            raise Unchanged(details={"number": handoff.last_number})
         current = project.current_session_id
         session = None if current is None else ChatSession.objects.get(id=current)
         handoff.last_number += 1
         handoff.rev += 1  # It reports the freeze, so it is a new version.
         handoff.frozen_at = now()
         handoff.save()
-        payload = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         HandoffSnapshot.objects.create(
             project=project,
             number=handoff.last_number,
             payload=payload.decode(),
-            sha256=hashlib.sha256(payload).hexdigest(),
+            sha256=sha256,
             session_id=None if session is None else session.id,
             session_rev=None if session is None else session.rev,
             author=caller.username,

@@ -59,6 +59,22 @@ def create_session(*, caller: Caller, project_id: uuid.UUID, new: NewSession) ->
     return write(lambda: create_in(caller=caller, project_id=project_id, session_id=uuid.uuid4(), new=new))
 
 
+def create_session_of_form(*, caller: Caller, project_id: uuid.UUID, form: uuid.UUID) -> SessionRow:
+    """As `create_session`. The same form sent again gets the session that it made, as long as nothing was written in it."""
+    made = uuid.uuid5(form, f"{caller.user_id} {project_id}")
+
+    def work() -> SessionRow:
+        project = lock_project_and_current(caller=caller, project_id=project_id)
+        former = ChatSession.objects.visible_to(caller).filter(id=made).first()
+        if former is None:
+            return create_locked(caller, project, made, NewSession())
+        if former.rev == 0 and former.deleted_at is None and project.current_session_id == made:
+            return get_session(caller=caller, session_id=made)
+        return create_locked(caller, project, uuid.uuid4(), NewSession())
+
+    return write(work)
+
+
 def create_in(*, caller: Caller, project_id: uuid.UUID, session_id: uuid.UUID, new: NewSession) -> SessionRow:
     """As `create_session`, inside the caller's transaction and with a given id."""
     project = lock_project_and_current(caller=caller, project_id=project_id)

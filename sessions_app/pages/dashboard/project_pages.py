@@ -18,7 +18,8 @@ from sessions_app.chats.reading.session_previews import Last, last_words, list_t
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.search.message_search import newest_hits
 from sessions_app.chats.search.services import catch_up
-from sessions_app.chats.sessions.services import NewSession, create_session
+from sessions_app.chats.sessions.services import create_session_of_form
+from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.text import same_name
 from sessions_app.core.web.page_context import newest_page, project_page, rows_asked, signed_in_caller
@@ -43,12 +44,14 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
     caller = signed_in_caller(request)
     project = get_project(caller=caller, project_id=project_id)
     if request.method == "POST":
-        made = create_session(caller=caller, project_id=project_id, new=NewSession())
+        form = uuid_or_none(request.POST.get("token", "")) or uuid.uuid4()
+        made = create_session_of_form(caller=caller, project_id=project_id, form=form)
         messages.success(request, "New session created. It is now the current one.")
         return redirect("session", made.id)
     text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     read = _trash if state == TRASH else _sessions
-    context = {"text": text, "state": state, "newest": newest_page(request), **read(request, caller, project_id)}
+    context = {"text": text, "state": state, "newest": newest_page(request), "form_token": uuid.uuid4()}
+    context |= read(request, caller, project_id)
     return project_page(request, project, "pages/dashboard/project_sessions.html", tab="sessions", **context)
 
 

@@ -194,3 +194,25 @@ def test_a_page_from_a_former_login_sends_its_forms_with_the_present_token(
     """)
     signed_in.until("return document.querySelector('h1').textContent === 'Kept';")
     assert signed_in.run("return document.querySelectorAll('#toasts-alert .toast').length;") == 0
+
+
+def test_a_double_click_sends_a_form_once(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    signed_in.open(f"{server.url}/projects/{Project.objects.get().id}/")
+    signed_in.requests()
+    # Not followed at once: the page is still here at the second click.
+    signed_in.run("""
+        const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "New session");
+        button.click();
+        button.click();
+    """)
+    signed_in.until("return location.pathname.startsWith('/sessions/');")
+    assert [one["method"] for one in signed_in.requests() if one["url"].endswith("/")].count("POST") == 1
+    # A form of htmx, too, which would queue the second one.
+    signed_in.until(LIVE)
+    signed_in.requests()
+    signed_in.run("""
+        document.getElementById("title").value = "One";
+        for (const _ of [1, 2]) document.querySelector("#rail-title button").click();
+    """)
+    signed_in.until("return document.querySelector('h1').textContent === 'One';")
+    assert len([one for one in signed_in.requests() if one["url"].endswith("/rename/")]) == 1
