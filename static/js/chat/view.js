@@ -40,6 +40,9 @@ export class View {
     this.root = root;
     this.streaming = false;
     this.connected = true;
+    /** Ids of the newest message, and of the one that was being written when somebody here stopped it. */
+    this.last = "";
+    this.stopped = "";
     /** @type {(() => unknown) | null} */
     this.undo = null;
     this.message = byId("chat-message", HTMLTextAreaElement);
@@ -56,8 +59,13 @@ export class View {
     this.transcript = new Transcript(this._part("log"), csrf);
   }
 
-  /** @param {Acts} acts */
-  on(acts) {
+  /** @param {Acts} given */
+  on(given) {
+    const stop = () => {
+      this.stopped = this.last;
+      return given.stop();
+    };
+    const acts = { ...given, stop };
     const path = byId("chat-path", HTMLInputElement);
     /** @param {Draft[]} drafts */
     const send = (drafts) => {
@@ -89,6 +97,7 @@ export class View {
   show({ messages, total, step, streaming, waiting, stalled, connected }) {
     this.transcript.show(messages, total);
     this.streaming = streaming;
+    this.last = messages.at(-1)?.id ?? "";
     if (!streaming) this.notices.clear(WAIT);
     for (const item of this._part("steps").children) {
       if (item.getAttribute("data-step") === step) item.setAttribute("aria-current", "step");
@@ -97,6 +106,7 @@ export class View {
     this._part("opening").hidden = step !== "question" || messages.length > 0;
     this.connected = connected;
     this._part("send").hidden = streaming && connected;
+    if (!streaming && document.activeElement === this._part("stop")) this.focus();
     this._part("stop").hidden = !streaming || (waiting && !connected);
     this._part("plan").hidden = step !== "brainstorm";
     this._part("finish").hidden = step !== "plan";
@@ -137,8 +147,8 @@ export class View {
     this._part("again").hidden = !open;
     this._part("continue").hidden = !(cutOff && last.role === "assistant" && last.text);
     this._part("unanswered").hidden = !open;
-    this._part("unanswered-text").textContent =
-      last?.role === "user" ? "Your last question has no answer yet." : "The last answer was cut off.";
+    const ended = last?.id === this.stopped ? "You stopped the last answer." : "The last answer was cut off.";
+    this._part("unanswered-text").textContent = last?.role === "user" ? "Your last question has no answer yet." : ended;
   }
 
   /** @param {State} state */

@@ -1,6 +1,6 @@
 /** The page that a form with `data-dialog` leads to is shown in a dialog. Without this script it opens as a page. */
 
-import { around, one } from "./elements.js";
+import { around, focusOn, one } from "./elements.js";
 
 /** @param {string} address */
 async function open(address) {
@@ -12,7 +12,13 @@ async function open(address) {
   const heading = one(dialog, "h2", HTMLElement);
   heading.id = "dialog-title";
   dialog.setAttribute("aria-labelledby", heading.id);
-  dialog.addEventListener("close", () => dialog.remove());
+  const drawer = document.activeElement?.closest("[popover]");
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    // A drawer closes under a dialog, and its button in it with it.
+    if (drawer && !drawer.matches(":popover-open"))
+      focusOn(document.querySelector(`[popovertarget="${drawer.id}"]:not([hidden])`));
+  });
   dialog.addEventListener("click", (event) => {
     if (!around(event, "[data-close]")) return;
     event.preventDefault();

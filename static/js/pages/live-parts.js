@@ -209,7 +209,17 @@ function replace(standing, fresh, told) {
   if (!focused) return;
   const heir = find(focused) || fresh.querySelector("[data-heir]") || fresh;
   focusOn(heir);
+  // An empty list has no room, and so no focus.
+  if (document.activeElement !== heir) focusHeading(fresh);
   if (selected && isText(heir) && heir.type !== "email") heir.setSelectionRange(...selected);
+}
+
+/** The heading of what a part is in. @param {HTMLElement} part */
+function focusHeading(part) {
+  const heading = part.closest(":is(section, aside, main):has(h1, h2, h3)")?.querySelector("h1, h2, h3");
+  if (!(heading instanceof HTMLElement)) return;
+  heading.tabIndex = -1;
+  focusOn(heading);
 }
 
 /** What the writer saw when they began is what their form replaces. @param {Field} from @param {Field} to */

@@ -109,7 +109,11 @@ def test_the_composer_keeps_its_height_from_one_question_to_the_next(page: ChatP
         page.say("count to 500")
         page.browser.until("return !document.getElementById('chat-stop').hidden;")
         assert page.browser.run(HEIGHT) == height
+        page.until_answered("1 2 3")
         page.press("Stop")
+        page.browser.until("return document.getElementById('chat-unanswered-text').checkVisibility();")
+        assert "You stopped" in page.browser.run("return document.getElementById('chat-unanswered-text').textContent;")
+        assert page.browser.run("return document.activeElement.id;") == "chat-message"
         page.until_still()
         assert page.browser.run(HEIGHT) == height
     finally:

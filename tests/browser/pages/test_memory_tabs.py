@@ -133,6 +133,26 @@ def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
     assert [line for line in signed_in.complaints() if "status of 422" not in line] == []
 
 
+def test_the_focus_stays_where_what_had_it_is_gone(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    happen(memory, "the first")
+    [error] = memory.api.get(memory.address("errors")).json()["items"]
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/{error['fingerprint']}/")
+    listening(signed_in)
+    keyboard = Keyboard(signed_in)
+    keyboard.choose("Mute")
+    signed_in.until("return document.getElementById('muting').textContent.includes('Unmute');")
+    assert keyboard.name() == "Unmute"
+    keyboard.press(Keys.ENTER)
+    signed_in.until("return document.getElementById('mute-times') !== null;")
+    assert keyboard.name() == "Mute"
+    memory.put("noise/config", {"rules": [{"id": "r", "pattern": "x+", "kind": "regex", "source": "auto", "enabled": True}]})
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/")
+    listening(signed_in)
+    keyboard.choose("Delete rule 1")
+    signed_in.until("return document.querySelectorAll('#rules li').length === 0;")
+    assert signed_in.run("return document.activeElement.id;") == "noise-title"
+
+
 @pytest.mark.slow
 def test_performance_and_the_lease_are_shown_as_they_change(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     signed_in.open(f"{server.url}/projects/{memory.project}/performance/")

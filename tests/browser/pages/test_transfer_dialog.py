@@ -74,6 +74,24 @@ def test_the_dialog_closes_and_gives_the_focus_back(signed_in: Browser, server: 
         assert keys.at.get_attribute("id") == "rail-transfer"
 
 
+@pytest.mark.slow
+def test_on_a_phone_the_focus_goes_back_to_the_button_of_the_drawer(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    size = {"width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": False}
+    signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        signed_in.open(f"{server.url}/sessions/{source.id}/")
+        signed_in.until(LIVE)
+        keys = Keyboard(signed_in)
+        keys.choose("Details")
+        keys.choose("Transfer")
+        signed_in.until("return document.querySelector('dialog[open] #transfer');")
+        keys.press("\ue00c")
+        signed_in.until("return !document.querySelector('dialog[open]');")
+        assert keys.name() == "Details"
+    finally:
+        signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_both_sides_see_a_transfer_at_once(signed_in: Browser, server: LiveServer, source: Chat, target: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{source.id}/")
     signed_in.until(LIVE)
