@@ -7,6 +7,7 @@ from sessions_app.accounts.api_keys import KeyNotFound
 from sessions_app.accounts.authentication import CookieAuth
 from sessions_app.accounts.queries import list_keys
 from sessions_app.accounts.schemas import KeyIn, KeyList, NewKeyOut, TicketOut, key_json
+from sessions_app.accounts.users import account_name
 from sessions_app.core.callers import caller_of, login_of
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.limits import rate_limits
@@ -50,4 +51,5 @@ def ticket(request: HttpRequest) -> HttpResponse:
     caller = caller_of(request)
     rate_limits.spend(caller=caller, what="socket tickets", limit=settings.RATE_TICKETS)
     token, seconds = api_keys.create_socket_ticket(caller=caller, login=login_of(request))
-    return json_reply({"ticket": token, "expires_in": seconds}, status=201)
+    account = account_name(user_id=caller.user_id)
+    return json_reply({"ticket": token, "expires_in": seconds, "account": account}, status=201)

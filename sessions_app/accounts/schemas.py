@@ -40,6 +40,7 @@ class KeyList(Schema):
 class TicketOut(Schema):
     ticket: str
     expires_in: int = Field(description="Seconds.")
+    account: str = Field(description="The same for all keys of an account: what a client kept under a former one is its.")
 
 
 def key_json(key: ApiKey) -> dict[str, Any]:

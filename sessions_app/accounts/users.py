@@ -6,6 +6,7 @@ from datetime import timedelta
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.utils.crypto import salted_hmac
 
 from sessions_app.core.errors import Gone, Invalid
 from sessions_app.core.storage.transactions import write
@@ -40,6 +41,11 @@ def create_user(*, username: str, superuser: bool = False, is_active: bool = Tru
         return made
 
     return write(work)
+
+
+def account_name(*, user_id: int) -> str:
+    """The same for all keys of an account, and of no other server's: its secret key is in it. It says nothing of the account."""
+    return salted_hmac("stillhere.account", str(user_id), algorithm="sha256").hexdigest()[:32]
 
 
 def make_superuser(*, user_id: int) -> None:

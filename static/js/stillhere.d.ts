@@ -209,8 +209,11 @@ export interface Options {
   project: string;
   /** Your own id of the chat, as its session's `external_id`. Left out: the project's current session. */
   chat?: string;
-  /** A key, or the login cookie (own origin only). `user` keeps the mirrors of several accounts in one browser apart. */
-  auth?: { key: string } | { cookie: true; user?: string; csrf?: string };
+  /**
+   * A key, or the login cookie (own origin only). `user`, any name of yours, keeps what several accounts store in one browser apart;
+   * without it each key has a store of its own.
+   */
+  auth?: { key: string; user?: string } | { cookie: true; user?: string; csrf?: string };
   /** The frontend's name in the app state. */
   client?: string;
   /** Logs to the console what is attempted, saved and restored. */

@@ -177,6 +177,14 @@ def test_tickets_have_a_rate(api: Callable[..., Any], alice: User, settings: Any
     assert [client.post("/ws-tickets").status_code for _ in range(3)] == [201, 201, 429]
 
 
+def test_a_ticket_names_the_account_whatever_the_key(api: Callable[..., Any], alice: User, bob: User, settings: Any) -> None:
+    first, second, other = (api(user).post("/ws-tickets").json()["account"] for user in (alice, alice, bob))
+    assert first == second != other
+    settings.SECRET_KEY = "of another server " * 3
+    assert api(alice).post("/ws-tickets").json()["account"] != first
+    assert "alice" not in first
+
+
 def test_no_limit_is_a_limit_of_zero(chat: Chat, settings: Any) -> None:
     settings.ACCOUNT_BYTES = settings.ACCOUNT_PROJECTS = settings.ACCOUNT_SESSIONS = 0
     settings.RATE_REQUESTS = settings.RATE_WRITE_BYTES = settings.RATE_TICKETS = 0

@@ -18,6 +18,7 @@ import type { OlderMessages } from "./session/older-messages.js";
 import type { SessionReader } from "./session/session-reader.js";
 import type { SessionState } from "./session/session-state.js";
 import type { BrowserStorage } from "./storage/browser-storage.js";
+import type { LocalStore } from "./storage/local-storage.js";
 import type { Outbox } from "./storage/outbox.js";
 import type {
   AnswerBody,
@@ -132,8 +133,20 @@ export interface SocketNeeds {
   tell: (frame: SessionFrame) => void;
   /** Tells the other tabs which event the next ones follow. */
   listens: (since: number) => void;
+  /** The server said whose the key is. */
+  belongs: (account: string) => void;
   /** Events were missed: there is no event to continue from. */
   missed: () => void;
+}
+
+export interface FormerKeysNeeds {
+  http: Part<Http, "base" | "auth">;
+  scope: string;
+  local: Part<LocalStore, "get" | "set" | "remove" | "listed">;
+  storage: Part<BrowserStorage, "takeDrafts" | "takeState">;
+  outbox: Part<Outbox, "take" | "inherit">;
+  /** The requests of another scope are in this one. */
+  taken: () => unknown;
 }
 
 export interface AdoptionNeeds {

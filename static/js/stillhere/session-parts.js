@@ -23,6 +23,7 @@ import { SessionReader } from "./session/session-reader.js";
 import { SessionState } from "./session/session-state.js";
 import { BrowserStorage } from "./storage/browser-storage.js";
 import { Drafts } from "./storage/drafts.js";
+import { FormerKeys } from "./storage/former-keys.js";
 import { LocalStore } from "./storage/local-storage.js";
 import { Outbox } from "./storage/outbox.js";
 import { scopeOf, uuid } from "./util.js";
@@ -52,6 +53,7 @@ export class SessionParts {
     const local = new LocalStore(this._warning("localStorage"));
     this.storage = new BrowserStorage(scope, local, this._warning("indexedDB"));
     this.outbox = new Outbox(scope, local, this._warning("indexedDB"), () => this.sender.poke());
+    this.formerKeys = this._makeFormerKeys(local);
     this.queue = this._makeQueue();
     this.batching = new Batching({ queue: this.queue, state: this.state, findOrCreate: () => this.opening.findOrCreate() });
     this.agentStates = this._makeAgentStates();
@@ -72,9 +74,9 @@ export class SessionParts {
   }
 
   close() {
-    const { retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender, outbox } = this;
-    const parts = [retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender, outbox];
-    for (const part of parts) part.close();
+    const { retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender } = this;
+    const parts = [retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender];
+    for (const part of [...parts, this.outbox, this.formerKeys]) part.close();
   }
 
   // Storage.
@@ -82,6 +84,13 @@ export class SessionParts {
   /** Deferred, because a store may warn while it is created. @param {"localStorage" | "indexedDB"} where @returns {Warn} */
   _warning(where) {
     return (code, error) => queueMicrotask(() => this.emit("warning", { code, error, where }));
+  }
+
+  /** @param {LocalStore} local @returns {FormerKeys} */
+  _makeFormerKeys(local) {
+    const { http, identity, storage, outbox } = this;
+    const taken = () => this.sender.reconsider().then(() => this.sender.poke());
+    return new FormerKeys({ http, scope: identity.scope, local, storage, outbox, taken });
   }
 
   /** @returns {Drafts} */
@@ -98,20 +107,13 @@ export class SessionParts {
   /** @returns {Mirror} */
   _makeMirror() {
     const { identity, storage, state, store, queue, agentStates } = this;
+    const { project, writer } = identity;
     const openingStep = () => queue.openingStep;
     const epoch = () => queue.epoch;
+    const own = () => unanswered({ session: state.id, writer, epoch: queue.epoch }, queue);
+    const agentState = () => agentStates.known;
     const unread = () => this.olderMessages.unread;
-    return new Mirror({
-      project: identity.project,
-      storage,
-      state,
-      store,
-      openingStep,
-      epoch,
-      unanswered: () => unanswered({ session: state.id, writer: identity.writer, epoch: queue.epoch }, queue),
-      agentState: () => agentStates.known,
-      unread,
-    });
+    return new Mirror({ project, storage, state, store, openingStep, epoch, unanswered: own, agentState, unread });
   }
 
   // Sending.
@@ -165,17 +167,10 @@ export class SessionParts {
   /** @returns {AgentStates} */
   _makeAgentStates() {
     const { http, identity, state, storage, retry, queue, emit } = this;
-    return new AgentStates({
-      http,
-      writer: identity.writer,
-      state,
-      storage,
-      retry,
-      findOrCreate: () => this.opening.findOrCreate(),
-      unmade: (session) => queue.unmade(session),
-      learned: () => this.mirror.write(),
-      emit,
-    });
+    const known = { http, writer: identity.writer, state, storage, retry, emit };
+    const findOrCreate = () => this.opening.findOrCreate();
+    const unmade = (/** @type {string} */ session) => queue.unmade(session);
+    return new AgentStates({ ...known, findOrCreate, unmade, learned: () => this.mirror.write() });
   }
 
   /** @returns {EventSocket} */
@@ -187,6 +182,7 @@ export class SessionParts {
       tell: (frame) => this.sender.tell({ kind: "frame", frame }),
       listens: (since) => this.sender.tell({ kind: "listens", since }),
       missed: () => this.sessionEvents.missed(),
+      belongs: (account) => this.formerKeys.belongs(account),
     });
   }
 

@@ -93,7 +93,7 @@ export class Emitter {
  * @param {Pick<import("./server/http.js").Http, "base" | "auth">} http @param {string} project @param {string} [chat]
  */
 export function scopeOf(http, project, chat) {
-  const account = http.auth.key ?? http.auth.user ?? "";
+  const account = http.auth.user ?? http.auth.key ?? "";
   const place = chat === undefined ? "" : `#${encodeURIComponent(chat)}`;
   return `${accountScope(http.base, account)}:${encodeURIComponent(project)}${place}`;
 }

@@ -83,8 +83,10 @@ export class EventSocket {
   }
 
   async _ticket() {
-    /** @type {{body: {ticket: string}}} */
+    /** @type {{body: {ticket: string, account?: string}}} */
     const { body } = await this.needs.http.request("POST", "/ws-tickets", {});
+    // Servers of earlier versions do not say it.
+    if (body.account) this.needs.belongs(body.account);
     return body.ticket;
   }
 

@@ -89,6 +89,36 @@ export class BrowserStorage {
     return [...kept, ...this.local.listed(prefix).map(([kind]) => kind)];
   }
 
+  // What was kept under another scope of the same account.
+
+  /** The newer draft stays. @param {string} from the other scope */
+  async takeDrafts(from) {
+    const prefix = `stillhere:draft:${from}:`;
+    const kept = (await this._listed(prefix)).map(([name, content]) => [name.slice(prefix.length), content]);
+    const found = /** @type {[string, KeptDraft][]} */ ([...kept, ...this.local.listed(prefix)]);
+    for (const [session, draft] of found) {
+      const present = await this.draft(session);
+      if (draft.text && (present?.at ?? 0) < draft.at) await this.keepDraft(session, draft);
+      await this._forget(prefix + session);
+    }
+  }
+
+  /** @param {string} from the other scope @param {string} writer whose page has ended */
+  async takeState(from, writer) {
+    const name = `stillhere:state:${from}:${writer}`;
+    const [[, kept] = []] = /** @type {[string, KeptState][]} */ (await this._listed(name));
+    const stashed = /** @type {KeptState | null} */ (this.local.get(name));
+    const newest = (kept?.at ?? 0) < (stashed?.at ?? 1) ? (stashed ?? kept) : kept;
+    if (newest) this.keepState(writer, newest);
+    await this._forget(name);
+  }
+
+  /** @param {string} name */
+  _forget(name) {
+    this.local.remove(name);
+    return this._keep(name, null);
+  }
+
   // The mirror.
 
   /** @param {MirrorContent} content */

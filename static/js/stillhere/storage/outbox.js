@@ -20,7 +20,7 @@ const DEAD_AFTER_MS = 20_000;
 const DYING_MS = 250;
 
 /** Without Web Locks only entries that are no longer updated count as left behind. */
-const mayBeOver = (/** @type {number | undefined} */ at) => supported() || Date.now() - (at ?? 0) > DEAD_AFTER_MS;
+export const mayBeOver = (/** @type {number | undefined} */ at) => supported() || Date.now() - (at ?? 0) > DEAD_AFTER_MS;
 
 /** By time; within a lane by `seq`, because the clock may be set back. @param {Entry[]} entries */
 function inOrder(entries) {
@@ -141,6 +141,28 @@ export class Outbox {
     if (unwritten.length > 0) await this.put(going(unwritten), unwritten.map(keyOf));
     for (const [writer, { entries = [], instead }] of this._stashes())
       if (entries.some(isMeant)) this.stash(writer, going(entries), instead);
+  }
+
+  /**
+   * An ended page's requests of another scope of the same account belong to this one. @param {string} from the other scope
+   * @param {string} [writer] of that page; left out: none is taken
+   * @returns {Promise<[string, number][]>} the writers that have requests there, and when each made its last one
+   */
+  async take(from, writer = "") {
+    /** @type {Map<string, number>} */
+    const writers = new Map();
+    const move = (/** @type {IDBObjectStore} */ queue) => {
+      /** @type {IDBRequest<Entry[]>} */
+      const found = queue.index("scope").getAll(from);
+      found.onsuccess = () => {
+        for (const entry of found.result) {
+          writers.set(entry.writer, Math.max(entry.at, writers.get(entry.writer) ?? 0));
+          if (entry.writer === writer) queue.put({ ...entry, scope: this.scope });
+        }
+      };
+    };
+    await this.database.run("readwrite", move).catch((error) => this.warn(warningOf(error), error));
+    return [...writers];
   }
 
   /** And send what earlier pages left, which could not be read until now. */
