@@ -42,6 +42,8 @@ export interface StoredMessage extends Message {
   position?: number;
   /** Absent if it has none. */
   siblings?: Siblings;
+  /** The server does not take it (event `refused`): it is in this page only. */
+  refused?: true;
   /** Secrets found in it, by kind; absent if there are none. */
   flagged?: Record<string, number>;
 }
@@ -172,7 +174,10 @@ export interface Events extends AnswerEvents {
   cleared: { by: "this" | "other"; unsent: Operation[]; messages: StoredMessage[] };
   /** The server keeps both texts: `server` in the chat, `ours` as the copy. `text_omitted`: `changed` follows with the text. */
   conflict: { id: string; server: (StoredMessage & { text_omitted?: true }) | null; ours?: Operation; copyId: string | null };
-  /** The server refused this. The queue waits for `retry()` or `discard()`; the texts are here. */
+  /**
+   * The server refused this, each once; kept until there is a handler. The queue waits for `retry()` or `discard()`; the texts are here.
+   * `message` is for people; words of your own go by `code`.
+   */
   refused: Refused;
   /**
    * `storage_full` or `storage_blocked`: this browser stores nothing (more) there; saving to the server continues. Without

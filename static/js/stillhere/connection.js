@@ -1,19 +1,22 @@
 /** What `connect()` returns: one session at a time, of the page's present project. */
-import { Http, statusAfter } from "./server/http.js";
+import { Http } from "./server/http.js";
 import { Memory } from "./server/memory.js";
+import { Standing } from "./server/standing.js";
 import { checked, checkedText } from "./session/message-content.js";
 import { SessionClient } from "./session-client.js";
 import { Emitter } from "./util.js";
 
 /**
- * @import { AgentStateFields, AskOptions, AsRun, Connection as Declared, ConnectionStatus, ErrorReport, Events, Message, Models, Options, UploadOptions }
+ * @import { AgentStateFields, AskOptions, AsRun, Connection as Declared, ErrorReport, Events, Message, Models, Options, Refused, UploadOptions }
  *   from "../stillhere.js"
- * @import { ApiError } from "./server/http.js"
  * @import { Handler } from "./util.js"
  */
 
 const SWITCH_MS = 3000;
 const MOST_FORMER = 8;
+
+/** Is it in the queue? @param {unknown} refused */
+const isWaiting = (refused) => /** @type {Refused} */ (refused).entry !== undefined;
 
 /** @implements {Declared} */
 export class Connection {
@@ -23,11 +26,8 @@ export class Connection {
     this._chat = chat;
     this._client = client;
     this._debug = debug;
-    this._events = new Emitter();
-    /** @type {ConnectionStatus} */
-    this._status = "connecting";
-    /** The code of the error that caused the status. @type {string | undefined} */
-    this._why = undefined;
+    this._events = new Emitter(["refused"]);
+    this._standing = new Standing(this._events, auth !== undefined && "key" in auth);
     /** Clients of other projects, which may still have something to send; the newest first. @type {SessionClient[]} */
     this._former = [];
     /** @type {Set<string>} */
@@ -56,7 +56,7 @@ export class Connection {
 
   /** `connecting` (no response yet), `online`, `offline` (retried automatically) or `denied` (somebody has to act). */
   get status() {
-    return this._status;
+    return this._standing.status;
   }
 
   /** The project's memory: `get`, `set`, `delete`, `list`. Its calls are not queued: a failed one rejects. */
@@ -236,11 +236,13 @@ export class Connection {
 
   /** Sends refused requests again. */
   retry() {
+    this._events.forget("refused", isWaiting);
     return this._sessionClient.retry();
   }
 
   /** Discards refused requests: the caller has their texts from the `refused` event. */
   discard() {
+    this._events.forget("refused", isWaiting);
     return this._sessionClient.discard();
   }
 
@@ -262,12 +264,13 @@ export class Connection {
     /** @param {string} type @param {unknown} detail */
     const emit = (type, detail) => {
       if (type === "warning") this._warn(/** @type {Events["warning"]} */ (detail));
-      else if (made === this._sessionClient || type === "refused" || type === "conflict") this._events.emit(type, detail);
+      else if (type === "refused") this._events.emit(type, this._standing.inWords(/** @type {Refused} */ (detail)));
+      else if (made === this._sessionClient || type === "conflict") this._events.emit(type, detail);
     };
     /** @param {unknown[]} words */
     const log = (...words) => this._debug && console.log("[Stillhere]", ...words);
     const { _http: http, _client: client, _chat: chat } = this;
-    const made = new SessionClient({ http, project, chat, client, emit, log, met: (error) => this._met(error) });
+    const made = new SessionClient({ http, project, chat, client, emit, log, met: (error) => this._standing.met(error) });
     return made;
   }
 
@@ -277,19 +280,6 @@ export class Connection {
     if (!this._warned.has(code)) console.warn("[Stillhere]", code, error);
     if (!this._warned.has(`${code} ${where}`)) this._events.emit("warning", detail);
     this._warned.add(code).add(`${code} ${where}`);
-  }
-
-  /** Emits the status when it changes. @param {ApiError | null} error */
-  _met(error) {
-    const former = this._status;
-    this._status = statusAfter(error);
-    const code = this._status === "online" ? undefined : error?.code;
-    if (former === this._status && this._why === code) return;
-    this._why = code;
-    if (this._status === "denied") console.error("[Stillhere]", error?.message);
-    this._events.emit("status", { status: this._status, ...(code ? { error } : {}) });
-    if (this._status === "offline" && former !== "offline") this._events.emit("offline", { error });
-    else if (this._status === "online" && former !== "connecting") this._events.emit("online", {});
   }
 
   /** A late list from the previous project belongs to that project. @param {readonly Message[]} messages */

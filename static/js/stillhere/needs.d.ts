@@ -75,7 +75,16 @@ export interface ResponsesNeeds {
   >;
   store: Part<
     MessageStore,
-    "acknowledged" | "appended" | "saySiblings" | "remove" | "tombstones" | "messages" | "fromServer" | "reordered" | "tell"
+    | "acknowledged"
+    | "appended"
+    | "saySiblings"
+    | "remove"
+    | "tombstones"
+    | "messages"
+    | "fromServer"
+    | "refuse"
+    | "reordered"
+    | "tell"
   >;
   queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add" | "waiting" | "operations">;
   reader: Part<SessionReader, "begun" | "again">;

@@ -227,6 +227,7 @@ export class SessionClient {
 
   /** Sends refused requests again. */
   retry() {
+    this.parts.responses.retry();
     this.parts.queue.retry();
     this.parts.batching.goOn();
     return this.parts.sender.retry();

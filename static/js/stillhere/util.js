@@ -62,20 +62,42 @@ export function within(promise, milliseconds, otherwise) {
 
 /** Handlers by type; one that throws stops neither the others nor saving. */
 export class Emitter {
-  constructor() {
+  /** @param {string[]} [kept] types that wait for their first handler */
+  constructor(kept = []) {
     /** @type {Map<string, Set<Handler>>} */
     this.handlers = new Map();
+    /** What nobody heard. @type {Map<string, unknown[]>} */
+    this.unheard = new Map(kept.map((type) => [type, []]));
   }
 
   /** @param {string} type @param {Handler} handler */
   on(type, handler) {
     const handlers = this.handlers.get(type) ?? new Set();
     this.handlers.set(type, handlers.add(handler));
+    for (const [name, details] of this.unheard)
+      if (details.length > 0 && (name === type || type === "*")) queueMicrotask(() => this._tell(name));
     return () => void handlers.delete(handler);
+  }
+
+  /** What was emitted before there was a handler. @param {string} type */
+  _tell(type) {
+    const details = this.unheard.get(type) ?? [];
+    this.unheard.set(type, []);
+    for (const detail of details) this.emit(type, detail);
+  }
+
+  /** @param {string} type @param {(detail: unknown) => boolean} isOver what need not be told any more */
+  forget(type, isOver) {
+    const details = this.unheard.get(type) ?? [];
+    this.unheard.set(
+      type,
+      details.filter((detail) => !isOver(detail)),
+    );
   }
 
   /** @param {string} type @param {unknown} detail */
   emit(type, detail) {
+    if (![type, "*"].some((name) => this.handlers.get(name)?.size)) this.unheard.get(type)?.push(detail);
     for (const name of [type, "*"]) {
       for (const handler of [...(this.handlers.get(name) ?? [])]) {
         try {

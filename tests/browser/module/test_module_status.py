@@ -25,6 +25,8 @@ RESUME = """
     window.chat = connect(args[1]);
     window.list = [];
     window.statuses = [];
+    window.refused = [];
+    if (args[1].listens) window.chat.on("refused", (refusal) => window.refused.push(refusal));
     window.chat.on("status", ({ status, error }) => window.statuses.push([status, error?.code ?? ""]));
     window.chat.on("restored", (state) => (window.restored = state));
     try {
@@ -33,6 +35,9 @@ RESUME = """
       return { state: null, error: { status, code, message }, status: window.chat.status };
     }
 """
+
+
+LISTEN = "chat.on('refused', (refusal) => refused.push(refusal));"
 
 
 class Impostor(http.server.SimpleHTTPRequestHandler):
@@ -86,7 +91,46 @@ def test_a_wrong_key_is_told_to_the_page_and_in_the_console(browser: Browser, se
     wrong = resumed(browser)
     assert (wrong["error"]["status"], wrong["status"]) == (401, "denied")
     assert any("[Stillhere]" in line and wrong["error"]["message"] in line for line in browser.complaints())
+    browser.run(SAY, "m1", "said with a wrong key", "user", False)
+    browser.run(LISTEN)
+    [refused] = browser.until("return refused.length > 0 && refused;")
+    assert (refused["code"], refused["operations"][0]["text"]) == ("unauthorized", "said with a wrong key")
+    assert refused["message"] == "The key is refused. What you wrote is kept in this browser."
     browser.forget()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_refusal_is_told_once_whenever_the_page_listens(browser: Browser, server: LiveServer, alice: User, early: bool) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "first")
+    page.settle()
+    browser.block("*/api/*")
+    page.say("m2", "x" * 120_000)
+    browser.run("await chat.stored();")
+    browser.open(f"{server.url}/healthz")
+    browser.block()
+    resumed(browser, project=page.project, auth={"cookie": True, "user": alice.username}, listens=early)
+    browser.pause(0.5)
+    if not early:
+        browser.run(LISTEN)
+    [refused] = browser.until("return refused.length > 0 && refused;")
+    assert len(refused["operations"][0]["operation"]["text"]) == 120_000
+    browser.pause(0.5)
+    assert browser.run("return refused.length;") == 1
+
+
+def test_a_refused_message_is_marked_and_stays_in_its_place(browser: Browser, server: LiveServer, alice: User) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    for message_id, text in [("m1", "first"), ("m2", "x" * 120_000), ("m3", "third")]:
+        page.say(message_id, text)
+        page.settle()
+    shown = "return chat.peek().messages.map(({ id, refused }) => [id, refused ?? false]);"
+    wait_for(lambda: browser.run(shown) == [["m1", False], ["m2", True], ["m3", False]])
+    told = page.heard("changed")[-1]["messages"]
+    assert [message["id"] for message in told] in (["m1", "m2"], ["m1", "m2", "m3"])
+    assert page.load()["messages"][-1]["text"] == "third"
 
 
 def test_a_server_in_trouble_is_waited_for(browser: Browser, impostor: str) -> None:

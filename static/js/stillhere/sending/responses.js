@@ -1,10 +1,11 @@
 /** What the server's answers mean for the page that asked. */
 import { textOf } from "../session/message-content.js";
+import { digest } from "../util.js";
 
 /**
  * @import { Session, StoredMessage } from "../../stillhere.js"
  * @import { ResponsesNeeds } from "../needs.d.ts"
- * @import { AnswerBody, Conflict, Entry, EpochAnswer, Refusal, SaveAnswer } from "../types.d.ts"
+ * @import { AnswerBody, Conflict, Entry, EpochAnswer, Refusal, SaveAnswer, SentOperation } from "../types.d.ts"
  */
 
 export class Responses {
@@ -13,6 +14,8 @@ export class Responses {
     this.needs = needs;
     /** @type {WeakMap<Entry, (body: AnswerBody | null) => void>} */
     this.resolvers = new WeakMap();
+    /** What the page was told of already: each refusal once, also if a closing page said the same in two requests. @type {Set<string>} */
+    this.told = new Set();
   }
 
   /** Resolves when this request is answered: with the answer, or null if it has no content. @param {Entry} entry */
@@ -49,6 +52,7 @@ export class Responses {
     queue.refuse(entry.key, entry.refused);
     state.inheritedAnswer(entry.key);
     log("refused", entry.refused);
+    if (this._isTold(`${entry.key} ${entry.refused.code}`)) return;
     emit("refused", { ...entry.refused, operations: this._unsaved(entry), entry });
   }
 
@@ -87,10 +91,10 @@ export class Responses {
     const unsure = [...changed];
     if (body.siblings) changed.push(...store.saySiblings(body.siblings));
     if (body.head !== undefined) state.atHead(body.head);
-    this._report(entry, body);
     const known = state.saved(body);
     if (known === "next") store.appended(body.applied.map(({ id }) => id));
-    else if (known === "behind") catchUp.run();
+    this._report(entry, body);
+    if (known === "behind") catchUp.run();
     // Later changes were read before this answer, except those of what was unanswered.
     else if (body.rev < state.baseRev) unsure.push(...body.applied.map(({ id }) => id));
     if (unsure.length > 0) catchUp.reread(unsure);
@@ -150,9 +154,26 @@ export class Responses {
 
   /** Reports rejected messages, never silently. @param {Entry} entry @param {AnswerBody | null} body */
   _report(entry, body) {
-    const operations = (body?.rejected ?? []).map((rejected) => ({ ...rejected, operation: entry.body.ops?.[rejected.index] }));
+    const rejected = (body?.rejected ?? []).map((one) => ({ ...one, operation: entry.body.ops?.[one.index] }));
+    const operations = rejected.filter(({ operation }) => !this._isTold(`${entry.session} ${printed(operation)}`));
     if (operations.length === 0) return;
-    this.needs.emit("refused", { status: 200, code: "rejected", message: operations[0].message, operations });
+    const { state, store, emit } = this.needs;
+    const shown = entry.session === state.session?.id ? operations.flatMap(({ operation }) => operation?.id ?? []) : [];
+    const changed = shown.filter((id) => store.refuse(id));
+    emit("refused", { status: 200, code: "rejected", message: operations[0].message, operations });
+    if (changed.length > 0) emit("changed", { messages: store.tell(), changed, removed: [] });
+  }
+
+  /** What is refused again after this is told again. */
+  retry() {
+    this.told.clear();
+  }
+
+  /** @param {string} refusal */
+  _isTold(refusal) {
+    const isTold = this.told.has(refusal);
+    this.told.add(refusal);
+    return isTold;
   }
 
   /** @param {Entry} entry @param {EpochAnswer} body */
@@ -165,3 +186,7 @@ export class Responses {
     mirror.write();
   }
 }
+
+/** A name for what an operation says, without what it is based on. @param {SentOperation | undefined} operation */
+const printed = ({ if_ver: _, if_write: __, ...said } = { op: "upsert", id: "" }) =>
+  digest(JSON.stringify(said));

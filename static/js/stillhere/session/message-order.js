@@ -29,3 +29,17 @@ export function append(messages, ids) {
     message.position = last;
   }
 }
+
+/**
+ * The server does not take a message: it is marked, and stays behind the one that it is shown behind.
+ * @param {Map<string, StoredMessage>} messages @param {string[]} shown their ids @param {string} id @returns {boolean} is it shown?
+ */
+export function refuse(messages, shown, id) {
+  const message = messages.get(id);
+  if (!message) return false;
+  const at = shown.indexOf(id);
+  const before = messages.get(shown[at - 1])?.position;
+  const place = at === 0 ? 0 : before === undefined ? undefined : before + 0.5;
+  messages.set(id, { ...message, position: message.position ?? place, refused: true });
+  return true;
+}

@@ -3,7 +3,7 @@
  * as frameworks hold them; the server gets the difference.
  */
 import { contentOf, printOf, STATUSES, textOf } from "./message-content.js";
-import { append, inOrder, isReordered } from "./message-order.js";
+import { append, inOrder, isReordered, refuse } from "./message-order.js";
 
 /**
  * @import { Message, Siblings, Status, StoredMessage } from "../../stillhere.js"
@@ -42,8 +42,7 @@ export class MessageStore {
    */
   reset(items, { tombstones = false } = {}) {
     if (tombstones) for (const id of [...this.messages.keys(), ...this.passed.keys()]) this.tombstones.add(id);
-    this.messages.clear();
-    this.held.clear();
+    for (const known of [this.messages, this.held]) known.clear();
     this.lastList = [];
     for (const item of items) this.fromServer(item);
   }
@@ -121,6 +120,11 @@ export class MessageStore {
   place(id, position) {
     const message = this.messages.get(id);
     if (message) message.position = position;
+  }
+
+  /** The server does not take it: it stays where it is shown. @param {string} id @returns {boolean} is it shown? */
+  refuse(id) {
+    return refuse(this.messages, this.shown, id);
   }
 
   /** The server accepted an operation of this page. @param {string} id @param {number} ver */
