@@ -73,19 +73,8 @@ export interface ResponsesNeeds {
     SessionState,
     "session" | "baseRev" | "created" | "saved" | "startedOver" | "atHead" | "inheritedAnswer" | "told" | "isBehind"
   >;
-  store: Part<
-    MessageStore,
-    | "acknowledged"
-    | "appended"
-    | "saySiblings"
-    | "remove"
-    | "tombstones"
-    | "messages"
-    | "fromServer"
-    | "refuse"
-    | "reordered"
-    | "tell"
-  >;
+  store: Part<MessageStore, "acknowledged" | "appended" | "refuse" | "saySiblings" | "remove" | "tombstones"> &
+    Part<MessageStore, "messages" | "fromServer" | "reordered" | "tell">;
   queue: Part<Queue, "answered" | "refuse" | "newest" | "holds" | "add" | "waiting" | "operations">;
   reader: Part<SessionReader, "begun" | "again">;
   catchUp: Part<CatchUp, "run" | "reread">;
@@ -227,12 +216,12 @@ export interface OlderNeeds {
 export interface ResumeNeeds {
   identity: Identity;
   state: SessionView & Part<SessionState, "adopt" | "goOnWith">;
-  store: Part<MessageStore, "messages" | "fromServer" | "peeked" | "sees">;
+  store: Part<MessageStore, "messages" | "list" | "fromServer" | "peeked" | "sees">;
   queue: Part<Queue, "seal" | "moved">;
   outbox: Part<Outbox, "adopt" | "all" | "begun" | "stashed" | "withStashes">;
   sender: Part<Sender, "reconsider" | "drain">;
   mirror: Part<Mirror, "read" | "restored">;
-  reader: Part<SessionReader, "bundle" | "shows" | "open" | "state">;
+  reader: Part<SessionReader, "bundle" | "shows" | "open" | "state" | "tellings" | "tell">;
   retry: Part<Retry, "met" | "pause" | "untilAnswered" | "closed">;
   /** Resolves when the sessions that earlier pages began are made, or cannot be made now. */
   othersMade: () => Promise<void>;
@@ -250,6 +239,12 @@ export interface EventsNeeds {
   epochChange: Part<EpochChange, "pushed">;
   answers: Part<Answers, "heard" | "leave">;
   emit: Emit;
+}
+
+export interface SilentNeeds {
+  store: Part<MessageStore, "messages" | "held">;
+  catchUp: Part<CatchUp, "reread">;
+  answers: Part<Answers, "shown">;
 }
 
 export interface OpeningNeeds {

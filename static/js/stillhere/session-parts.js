@@ -1,5 +1,6 @@
 /** Creates the parts of one project's session and gives each what it needs. A part holds only its own state. */
 import { Answers } from "./answers/answers.js";
+import { SilentAnswers, watching } from "./answers/silent-answers.js";
 import { Batching } from "./sending/batching.js";
 import { Queue } from "./sending/queue.js";
 import { unanswered } from "./sending/requests.js";
@@ -37,7 +38,7 @@ export class SessionParts {
   /** @param {PartsNeeds} needs */
   constructor({ http, project, chat, client, emit, log, met }) {
     this.http = http;
-    this.emit = emit;
+    this.emit = watching(emit, () => this.silentAnswers.watch());
     this.log = log;
     /** @type {Identity} */
     this.identity = { scope: scopeOf(http, project, chat), project, chat, client, writer: uuid() };
@@ -49,10 +50,9 @@ export class SessionParts {
     this.patiently = (ask) =>
       this.retry.untilAnswered(ask, { refused: (error) => emit("refused", { ...error.refusal, operations: [] }) });
     this.flushToken = new FlushToken(http, log);
-    const { scope } = this.identity;
     const local = new LocalStore(this._warning("localStorage"));
-    this.storage = new BrowserStorage(scope, local, this._warning("indexedDB"));
-    this.outbox = new Outbox(scope, local, this._warning("indexedDB"), () => this.sender.poke());
+    this.storage = new BrowserStorage(this.identity.scope, local, this._warning("indexedDB"));
+    this.outbox = new Outbox(this.identity.scope, local, this._warning("indexedDB"), () => this.sender.poke());
     this.formerKeys = this._makeFormerKeys(local);
     this.queue = this._makeQueue();
     this.batching = new Batching({ queue: this.queue, state: this.state, findOrCreate: () => this.opening.findOrCreate() });
@@ -66,6 +66,7 @@ export class SessionParts {
     this.reader = this._makeReader();
     this.catchUp = this._makeCatchUp();
     this.answers = this._makeAnswers();
+    this.silentAnswers = new SilentAnswers({ store: this.store, catchUp: this.catchUp, answers: this.answers });
     this.sessionEvents = this._makeSessionEvents();
     this.responses = this._makeResponses();
     this.opening = this._makeOpening();
@@ -76,7 +77,7 @@ export class SessionParts {
   close() {
     const { retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender } = this;
     const parts = [retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender];
-    for (const part of [...parts, this.outbox, this.formerKeys]) part.close();
+    for (const part of [...parts, this.outbox, this.formerKeys, this.silentAnswers]) part.close();
   }
 
   // Storage.

@@ -3,7 +3,7 @@
 import http.server
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -198,3 +198,40 @@ def test_a_page_listens_again_as_soon_as_the_network_is_back(browser: Browser, s
     page.browser.run("window.first = window.former; window.dispatchEvent(new Event('online'));")
     page.browser.until(f"{listens.replace('return', 'return events.socket !== window.first &&')}")
     browser.leave()
+
+
+def test_a_page_that_began_without_the_server_is_told_what_is_new_as_any_change(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "first")
+    page.settle()
+    session = browser.run("return chat.session.id;")
+    browser.open(f"{server.url}/healthz")
+    browser.block("*/api/*")
+    assert page.begin()["mirrored"]
+    op = {"op": "upsert", "id": "a1", "role": "assistant", "text": "by an agent"}
+    api(alice).post(f"/sessions/{session}/changes", {"epoch": 1, "writer_id": "agent", "seq": 1, "ops": [op]})
+    browser.block()
+    browser.run("window.dispatchEvent(new Event('online'));")
+    wait_for(lambda: page.heard("restored"))
+    browser.pause(0.5)
+    assert [[one["text"] for one in told["messages"]] for told in page.heard("changed")] == [["first", "by an agent"]]
+
+
+def test_a_page_that_began_without_the_server_is_told_nothing_of_what_it_shows(
+    browser: Browser, server: LiveServer, alice: User
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "first")
+    page.settle()
+    browser.open(f"{server.url}/healthz")
+    browser.block("*/api/*")
+    page.begin()
+    browser.block()
+    browser.run("window.dispatchEvent(new Event('online'));")
+    wait_for(lambda: page.heard("restored"))
+    browser.pause(0.5)
+    assert page.heard("changed") == []

@@ -188,5 +188,4 @@ export class Responses {
 }
 
 /** A name for what an operation says, without what it is based on. @param {SentOperation | undefined} operation */
-const printed = ({ if_ver: _, if_write: __, ...said } = { op: "upsert", id: "" }) =>
-  digest(JSON.stringify(said));
+const printed = ({ if_ver: _, if_write: __, ...said } = { op: "upsert", id: "" }) => digest(JSON.stringify(said));

@@ -1,9 +1,10 @@
 /** What a page starts from: the mirror at once, then what the server has. */
 import { writesOf } from "../sending/requests.js";
 import { ApiError } from "../server/http.js";
+import { contentOf, printOf } from "./message-content.js";
 
 /**
- * @import { State } from "../../stillhere.js"
+ * @import { State, StoredMessage } from "../../stillhere.js"
  * @import { ResumeNeeds } from "../needs.d.ts"
  * @import { Entry } from "../types.d.ts"
  */
@@ -94,13 +95,22 @@ export class Resume {
       if (state.session) await queue.seal();
       await othersMade();
       await sender.drain(LEFTOVERS_MS);
-      await reader.open({ quiet: false });
+      await this._openLate();
       return true;
     };
     await retry.pause(2);
     const read = await retry.untilAnswered(ask, { refused: () => {}, wanted: () => !reader.bundle, failures: 3 });
     // Perhaps a save read it first.
     if (read || (reader.bundle && !retry.closed)) this._restored();
+  }
+
+  /** The page shows a list already: it is told another one as it is told any change. */
+  async _openLate() {
+    const { store, reader } = this.needs;
+    const known = printOfAll(store.list());
+    const { tellings } = reader;
+    await reader.open({ quiet: false });
+    if (reader.tellings === tellings && printOfAll(store.list()) !== known) reader.tell();
   }
 
   /** Notifies the page, first of the session, then of the plan. */
@@ -120,3 +130,7 @@ export class Resume {
     return restored;
   }
 }
+
+/** @param {StoredMessage[]} messages */
+const printOfAll = (messages) =>
+  JSON.stringify(messages.map((message) => [message.id, message.status, printOf(contentOf(message))]));

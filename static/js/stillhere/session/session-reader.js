@@ -16,6 +16,8 @@ export class SessionReader {
     this.bundle = null;
     /** How often the page has begun a session. */
     this.turns = 0;
+    /** How often the page was told a list that was read. */
+    this.tellings = 0;
   }
 
   /** Is there anything to show? */
@@ -41,7 +43,7 @@ export class SessionReader {
       this.bundle = found;
       return true;
     });
-    if (adopted?.cleared || adopted?.turned) this._changed();
+    if (adopted?.cleared || adopted?.turned) this.tell();
     await adopted?.settled;
     if (!this.bundle) {
       // The mirror may be of one that is still to be made.
@@ -88,7 +90,7 @@ export class SessionReader {
   /** Reads the session that another page, device or agent made, and tells the page. Resolves with whether there is one. */
   async find() {
     const found = await this.open({ quiet: true });
-    if (found) this._changed();
+    if (found) this.tell();
     return found;
   }
 
@@ -124,10 +126,12 @@ export class SessionReader {
   async again() {
     if (!(await this.reread())) return;
     this.needs.epochChange.undone();
-    this._changed();
+    this.tell();
   }
 
-  _changed() {
+  /** The present list, to the page. */
+  tell() {
+    this.tellings += 1;
     if (this.needs.epochChange.tellUnsent()) return;
     /** @type {{messages: StoredMessage[], changed: string[], removed: string[]}} */
     const detail = { messages: this.needs.store.tell(), changed: [], removed: [] };

@@ -1,11 +1,13 @@
 """Others change what a page is changing too: at the end it shows what the server has, and it replaces nothing unseen."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
+from sessions_app.models import Message
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.browser.module.other_device import CHAT, Device
@@ -226,3 +228,24 @@ def test_words_that_a_clear_left_are_told_also_by_a_page_that_resumes(
     told = page.heard("cleared")
     assert [unsent["text"] for unsent in told[-1]["unsent"]] == ["three"]
     browser.leave()
+
+
+def test_an_answer_whose_writer_is_gone_is_told_as_interrupted(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
+) -> None:
+    """A minute after its last write, though no event tells of it. The page's own answer goes on."""
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "a question")
+    page.settle()
+    session = browser.run("return chat.session.id;")
+    op = {"op": "upsert", "id": "a1", "role": "assistant", "text": "half an", "status": "streaming"}
+    api(alice).post(f"/sessions/{session}/changes", {"epoch": 1, "writer_id": "agent", "seq": 1, "ops": [op]})
+    written = datetime.now(UTC) - timedelta(seconds=57)
+    assert Message.objects.filter(message_id="a1").update(updated_at=written) == 1
+    page.load()
+    page.say("m2", "half of mine", role="assistant", streaming=True)
+    status = "return chat.peek().messages.map(({ id, status }) => [id, status]);"
+    assert browser.run(status) == [["m1", "complete"], ["a1", "streaming"], ["m2", "streaming"]]
+    wait_for(lambda: browser.run(status) == [["m1", "complete"], ["a1", "interrupted"], ["m2", "streaming"]])
+    assert [told["changed"] for told in page.heard("changed")] == [["a1"]]
