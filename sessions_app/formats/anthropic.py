@@ -46,6 +46,8 @@ ROLES = ("user", "assistant", "system")
 PICTURES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 # `id`, `type` and `container` of a received message are its envelope, not its content.
 _KNOWN = frozenset({"role", "content", "model", "usage", "id", "type", "stop_reason", "stop_sequence", "container"})
+# Of `openai.chat`, to which some libraries add `cache_control`.
+_NEVER_HERE = {"image_url", "input_audio", "file", "refusal"}
 _ONLY_HERE = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document", "search_result"}
 
 
@@ -202,6 +204,8 @@ def detect(raw: Any) -> bool:
     if not isinstance(content, list):
         return False
     kinds = {kind for block in content if isinstance(block, dict) and isinstance(kind := block.get("type"), str)}
+    if kinds & _NEVER_HERE and not kinds & _ONLY_HERE:
+        return False
     if kinds & _ONLY_HERE or any(
         isinstance(block, dict) and ("cache_control" in block or "citations" in block) for block in content
     ):

@@ -40,6 +40,8 @@ _KNOWN = frozenset(
     {"type", "content", "id", "response_metadata", "additional_kwargs", "tool_calls", "invalid_tool_calls", "usage_metadata"}
     | {"tool_call_id", "status", "chunk_position", "tool_call_chunks"}
 )
+# Of all messages that `model_dump` writes.
+_FIELDS = _KNOWN | {"name", "example", "artifact", "role"}
 
 
 def read(raw: Any) -> Neutral:
@@ -230,6 +232,9 @@ def detect(raw: Any) -> bool:
     if "lc" in raw:
         path = raw.get("id")
         return isinstance(raw.get("kwargs"), dict) and isinstance(path, list) and bool(path) and _is_type(path[-1])
+    # Others' transcripts have a `type` and a `content` as well, beside fields of their own.
+    if "data" not in raw and not raw.keys() <= _FIELDS:
+        return False
     data = raw.get("data", raw)
     return _is_type(raw.get("type")) and isinstance(data, dict) and isinstance(data.get("content"), (str, list))
 

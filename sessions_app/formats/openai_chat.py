@@ -247,7 +247,7 @@ def detect(raw: Any) -> bool:
     if not isinstance(raw, dict) or raw.get("role") not in ROLES or "parts" in raw:
         return False
     return isinstance(raw.get("content", ()), (str, list)) or any(
-        name in raw for name in ("tool_calls", "function_call", "refusal")
+        name in raw for name in ("tool_calls", "function_call", "refusal", "reasoning_content", "reasoning")
     )
 
 

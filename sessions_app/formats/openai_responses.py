@@ -246,6 +246,13 @@ _OTHERS = {
     "reasoning",
     "item_reference",
     "compaction",
+    "compaction_trigger",
+    "configuration_update",
+    "program",
+    "program_output",
+    "tool_search_call",
+    "tool_search_output",
+    "additional_tools",
 }
 _SERVER_CALLS = {"file_search_call", "web_search_call", "image_generation_call", "code_interpreter_call", "custom_tool_call"}
 _ITEMS = set(_KNOWN) - {"message"} | _OTHERS | _SERVER_CALLS | {f"{name}_call{end}" for name in _CALLS for end in ("", "_output")}
@@ -257,11 +264,13 @@ def detect(raw: Any) -> bool:
         return False
     kind, content = raw.get("type"), raw.get("content")
     if isinstance(kind, str) and kind in _ITEMS:
-        return "role" not in raw
+        return "role" not in raw or kind == "additional_tools"
     if kind not in (None, "message") or raw.get("role") not in ROLES:
         return False
     if isinstance(content, list) and content:
-        return all(isinstance(block, dict) and block.get("type") in _BLOCKS for block in content)
+        # A refusal alone is also one of `openai.chat`.
+        own = kind == "message" or any(isinstance(block, dict) and block.get("type") != "refusal" for block in content)
+        return own and all(isinstance(block, dict) and block.get("type") in _BLOCKS for block in content)
     return kind == "message" and isinstance(content, (str, list)) and "model" not in raw
 
 
