@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -13,13 +12,13 @@ from django.http import HttpRequest
 from sessions_app.accounts import api_keys, logins
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.core.callers import caller_of_user
-from sessions_app.core.web.read_only_admin import AnyUserAdmin, ReadOnlyAdmin
+from sessions_app.core.web.read_only_admin import AnyPasswordForm, AnyUserAdmin, ReadOnlyAdmin
 from sessions_app.models import ApiKey, ChatSession, FlushToken, HandoffSnapshot, Login, Project, SignInLink, SocketTicket
 
 admin.site.unregister(get_user_model())
 
 
-class NewPasswordForm(AdminPasswordChangeForm):
+class NewPasswordForm(AnyPasswordForm):
     """Signs the user out everywhere, as when they change it themselves."""
 
     def save(self, commit: bool = True) -> User:

@@ -34,8 +34,8 @@ def create_flush_token(*, caller: Caller, session_id: uuid.UUID, login: LoginMar
             session_id=session.id,
             user_id=caller.user_id,
             key_id=caller.key_id,
-            session_key=login and login.session_key,
-            password_mark=login and login.password_mark,
+            session_key=login.session_key if login else None,
+            password_mark=login.password_mark if login else None,
             expires_at=expires_at,
         )
 

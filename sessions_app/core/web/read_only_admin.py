@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -12,9 +13,11 @@ from django.http import HttpRequest
 if TYPE_CHECKING:
     AnyModelAdmin = admin.ModelAdmin[Any]
     AnyUserAdmin = UserAdmin[User]
+    AnyPasswordForm = AdminPasswordChangeForm[User]
 else:
     AnyModelAdmin = admin.ModelAdmin
     AnyUserAdmin = UserAdmin
+    AnyPasswordForm = AdminPasswordChangeForm
 BODIES = ("text", "parts", "metadata", "raw")
 
 
