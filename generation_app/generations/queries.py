@@ -10,7 +10,7 @@ from generation_app.generations.instructions import CONTINUE, instructions_for
 from generation_app.generations.model.attachments import with_files
 from generation_app.models import Generation, GenerationState
 from generation_app.models.generation import ACTIVE
-from sessions_app.chats.reading.conversion import converted
+from sessions_app.chats.reading.frameworks.conversion import converted
 from sessions_app.chats.reading.messages import find_message, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import NotFound

@@ -13,7 +13,7 @@ import orjson
 
 from sessions_app.chats.files import blobs
 from sessions_app.chats.files.queries import digest_of, visible_files
-from sessions_app.chats.reading.conversion import stored_value
+from sessions_app.chats.reading.frameworks.conversion import stored_value
 from sessions_app.core.public_names import Caller
 
 TEXT_FILE = "data:text/plain;charset=utf-8,"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sessions_app.chats.reading.conversion import stored_value
+from sessions_app.chats.reading.frameworks.conversion import stored_value
 from sessions_app.formats.neutral import Neutral, TextPart, ToolCallPart, ToolResultPart, parts_from_json
 from sessions_app.formats.registry import Unreadable, format_of
 from sessions_app.models.message import Role, Status, common_role

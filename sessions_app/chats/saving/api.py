@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.chats.reading.branches import Place, find_place, path_to, with_links, with_siblings
-from sessions_app.chats.reading.conversion import check_format, converted
+from sessions_app.chats.reading.frameworks.conversion import check_format, converted
+from sessions_app.chats.reading.frameworks.whole_calls import whole_calls_after, with_whole_calls
 from sessions_app.chats.reading.message_changes import changed_since
 from sessions_app.chats.reading.messages import (
     Page,
@@ -15,7 +16,6 @@ from sessions_app.chats.reading.messages import (
     position_of,
 )
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
-from sessions_app.chats.reading.whole_calls import whole_calls_after, with_whole_calls
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import step_of
 from sessions_app.chats.saving.schemas import (

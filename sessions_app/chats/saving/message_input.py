@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.chats.message_content import Content
-from sessions_app.chats.reading.framework_messages import Reading, read_raw, roles_of
+from sessions_app.chats.reading.frameworks.framework_messages import Reading, read_raw, roles_of
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.formats.fields import Unreadable

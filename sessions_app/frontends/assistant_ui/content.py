@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.chats.reading.conversion import stored_value
+from sessions_app.chats.reading.frameworks.conversion import stored_value
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.models.message import ROLES, TEXT_LENGTH
 

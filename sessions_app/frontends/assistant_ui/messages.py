@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from sessions_app.chats.reading.branches import with_links
-from sessions_app.chats.reading.conversion import stored_value
+from sessions_app.chats.reading.frameworks.conversion import stored_value
 from sessions_app.chats.reading.messages import Page, find_message, page_of_all, position_of
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.saving.services import Changes, save_changes

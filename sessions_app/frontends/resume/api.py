@@ -3,7 +3,7 @@ from dataclasses import replace
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from sessions_app.chats.reading.conversion import check_format
+from sessions_app.chats.reading.frameworks.conversion import check_format
 from sessions_app.chats.saving.schemas import AS, REPAIR
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.responses import json_reply, no_content, refusals, unchanged

@@ -9,10 +9,10 @@ import orjson
 
 from sessions_app.agents.handoff.queries import HAS_HANDOFF_SQL, handoff_of
 from sessions_app.agents.states.queries import HAS_STATES_SQL, States, states_of
-from sessions_app.chats.reading.conversion import converted
+from sessions_app.chats.reading.frameworks.conversion import converted
+from sessions_app.chats.reading.frameworks.whole_calls import with_whole_calls
 from sessions_app.chats.reading.live_windows import marked, shown_window, window_of
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, session_columns, session_row
-from sessions_app.chats.reading.whole_calls import with_whole_calls
 from sessions_app.core.errors import NotFound
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, json_value, rfc3339_sql

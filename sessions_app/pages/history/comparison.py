@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from sessions_app.agents.handoff.comparison import Piece, words_between
-from sessions_app.chats.reading.conversion import stored_value
+from sessions_app.chats.reading.frameworks.conversion import stored_value
 from sessions_app.core.web.template_tags.formatting import speaker
 from sessions_app.pages.session.parts.tools import Tool, tool_of
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sessions_app.chats.reading.framework_messages import MOST_PARTS
+from sessions_app.chats.reading.frameworks.framework_messages import MOST_PARTS
 from sessions_app.chats.saving.message_input import REASONS, Rejected, read_message
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.chats.reading.framework_messages import Said, said_beside, said_by_parts
+from sessions_app.chats.reading.frameworks.framework_messages import Said, said_beside, said_by_parts
 from sessions_app.core.errors import Invalid
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, written_json

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sessions_app.chats.reading.branches import find_place, path_to
-from sessions_app.chats.reading.conversion import said_by
+from sessions_app.chats.reading.frameworks.conversion import said_by
 from sessions_app.chats.reading.messages import Page, page_after, page_before
 from sessions_app.formats.neutral import ToolCallPart, ToolResultPart
 from sessions_app.models.live import Live
