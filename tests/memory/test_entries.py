@@ -11,6 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
+from memory_app.core.usage import memory_bytes
 from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion
 from tests.memory.conftest import Memory
 from tests.support.databases import ON_POSTGRESQL
@@ -107,6 +108,17 @@ def test_compare_and_set(memory: Memory) -> None:
     assert late.json()["error"]["details"]["etag"] == memory.get("notes/n")["ETag"]
     assert memory.delete("notes/n", **{"If-Match": first["ETag"]}).status_code == 412
     assert memory.get("notes/n").json()["value"] == 2
+
+
+def test_names_count_for_the_account_as_long_as_they_are_stored(memory: Memory, alice: User) -> None:
+    """Not for the quota of the project, which is of values."""
+    namespace, key = "n" * 128, "k" * 512
+    before = memory_bytes(alice.pk)
+    assert memory.put(f"{namespace}/{key}", 1).status_code == 201
+    assert memory_bytes(alice.pk) - before >= len(namespace) + len(key) + 1
+    assert MemoryStore.objects.get().size_bytes == 1
+    assert memory.api.delete(memory.address(f"memory/{namespace}/{key}")).status_code < 300
+    assert memory_bytes(alice.pk) - before >= len(namespace) + len(key) + 1
 
 
 def test_a_recreated_key_never_has_an_old_etag(memory: Memory) -> None:
