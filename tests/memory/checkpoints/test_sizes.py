@@ -14,7 +14,8 @@ NAMES = ("ns", "checkpoint_id", "parent_id", "metadata", "versions", "type", "ta
 
 def check_rows() -> None:
     """Each counts its data and its texts, and a fixed sum."""
-    for row in [*Checkpoint.objects.all(), *ChannelValue.objects.all(), *PendingWrite.objects.all()]:
+    stored: list[Any] = [*Checkpoint.objects.all(), *ChannelValue.objects.all(), *PendingWrite.objects.all()]
+    for row in stored:
         assert row.size_bytes == 100 + len(row.data) + sum(len(getattr(row, name, "").encode()) for name in NAMES)
     check_sizes()
 
@@ -64,8 +65,13 @@ def test_long_versions_are_read_for_the_page_only(graph: Graph, monkeypatch: pyt
     before = graph.read(), graph.api.get(graph.address("/checkpoints/~/c1")).json()
     asked: list[int] = []
     read_versions = rows.read_versions
+
+    def counted(thread_id: int, places: list[Any]) -> Any:
+        asked.append(len(places))
+        return read_versions(thread_id, places)
+
     monkeypatch.setattr(rows, "LONG_VERSIONS", 20)
-    monkeypatch.setattr(rows, "read_versions", lambda *given: asked.append(len(given[1])) or read_versions(*given))
+    monkeypatch.setattr(rows, "read_versions", counted)
     assert (graph.read(), graph.api.get(graph.address("/checkpoints/~/c1")).json()) == before
     assert [len(graph.read(limit=1)["items"]), asked] == [1, [3, 1, 1]]
     assert before[1]["checkpoint"] == typed(b"state")
