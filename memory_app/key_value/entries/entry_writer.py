@@ -137,12 +137,14 @@ class EntryWriter:
         return Removed(found, deleted_id)
 
     def purge(self, namespace: str, key: str) -> int:
-        """Erase an entry, and what the trash has of it. Returns how many there were, 0 or 1."""
+        """Erase an entry, and what the trash has of it. Returns how many there were, 0 or 1; an expired one does not count."""
         found = self.find(namespace, key)
         self.flush()
         where, parameters = "namespace = %s AND key = %s", [namespace, key]
         entry_rows.forget_all(self._store.project_id, where, parameters)
         if found is None:
+            if (expired := self._expired.pop((namespace, key), None)) is not None:
+                self._erase_row((namespace, key), expired)
             return 0
         self._store.rev += 1
         self._erase_row((namespace, key), found)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory_app.models import MemoryEntry, MemoryStore
+from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion
 from tests.memory.batches.conftest import done, set_namespace
 from tests.memory.conftest import Memory
 
@@ -56,7 +56,11 @@ def test_a_purge_counts_no_expired_entry(memory: Memory, later: Callable[[float]
     purge = {"op": "purge", "namespace": ["short"], "deep": True}
     assert done(memory, purge) == [{"purged": 0}]
     assert (MemoryEntry.objects.count(), MemoryStore.objects.get().size_bytes) == (0, 0)
+    memory.put("short/one", 1)
+    later(22)
+    assert done(memory, {"op": "purge", "namespace": "short", "key": "one"}) == [{"purged": 0}]
+    assert (MemoryEntry.objects.count(), MemoryVersion.objects.count(), MemoryStore.objects.get().size_bytes) == (0, 0, 0)
     memory.put("short/new", 1)
     done(memory, {**put("old", 1), "namespace": ["short"], "ttl_minutes": 0.001})
-    later(12)
+    later(23)
     assert done(memory, purge) == [{"purged": 1}]
