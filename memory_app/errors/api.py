@@ -37,9 +37,9 @@ NO_BODY = ErrorResolveIn()
     openapi_extra=takes(RUN),
 )
 def record(request: HttpRequest, project_id: str, payload: ErrorsIn) -> HttpResponse:
-    """Record errors. A repeated error is counted, and reopened if it was resolved; errors matching a noise rule are only counted.
+    """Record errors. A repeated error is counted, and reopened if it was resolved before this occurrence.
 
-    A rule looks at `message` and at `kind: message`.
+    Errors matching a noise rule are only counted. A rule looks at `message` and at `kind: message`.
     """
     recorded = error_services.record_errors(
         caller=caller_of(request),
@@ -88,7 +88,7 @@ def resolve(request: HttpRequest, project_id: str, fingerprint: str, payload: Er
     openapi_extra=takes(RUN),
 )
 def reopen(request: HttpRequest, project_id: str, fingerprint: str) -> HttpResponse:
-    """Undo a resolve that was a mistake."""
+    """Undo a resolve that was a mistake; a mute from before it goes on."""
     error, _ = _changed(request, project_id, fingerprint, Change(Act.REOPEN))
     return json_reply(queries.error_detail(error))
 

@@ -169,14 +169,16 @@ def _count_up(store: MemoryStore, errors: list[CheckedError], run_id: Writer) ->
     count_days([one for one in seen if one.at > now() - KEPT_FOR], run_number(store, run_id))
     too_many = list(mine.order_by("-last_seen", "id").values_list("pk", flat=True)[KEPT:])
     mine.filter(pk__in=too_many).delete()
-    return len(known) - before, len(resolved)
+    reopened = sum(1 for fingerprint in resolved if known[fingerprint].resolved_at is None)
+    return len(known) - before, reopened
 
 
 def see(row: ErrorReport, error: CheckedError) -> None:
-    """Counts one more occurrence; the row keeps the details of the newest."""
+    """Counts one more occurrence; the row keeps the details of the newest. One from before the resolve reopens nothing."""
     row.count += 1
-    if row.resolved_at is not None:
+    if row.resolved_at is not None and error.at >= row.resolved_at:
         row.resolved_at, row.reopened_at = None, now()
+        row.muted_until = row.muted_count = None
     if row.muted_count is not None and row.count >= row.muted_count:
         row.muted_until = row.muted_count = None
     row.first_seen = min(row.first_seen, error.at)

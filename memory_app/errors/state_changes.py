@@ -151,7 +151,8 @@ def _mutes(rows: QuerySet[ErrorReport]) -> list[Mute]:
 
 
 def _resolve(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
-    rows.filter(resolved_at=None).update(resolved_at=at, **_NOT_MUTED)
+    """A mute stays noted, for the Undo; an occurrence that reopens the error ends it."""
+    rows.filter(resolved_at=None).update(resolved_at=at)
 
 
 def _keep_fix(rows: QuerySet[ErrorReport], fix: str, seen: str | None) -> None:

@@ -58,6 +58,16 @@ def test_the_same_error_counts_up_and_tells_its_newest_form(memory: Memory) -> N
     assert datetime.fromisoformat(error["last_seen"]) - datetime.fromisoformat(error["first_seen"]) > timedelta(hours=1.9)
 
 
+def test_a_report_of_an_occurrence_before_the_resolve_reopens_nothing(memory: Memory) -> None:
+    before = rfc3339(now() - timedelta(minutes=1))
+    fingerprint = record(memory, BOOM)["fingerprints"][0]
+    resolve(memory, fingerprint)
+    assert record(memory, {**BOOM, "at": before})["reopened"] == 0
+    error = memory.api.get(memory.address(f"errors/{fingerprint}")).json()
+    assert (error["state"], error["count"], error["reopened_at"]) == ("resolved", 2, None)
+    assert record(memory, {**BOOM, "at": before}, BOOM)["reopened"] == 1
+
+
 def test_a_resolved_error_is_reopened_when_it_is_seen_again(memory: Memory) -> None:
     fingerprint = record(memory, BOOM)["fingerprints"][0]
     record(memory, {"message": "other"})

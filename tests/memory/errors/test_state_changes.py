@@ -95,6 +95,22 @@ def test_a_mute_ends_by_unmuting_by_resolving_or_after_so_many_times(memory: Mem
     assert states(memory) == dict.fromkeys(("one", "two", "three"), "unresolved")
 
 
+def test_undoing_a_resolve_brings_the_mute_back_and_an_occurrence_does_not(memory: Memory) -> None:
+    one, two, _ = three(memory)
+    for fingerprint in (one, two):
+        mute(memory, fingerprint, times=5)
+    before = {row.pk: (row.muted_until, row.muted_count) for row in ErrorReport.objects.all()}
+    change(memory, "resolve", [one, two])
+    change(memory, "reopen", [one, two])
+    assert {row.pk: (row.muted_until, row.muted_count) for row in ErrorReport.objects.all()} == before
+    assert states(memory, "?state=muted") == {"one": "muted", "two": "muted"}
+    change(memory, "resolve", [one, two])
+    assert states(memory, "?state=resolved") == {"one": "resolved", "two": "resolved"}
+    record(memory, {"message": "one"})
+    change(memory, "reopen", [two])
+    assert states(memory, "?state=muted") == {"two": "muted"}
+
+
 @pytest.mark.parametrize("body", [{}, {"until": ahead(days=-1)}, {"until": ahead(days=400)}, {"times": 0}, {"until": "soon"}])
 def test_a_mute_needs_an_end_that_is_not_far_away(memory: Memory, body: dict[str, Any]) -> None:
     [fingerprint] = record(memory, BOOM)["fingerprints"]
