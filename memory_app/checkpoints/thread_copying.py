@@ -31,8 +31,8 @@ def copy_thread(*, caller: Caller, project_id: uuid.UUID, name: str, to: str) ->
     copy = _Copy(caller, project_id, name, to)
     try:
         return in_pieces(copy.some, committed=copy.committed)
-    except CheckpointsFull:
-        if copy.target is not None:  # Others have taken the room that was there at first.
+    except (CheckpointsFull, ThreadNotFound):
+        if copy.target is not None:  # Others have taken the room that was there at first, or deleted one of the threads.
             in_pieces(copy.undo_some, committed=copy.undone)
             erase_unused_values(caller=caller, project_id=project_id, name=to)
             write(copy.erase_if_empty)

@@ -26,6 +26,19 @@ def test_a_copy_for_which_the_room_is_taken_meanwhile_leaves_nothing(
     check_sizes()
 
 
+def test_a_copy_whose_source_is_deleted_meanwhile_leaves_nothing(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    grown(graph, 5)
+
+    def delete_in_between(steps: Iterator[bool]) -> None:
+        for _ in steps:
+            GraphThread.objects.filter(name="t").delete()
+
+    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
+    monkeypatch.setattr(thread_services, "run_paced", delete_in_between)
+    assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 404
+    assert not GraphThread.objects.exists()
+
+
 def test_what_others_put_into_the_copy_meanwhile_stays_there(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
