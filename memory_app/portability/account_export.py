@@ -42,13 +42,24 @@ def settle(project_id: uuid.UUID) -> None:
     store = MemoryStore.objects.filter(project_id=project_id).first()
     has_settings = count_settings(project_id) > 0
     checkpoint_bytes = thread_export.settle_threads(project_id)
-    if store is None and not entries.exists() and not has_settings and not checkpoint_bytes:
+    rev = _newest_rev(project_id)
+    if store is None and not entries.exists() and not rev and not has_settings and not checkpoint_bytes:
         return
     store = store or MemoryStore(project_id=project_id)
     store.checkpoint_bytes, store.has_settings = checkpoint_bytes, has_settings
-    held = entries.aggregate(size_bytes=Sum("size_bytes"), rev=Max("rev"))
-    store.size_bytes, store.rev = held["size_bytes"] or 0, max(store.rev, held["rev"] or 0)
+    store.size_bytes = entries.aggregate(size_bytes=Sum("size_bytes"))["size_bytes"] or 0
+    store.rev = max(store.rev, rev)
     store.save()
+
+
+def _newest_rev(project_id: uuid.UUID) -> int:
+    """Also of versions and of what was deleted: a new value whose rev one of them has could not be stored."""
+    revs = (
+        MemoryEntry.objects.filter(project_id=project_id),
+        MemoryVersion.objects.filter(entry__project_id=project_id),
+        MemoryVersion.objects.filter(deleted__project_id=project_id),
+    )
+    return max(rows.aggregate(rev=Max("rev"))["rev"] or 0 for rows in revs)
 
 
 def written_since(project_id: uuid.UUID, at: datetime) -> bool:

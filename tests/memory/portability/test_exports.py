@@ -153,7 +153,21 @@ def test_counters_are_of_what_came_in(memory: Memory) -> None:
     purge(memory.api)
     assert upload(memory.api, content).status_code == 200
     [entry], [store] = MemoryEntry.objects.all(), MemoryStore.objects.all()
-    assert (store.size_bytes, store.rev) == (len(entry.value.encode()), entry.rev)
+    assert (store.size_bytes, store.rev) == (len(entry.value.encode()), max(MemoryVersion.objects.values_list("rev", flat=True)))
+
+
+def test_revs_go_on_after_those_of_versions_and_of_the_trash(memory: Memory) -> None:
+    fill(memory)
+    content = changed(download(memory.api), "memory", rev=1)
+    content = changed(changed(content, "memory_version", rev=50), "deleted_version", rev=60)
+    versions = [line for line in rows(content) if b'"memory_version"' in line]
+    content = resealed([content.splitlines()[0], *(line for line in rows(content) if line not in versions[1:])])
+    purge(memory.api)
+    assert upload(memory.api, content).status_code == 200
+    assert MemoryStore.objects.get().rev == 60
+    assert memory.put("notes/n", "written on").status_code == 200
+    [deleted] = memory.api.get(memory.address("memory-deleted")).json()["items"]
+    assert memory.api.post(memory.address(f"memory-deleted/{deleted['id']}/restore")).status_code == 201
 
 
 @pytest.mark.parametrize("written", [False, True])
