@@ -1,0 +1,56 @@
+"""The page of search."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from sessions_app.models import Project
+from tests.support.chat import Chat
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def test_the_search_page_shows_hits_marked_and_escaped(page: Client, api: Callable[..., Any], alice: User, bob: User) -> None:
+    Chat(api(alice)).say("m1", "before <b>needle</b> after")
+    Chat(api(bob)).say("m1", "his needle")
+    shown = page.get("/search/?q=NEEDLE").content.decode()
+    assert "before &lt;b&gt;<mark>needle</mark>&lt;/b&gt; after" in shown
+    assert "his needle" not in shown
+    assert "Nothing says" in page.get("/search/?q=nowhere").content.decode()
+    assert "in the newest 10\u202f000 messages" in page.get("/search/?q=ab").content.decode()
+    assert page.get("/search/").status_code == 200
+
+
+def test_the_search_page_keeps_its_filters_while_one_types(page: Client, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice), project="/home/alice/shop")
+    Chat(chat.api, project="/work/shop")
+    own = Project.objects.get(path="/home/alice/shop")
+    for named in (str(own.id), own.path):
+        shown = page.get(f"/search/?q=hay&role=user&in=everything&project={named}&since=2026-01-02").content.decode()
+        [form] = re.findall(r'<form[^>]*id="search-form".*?</form>', shown, re.DOTALL)
+        assert 'hx-include="closest form"' in form
+        fields = re.findall(r'<(?:select|input)[^>]*id="search-[^>]*name="(\w+)"[^>]*form="search-form"', shown)
+        assert fields == ["in", "role", "project", "since", "until"]
+        assert f'<option value="{named}" selected>shop (/home/alice/shop)</option>' in shown
+        # What is typed replaces the results alone.
+        assert shown.index('id="search-until"') < shown.index('id="found"')
+    assert '<option value="gone" selected>gone</option>' in page.get("/search/?q=hay&project=gone").content.decode()
+
+
+def test_the_search_page_goes_on_with_rows_alone(page: Client, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice))
+    chat.ops(*({"op": "upsert", "id": f"m{number}", "role": "user", "text": f"hay {number}"} for number in range(40)))
+    [more] = set(re.findall(r'hx-get="(\?[^"]+)"', page.get("/search/?q=hay").content.decode()))
+    rows = page.get(f"/search/{more.replace('&amp;', '&')}", headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in rows
+    assert rows.count("<mark>") == 10
