@@ -25,7 +25,7 @@ _NOT_MUTED = {"muted_until": None, "muted_count": None}
 
 class WrongMute(Invalid):
     code = "wrong_mute"
-    message = f"A mute has an `until` in the future, at most {LONGEST_MUTE.days} days away, or `times`, or both."
+    message = f"Mute it until a day in the future, at most {LONGEST_MUTE.days} days away, or for a number of times, or both."
 
 
 class FixChanged(PreconditionFailed):

@@ -25,6 +25,7 @@ from sessions_app.projects.queries import list_projects
 PROJECTS_OFFERED = 200
 # In the login's row, until the key is shown.
 PAD, HANDED_OVER_SECONDS = "new_key", 120
+WRONG_DAYS = f"A key expires after 1 to {MOST_DAYS:,} days. Without a number it never does."
 EXAMPLE_PROJECT = "/path/to/project"
 
 
@@ -36,7 +37,13 @@ class KeyForm(forms.Form):
         choices=[(READ, "Read"), (WRITE, "Write")], initial=[READ, WRITE], widget=forms.CheckboxSelectMultiple
     )
     project = forms.ChoiceField(required=False)
-    days = forms.IntegerField(min_value=1, max_value=MOST_DAYS, required=False, label="Expires after days")
+    days = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_DAYS,
+        required=False,
+        label="Expires after days",
+        error_messages=dict.fromkeys(("min_value", "max_value", "invalid"), WRONG_DAYS),
+    )
 
     def __init__(self, paths: list[str], *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)

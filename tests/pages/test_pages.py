@@ -78,6 +78,8 @@ def test_a_key_without_a_name_says_so(page: Client) -> None:
 
 def test_a_key_needs_a_scope(page: Client) -> None:
     assert page.post("/keys/", {"name": "x"}).status_code == 422
+    refused = page.post("/keys/", {"scopes": ["read"], "days": "0"}).content.decode()
+    assert "A key expires after 1 to 3,650 days." in refused
     assert not ApiKey.objects.exists()
 
 

@@ -82,12 +82,16 @@ def _current(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 def _clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     """Clears the epoch that the page shows: a second or late click clears nothing else."""
     answer = orjson.loads(_done(clear_session(caller=caller, session_id=session_id, step=_step(form))).body)
-    return Done(f"Cleared: {answer['cleared']:,} messages are removed.", undo=f"undo-clear?epoch={answer['epoch']}")
+    return Done(f"Cleared: {_messages_are(answer['cleared'])} removed.", undo=f"undo-clear?epoch={answer['epoch']}")
 
 
 def _undo_clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     answer = orjson.loads(_done(undo_clear(caller=caller, session_id=session_id, undo=_undo(form))).body)
-    return Done(f"{answer['restored']:,} messages are restored.")
+    return Done(f"{_messages_are(answer['restored'])} restored.")
+
+
+def _messages_are(number: int) -> str:
+    return "1 message is" if number == 1 else f"{number:,} messages are"
 
 
 def _delete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:

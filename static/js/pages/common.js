@@ -5,7 +5,7 @@ import { NO_ANSWER, repeatWithToken, SIGNED_OUT } from "../forms/login-token.js"
 import { copyFrom, copyText } from "./clipboard.js";
 import { all, around, byId, offerCopies, one } from "./elements.js";
 import { store } from "./stored.js";
-import { toast } from "./toasts.js";
+import { clearErrors, toast } from "./toasts.js";
 import "./dialog.js";
 import "./keyboard/shortcuts.js";
 import "./relative-times.js";
@@ -56,6 +56,9 @@ function copy(button) {
   return copyFrom(button.dataset.copyFrom ?? "", "It could not be copied. Download it instead.");
 }
 
+/** Where the form of an event of htmx is sent to. @param {Event} event */
+const addressOf = (event) => around(event, "[hx-post]")?.getAttribute("hx-post") ?? "";
+
 /** A menu closes with Escape, by a click elsewhere, or when another one opens. @param {Event} event */
 function closeMenus({ target }) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
@@ -93,12 +96,16 @@ document.body.addEventListener("htmx:afterRequest", (event) => {
   heard.add(xhr);
   if (repeatWithToken(event.detail)) return;
   const told = xhr.getResponseHeader("Stillhere-Message");
-  toast(told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.", { error: true });
+  toast(told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.", {
+    error: true,
+    form: addressOf(event),
+  });
 });
 document.body.addEventListener("htmx:beforeSwap", (event) => {
   if (!event.detail.xhr.responseURL.includes("/login/?next=")) return;
   event.detail.shouldSwap = false;
   toast(SIGNED_OUT, { error: true });
 });
-document.body.addEventListener("htmx:sendError", () => toast(NO_ANSWER, { error: true }));
-document.body.addEventListener("toast", (event) => toast(event.detail.message, event.detail));
+document.body.addEventListener("htmx:sendError", (event) => toast(NO_ANSWER, { error: true, form: addressOf(event) }));
+document.body.addEventListener("toast", (event) => toast(event.detail.message, { ...event.detail, form: addressOf(event) }));
+document.body.addEventListener("htmx:beforeRequest", (event) => clearErrors(addressOf(event)));

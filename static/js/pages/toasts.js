@@ -10,9 +10,10 @@ const toasts = byId("toasts", HTMLElement);
 /**
  * Show a message for a while. Errors stay until they are closed.
  * @param {string} message
- * @param {{error?: boolean, undo?: {action: string, label?: string}}} [options] `undo.action` is posted to when chosen
+ * @param {{error?: boolean, undo?: {action: string, label?: string}, form?: string}} [options] `undo.action` is posted to when chosen;
+ *   `form`: the address of the form whose error it is
  */
-export function toast(message, { error = false, undo } = {}) {
+export function toast(message, { error = false, undo, form } = {}) {
   raise();
   const region = byId(error ? "toasts-alert" : "toasts-status", HTMLElement);
   const box = document.createElement("div");
@@ -22,8 +23,14 @@ export function toast(message, { error = false, undo } = {}) {
   box.append(text);
   if (undo) box.append(undoForm(undo));
   if (error) box.append(closeButton(box));
+  if (error && form) box.dataset.form = form;
   region.append(box);
   if (!error) forget(box);
+}
+
+/** A form is sent again: what was wrong before is no longer said. @param {string} form */
+export function clearErrors(form) {
+  for (const box of all(document, "#toasts-alert .toast[data-form]")) if (box.dataset.form === form) box.remove();
 }
 
 /* Above a dialog or a drawer, which covers everything that was not raised after it. */

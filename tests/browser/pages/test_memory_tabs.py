@@ -128,6 +128,7 @@ def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
     signed_in.click("Add rule")
     signed_in.until("return document.querySelector('#rules .pattern')?.textContent === '(a|b)';")
     assert signed_in.run("return document.getElementById('pattern').value;") == ""
+    assert not signed_in.run(TOAST, "not an RE2 regular expression")
     signed_in.click("Disable rule 1")
     signed_in.until("return document.querySelector('#rules .pattern.off') !== null;")
     assert [line for line in signed_in.complaints() if "status of 422" not in line] == []
