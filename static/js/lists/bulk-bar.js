@@ -1,6 +1,6 @@
 /**
- * The bar above a list for all rows that are ticked: a plain form, whose tick boxes are in the rows (`form="…"`). It is shown
- * while something is ticked, says how many, and keeps ticks when rows are replaced.
+ * The bar for all rows of a list that are ticked, at the bottom of the window: a plain form, whose tick boxes are in the rows
+ * (`form="…"`). It is shown while something is ticked, says how many, and keeps ticks when rows are replaced.
  */
 
 import { all, one } from "../pages/elements.js";

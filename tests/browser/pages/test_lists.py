@@ -91,6 +91,16 @@ def test_ticks_stay_while_the_list_is_updated(lists: List) -> None:
     lists.browser.until("return !document.getElementById('bulk').checkVisibility();")
 
 
+def test_the_first_tick_moves_no_row(lists: List) -> None:
+    one, _ = lists.make("one", "two")
+    lists.open()
+    top = "return document.getElementById('tick-' + args[0]).getBoundingClientRect().top;"
+    before = lists.browser.run(top, one)
+    lists.tick(one)
+    assert lists.bar() == "1 session selected"
+    assert lists.browser.run(top, one) == before
+
+
 def test_enter_in_a_field_of_the_bar_does_what_is_beside_it(lists: List) -> None:
     one, _ = lists.make("one", "two")
     lists.open()
