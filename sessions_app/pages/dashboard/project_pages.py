@@ -50,7 +50,7 @@ def project_sessions(request: HttpRequest, project_id: uuid.UUID) -> HttpRespons
         return redirect("session", made.id)
     text, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     read = _trash if state == TRASH else _sessions
-    context = {"text": text, "state": state, "newest": newest_page(request), "form_token": uuid.uuid4()}
+    context: dict[str, Any] = {"text": text, "state": state, "newest": newest_page(request), "form_token": uuid.uuid4()}
     context |= read(request, caller, project_id)
     return project_page(request, project, "pages/dashboard/project_sessions.html", tab="sessions", **context)
 
