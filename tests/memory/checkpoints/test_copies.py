@@ -33,8 +33,8 @@ def test_a_copy_whose_source_is_deleted_meanwhile_leaves_nothing(graph: Graph, m
         for _ in steps:
             GraphThread.objects.filter(name="t").delete()
 
-    monkeypatch.setattr(thread_services, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_services, "run_paced", delete_in_between)
+    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 2)
+    monkeypatch.setattr(thread_erasing, "run_paced", delete_in_between)
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 404
     assert not GraphThread.objects.exists()
 
