@@ -14,6 +14,25 @@ from tests.support.server_process import ROOT
 
 pytestmark = [pytest.mark.once, needs_packages]
 PAGE = ROOT / "docs/frameworks/ai-sdk.md"
+BROWSER = ROOT / "docs/browser.md"
+STRICT = ("--strict", "--noEmit", "--target", "es2024", "--module", "esnext", "--moduleResolution", "bundler", "--types", "")
+# What the examples of the browser module take for granted.
+TAKEN = """
+declare const paint: (messages: Message[]) => void;
+declare const yourModel: (messages: Message[]) => AsyncIterable<string>;
+"""
+TAKEN_IN_PARTS = """
+import { type Connection, type Message, type StoredMessage, uuid } from "stillhere/browser";
+declare const chat: Connection;
+declare const messages: Message[];
+declare const message: StoredMessage;
+declare const at: number;
+declare const edited: string;
+declare const input: HTMLInputElement;
+declare const bar: HTMLProgressElement;
+declare const paint: (messages: Message[]) => void;
+declare const done: (state: string, error: string | null) => void;
+"""
 MOUNT = """
 import { createRoot } from "react-dom/client";
 createRoot(document.querySelector("main")).render(<Chat id="thread-42" />);
@@ -63,3 +82,23 @@ def test_the_code_for_servers(document: Path, server: LiveServer, secret: str, i
     script.write_text(code.replace('"http://127.0.0.1:8000"', f'"{server.url}"').replace('"sh_…"', f'"{secret}"'))
     said = run("node", script, server.url, secret, NODE_PATH=str(MODULES))
     assert said == ("" if document == PAGE else "The cart\n is empty.\n")
+
+
+def typed(lines: str, named: list[str]) -> str:
+    """README's lines, of which some are written as the page says for TypeScript."""
+    for line in named:
+        start = re.escape(" ".join(re.split(r"[ :(]", line)[:2]))
+        lines, found = re.subn(rf"^{start}\b.*$" if not line.startswith("import") else "^import .*$", line, lines, flags=re.M)
+        assert found == 1, line
+    return lines
+
+
+def test_the_examples_of_the_browser_module_in_strict_typescript(installed: Path) -> None:
+    [example], [named] = blocks(ROOT / "README.md", "js"), blocks(BROWSER, "ts")
+    parts = blocks(BROWSER, "js")
+    assert len(parts) >= 3
+    pages = [TAKEN + typed(example, named.splitlines()), *(TAKEN_IN_PARTS + part for part in parts)]
+    files = [installed.parent / f"example-{number}.ts" for number in range(len(pages))]
+    for file, page in zip(files, pages, strict=True):
+        file.write_text(f"{page}\nexport {{}};\n")
+    run(MODULES / ".bin/tsc", *STRICT, *files)
