@@ -188,4 +188,7 @@ export class Responses {
 }
 
 /** A name for what an operation says, without what it is based on. @param {SentOperation | undefined} operation */
-const printed = ({ if_ver: _, if_write: __, ...said } = { op: "upsert", id: "" }) => digest(JSON.stringify(said));
+function printed(operation) {
+  const { if_ver: _, if_write: __, ...said } = operation ?? { op: "upsert", id: "" };
+  return digest(JSON.stringify(said));
+}
