@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.once, pytest.mark.scale]
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")] + sorted((ROOT / "docs").rglob("*.md"))
 # Languages of blocks that hold no commands. `js` is run by tests/browser/pages/test_readme.py, `jsx` by
 # tests/clients/js/test_documents.py, `python` by tests/clients/python/test_documents.py.
-NO_COMMANDS = {"", "js", "json", "jsx", "python"}
+NO_COMMANDS = {"", "js", "json", "jsx", "python", "ts"}
 RESTORE = "make restore FROM=data/backups/stillhere-….sqlite3"
 NOT_RUN = {
     "make run": "installs first; tests/scale/operations/test_serve_and_run.py runs `manage.py run`",
