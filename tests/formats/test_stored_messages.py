@@ -69,6 +69,25 @@ def test_a_changed_text_is_written_in_place_of_the_old_one(chat: Chat, tab: Writ
     assert read_as(chat)["items"] == [raw]
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"role": "user", "content": [{"type": "text", "text": "old"}, {"type": "text", "text": " words"}]},
+        {"role": "user", "content": "old words", "name": "old"},
+        {"role": "user", "content": "old words", "metadata": {"text": "old", "role": "old"}},
+        {"role": "user", "content": "old words", "metadata": {"content": ["old"]}},
+        {"content": "old words", "role": "user", "metadata": {"content": "old"}},
+    ],
+)
+def test_no_other_text_in_raw_is_taken_for_the_message_s(chat: Chat, tab: Writer, raw: dict[str, Any]) -> None:
+    """What is returned in its own format is not always parsed."""
+    tab.save(own(raw))
+    assert read_as(chat)["items"] == [raw]
+    tab.save(patch("m", text="old"))
+    [found] = read_as(chat)["items"]
+    assert found["content"] == "old"
+
+
 def test_an_answer_that_grows_is_written_as_far_as_it_is(chat: Chat, tab: Writer) -> None:
     tab.save(own({"role": "assistant", "content": "He"}, status="streaming"))
     tab.save(append("m", 2, "llo world"))
