@@ -70,8 +70,8 @@ class LockedSession:
 
     def store_epoch(self) -> None:
         """Store the columns that `write` leaves out because saves never change them."""
-        _, *values = self.live
-        revived = {name: value if self.live.revived_rev else None for name, value in zip(Live._fields[1:], values, strict=True)}
+        _, rev, to, revs = self.live
+        revived = {"revived_rev": rev or None, "revived_to": to or None, "revived_revs": revs if revs > 1 else None}
         ChatSession.objects.filter(id=self.id).update(epochs_ahead=self.epoch - self.live.epoch or None, **revived)
 
     def publish(self, type: str, caller: Caller, *, writer_id: str | None = None, data: dict[str, Any] | None = None) -> None:

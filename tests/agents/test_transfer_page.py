@@ -75,7 +75,7 @@ def everything(*chats: Chat) -> list[Any]:
 def test_the_form_opens_with_all_ais_to_be_copied(page: Client, source: Chat) -> None:
     form = fresh(page, source)
     assert (form["ai"], form["mode"], form["on_conflict"]) == (["claude", "gemini"], "copy", "refuse")
-    assert "“The <source>”" in text(page.get(f"/sessions/{source.id}/transfer/"))
+    assert "“<bdi>The <source></bdi>”" in text(page.get(f"/sessions/{source.id}/transfer/"))
 
 
 def test_places_are_found_by_words_and_what_is_chosen_stays(page: Client, source: Chat, target: Chat) -> None:

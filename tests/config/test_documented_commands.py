@@ -114,7 +114,7 @@ def test_the_commands_of_all_blocks_run_one_after_the_other(store: Store, tmp_pa
     assert re.search(r"^sh_\w+$", said, re.MULTILINE)
     assert (folder / "shop/.stillhere/notes/cart.json").exists()
     assert (folder / "all.ndjson").stat().st_size
-    [backup] = re.findall(r"\S*/backups/\S+", said)
+    *_, backup = re.findall(r"\S*/backups/\S+", said)
     run(server, folder, RESTORE.replace(RESTORE.partition("FROM=")[2], shlex.quote(backup)))
 
 

@@ -2,9 +2,11 @@
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 # A longer text in which code or HTML may begin is shown as it was written: what a line costs depends on all lines around it.
 MOST_LINES = 5_000
@@ -28,13 +30,12 @@ def contained(text: str) -> str:
     for token in tokens:
         if token.type == "inline":
             _escape_html(lines, token)
-    match tokens[-1]:
-        case Token(type="fence", markup=open_fence):
-            return "\n".join([*lines, open_fence])
-        case Token(type="paragraph_close", level=0) if tokens[-2].content == _PROBE:
-            return "\n".join(lines)
-        case _:
-            return fenced(text)  # Nested too deeply for the reader.
+    last = tokens[-1]
+    if last.type == "fence":
+        return "\n".join([*lines, last.markup])
+    if last.type == "paragraph_close" and last.level == 0 and tokens[-2].content == _PROBE:
+        return "\n".join(lines)
+    return fenced(text)  # Nested too deeply for the reader.
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -45,12 +46,14 @@ def fenced(text: str, language: str = "") -> str:
 
 
 @cache
-def _reader() -> MarkdownIt:
+def _reader() -> "MarkdownIt":
     """Of blocks. Lines that would begin HTML, or define a link, are lines of paragraphs to it."""
+    from markdown_it import MarkdownIt  # Takes megabytes, and is loaded only where something is exported or shown.
+
     return MarkdownIt("commonmark").disable(["html_block", "reference", "inline", "text_join"])
 
 
-def _escape_html(lines: list[str], token: Token) -> None:
+def _escape_html(lines: list[str], token: "Token") -> None:
     """Escape the lines of a paragraph, of which the token has the words without the marks of lists and quotes before them."""
     first = (token.map or [0, 0])[0]
     for number, words in enumerate(token.content.split("\n"), first):

@@ -6,10 +6,8 @@ const LONGEST_MS = 10_000;
 let sent = new WeakMap();
 
 /** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
-function contentOf(form, submitter) {
-  const values = [...new FormData(form)].map(([name, value]) => [name, typeof value === "string" ? value : value.name]);
-  return JSON.stringify([...values, [submitter?.getAttribute("name"), submitter?.getAttribute("value")]]);
-}
+const contentOf = (form, submitter) =>
+  [...new FormData(form, submitter)].map(([name, value]) => [name, typeof value === "string" ? value : value.name]).join("\n");
 
 /** @param {Event} event */
 const formOf = ({ target }) => (target instanceof HTMLFormElement && target.getAttribute("method") === "post" ? target : null);

@@ -141,7 +141,7 @@ export interface FormerKeysNeeds {
   http: Part<Http, "base" | "auth">;
   scope: string;
   local: Part<LocalStore, "get" | "set" | "remove" | "listed">;
-  storage: Part<BrowserStorage, "takeDrafts" | "takeState">;
+  storage: Part<BrowserStorage, "draft" | "keep" | "keepDraft" | "keepState" | "listed">;
   outbox: Part<Outbox, "take" | "inherit">;
   /** The requests of another scope are in this one. */
   taken: () => unknown;

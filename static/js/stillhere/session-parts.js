@@ -24,7 +24,7 @@ import { SessionReader } from "./session/session-reader.js";
 import { SessionState } from "./session/session-state.js";
 import { BrowserStorage } from "./storage/browser-storage.js";
 import { Drafts } from "./storage/drafts.js";
-import { FormerKeys } from "./storage/former-keys.js";
+import { KeyOwner } from "./storage/key-owner.js";
 import { LocalStore } from "./storage/local-storage.js";
 import { Outbox } from "./storage/outbox.js";
 import { scopeOf, uuid } from "./util.js";
@@ -53,7 +53,7 @@ export class SessionParts {
     const local = new LocalStore(this._warning("localStorage"));
     this.storage = new BrowserStorage(this.identity.scope, local, this._warning("indexedDB"));
     this.outbox = new Outbox(this.identity.scope, local, this._warning("indexedDB"), () => this.sender.poke());
-    this.formerKeys = this._makeFormerKeys(local);
+    this.keyOwner = this._makeKeyOwner(local);
     this.queue = this._makeQueue();
     this.batching = new Batching({ queue: this.queue, state: this.state, findOrCreate: () => this.opening.findOrCreate() });
     this.agentStates = this._makeAgentStates();
@@ -77,7 +77,7 @@ export class SessionParts {
   close() {
     const { retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender } = this;
     const parts = [retry, batching, queue, mirror, agentStates, catchUp, answers, sessionEvents, events, sender];
-    for (const part of [...parts, this.outbox, this.formerKeys, this.silentAnswers]) part.close();
+    for (const part of [...parts, this.outbox, this.keyOwner, this.silentAnswers]) part.close();
   }
 
   // Storage.
@@ -87,11 +87,11 @@ export class SessionParts {
     return (code, error) => queueMicrotask(() => this.emit("warning", { code, error, where }));
   }
 
-  /** @param {LocalStore} local @returns {FormerKeys} */
-  _makeFormerKeys(local) {
+  /** @param {LocalStore} local @returns {KeyOwner} */
+  _makeKeyOwner(local) {
     const { http, identity, storage, outbox } = this;
     const taken = () => this.sender.reconsider().then(() => this.sender.poke());
-    return new FormerKeys({ http, scope: identity.scope, local, storage, outbox, taken });
+    return new KeyOwner({ http, scope: identity.scope, local, storage, outbox, taken });
   }
 
   /** @returns {Drafts} */
@@ -183,7 +183,7 @@ export class SessionParts {
       tell: (frame) => this.sender.tell({ kind: "frame", frame }),
       listens: (since) => this.sender.tell({ kind: "listens", since }),
       missed: () => this.sessionEvents.missed(),
-      belongs: (account) => this.formerKeys.belongs(account),
+      belongs: (account) => this.keyOwner.belongs(account),
     });
   }
 

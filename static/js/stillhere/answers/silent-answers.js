@@ -8,14 +8,14 @@
  * @import { SilentNeeds } from "../needs.d.ts"
  * @import { Emit } from "../types.d.ts"
  *
- * @typedef {{id: string, at: number, wait: number}} Due `at`: when it is read next; `wait`: how long after that, if nothing changed
+ * @typedef {{id: string, at: number, again: number}} Due `at`: when it is read next; `again`: how often after that, if nothing changed
  */
 
 // As on the server, and a moment more.
 const SILENT_MS = 60_500;
-// This machine's clock may be wrong: then it is still streaming. By the last of these a minute has passed in any case.
-const FIRST_WAIT_MS = 5000;
-const LONGEST_WAIT_MS = 40_000;
+// This machine's clock may be wrong: then it is still streaming. After the last of these a minute has passed in any case.
+const AGAIN_MS = 20_000;
+const AGAIN = 3;
 const LISTS = new Set(["restored", "changed", "cleared"]);
 
 /** The same, and `watch` after each list that the page gets. @param {Emit} emit @param {() => void} watch @returns {Emit} */
@@ -68,16 +68,13 @@ export class SilentAnswers {
   _dueOf({ id, updated_at = "" }) {
     const name = `${id} ${updated_at}`;
     const wait = Math.min(SILENT_MS, Math.max(0, Date.parse(updated_at) + SILENT_MS - Date.now()));
-    return [name, this.due.get(name) ?? { id, at: performance.now() + wait, wait: FIRST_WAIT_MS }];
+    return [name, this.due.get(name) ?? { id, at: performance.now() + wait, again: AGAIN }];
   }
 
   async _look() {
     const now = performance.now();
     const silent = [...this.due.values()].filter(({ at }) => at <= now);
-    for (const one of silent) {
-      one.at = one.wait > LONGEST_WAIT_MS ? Infinity : now + one.wait;
-      one.wait *= 2;
-    }
+    for (const one of silent) one.at = one.again-- > 0 ? now + AGAIN_MS : Infinity;
     this.looking = true;
     await this.needs.catchUp.reread(silent.map(({ id }) => id)).finally(() => {
       this.looking = false;

@@ -96,8 +96,8 @@ export class MessageStore {
     if (operation.op !== "upsert" || !stored) return null;
     if (text === textOf(stored) || !text.startsWith(textOf(stored))) return null;
     const status = operation.status === "streaming" ? "interrupted" : operation.status;
-    const { op: ___, ...message } = { ...operation, status, parts: operation.parts ?? [{ type: "text", text }] };
-    this.overlay(message, true);
+    const { op: ___, ...content } = operation;
+    this.overlay({ ...content, status, parts: operation.parts ?? [{ type: "text", text }] }, true);
     return { ...operation, status, if_ver: stored.ver };
   }
 

@@ -24,7 +24,7 @@ export class BrowserStorage {
     this.warn = warn;
     this.database = new Database("stillhere-kept", "kept", {});
     this.database.openedLate = () => {
-      for (const [name, content] of this.memory) this._keep(name, content);
+      for (const [name, content] of this.memory) this.keep(name, content);
     };
     /** Not yet written, or could not be written; null: removed. @type {Map<string, Kept | null>} */
     this.memory = new Map();
@@ -38,7 +38,7 @@ export class BrowserStorage {
     const kept = content && { at: Date.now(), ...content };
     if (kept) this.local.set(name, kept);
     else this.local.remove(name);
-    this._keep(name, kept);
+    this.keep(name, kept);
   }
 
   /** Synchronous: `[writer, content]` of those in localStorage. @returns {[string, KeptState][]} */
@@ -49,7 +49,7 @@ export class BrowserStorage {
   /** `[writer, content]`, the oldest first. */
   async keptStates() {
     const prefix = this._stateName("");
-    const listed = /** @type {[string, KeptState][]} */ (await this._listed(prefix));
+    const listed = /** @type {[string, KeptState][]} */ (await this.listed(prefix));
     const states = new Map(listed.map(([name, content]) => [name.slice(prefix.length), content]));
     for (const [writer, content] of this.stashedStates()) {
       if ((states.get(writer)?.at ?? 0) < (content.at ?? 1)) states.set(writer, content);
@@ -62,7 +62,7 @@ export class BrowserStorage {
   /** @param {string} session @param {KeptDraft} draft */
   keepDraft(session, draft) {
     if (!draft.text) this.local.remove(this._draftName(session));
-    return this._keep(this._draftName(session), draft);
+    return this.keep(this._draftName(session), draft);
   }
 
   /** @param {string} session @param {KeptDraft} draft */
@@ -85,38 +85,8 @@ export class BrowserStorage {
   /** The named kinds of a session's drafts. @param {string} session @returns {Promise<string[]>} */
   async draftKinds(session) {
     const prefix = this._draftName(`${session}#`);
-    const kept = (await this._listed(prefix)).map(([name]) => name.slice(prefix.length));
+    const kept = (await this.listed(prefix)).map(([name]) => name.slice(prefix.length));
     return [...kept, ...this.local.listed(prefix).map(([kind]) => kind)];
-  }
-
-  // What was kept under another scope of the same account.
-
-  /** The newer draft stays. @param {string} from the other scope */
-  async takeDrafts(from) {
-    const prefix = `stillhere:draft:${from}:`;
-    const kept = (await this._listed(prefix)).map(([name, content]) => [name.slice(prefix.length), content]);
-    const found = /** @type {[string, KeptDraft][]} */ ([...kept, ...this.local.listed(prefix)]);
-    for (const [session, draft] of found) {
-      const present = await this.draft(session);
-      if (draft.text && (present?.at ?? 0) < draft.at) await this.keepDraft(session, draft);
-      await this._forget(prefix + session);
-    }
-  }
-
-  /** @param {string} from the other scope @param {string} writer whose page has ended */
-  async takeState(from, writer) {
-    const name = `stillhere:state:${from}:${writer}`;
-    const [[, kept] = []] = /** @type {[string, KeptState][]} */ (await this._listed(name));
-    const stashed = /** @type {KeptState | null} */ (this.local.get(name));
-    const newest = (kept?.at ?? 0) < (stashed?.at ?? 1) ? (stashed ?? kept) : kept;
-    if (newest) this.keepState(writer, newest);
-    await this._forget(name);
-  }
-
-  /** @param {string} name */
-  _forget(name) {
-    this.local.remove(name);
-    return this._keep(name, null);
   }
 
   // The mirror.
@@ -143,7 +113,7 @@ export class BrowserStorage {
   }
 
   /** If that fails the value is kept in memory, with a warning. @param {string} name @param {Kept | null} content */
-  async _keep(name, content) {
+  async keep(name, content) {
     this.memory.set(name, content);
     try {
       await this.database.run("readwrite", (store) => void (content ? store.put(content, name) : store.delete(name)));
@@ -154,7 +124,7 @@ export class BrowserStorage {
   }
 
   /** `[name, content]` @param {string} prefix @returns {Promise<[string, Kept][]>} */
-  async _listed(prefix) {
+  async listed(prefix) {
     const range = () => IDBKeyRange.bound(prefix, prefix + END);
     const [names, contents] = await Promise.all([
       this.database.run("readonly", (store) => /** @type {IDBRequest<string[]>} */ (store.getAllKeys(range()))),
