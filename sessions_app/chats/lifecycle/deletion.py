@@ -19,7 +19,7 @@ from sessions_app.core.errors import Conflict, NotFound
 from sessions_app.core.storage.sql import as_time, as_uuid, db_uuid, fetch_row
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
-from sessions_app.models import Caller, ChatSession, ImportJob, Project
+from sessions_app.models import Caller, ChatSession, ImportJob, Message, Project
 from sessions_app.models.event import EventType
 from sessions_app.models.import_job import file_of
 from sessions_app.models.times import now
@@ -91,7 +91,7 @@ def purge_session(*, caller: Caller, session_id: uuid.UUID, if_rev: int | None =
         _check_rev(session_id, if_rev)
         _leave_current(project, session_id, now())
         _tell(caller, EventType.SESSION_DELETED, project.id, session_id)
-        if paced.is_short(ChatSession.objects.filter(id=session_id)):
+        if paced.are_few(Message.objects.filter(session_id=session_id)):
             erase_sessions([session_id])
             return False
         paced.hide([session_id])

@@ -27,8 +27,12 @@ def is_short(sessions: QuerySet[ChatSession]) -> bool:
     """Whether these sessions have so few messages together, removed ones included, that all can be erased at once."""
     if len(sessions.order_by().values_list("pk")[: FEW_SESSIONS + 1]) > FEW_SESSIONS:
         return False
-    messages = Message.objects.filter(session__in=sessions.order_by().values("pk")).order_by()
-    sizes = messages.values_list("size_bytes", flat=True)[: FEW_MESSAGES + 1]
+    return are_few(Message.objects.filter(session__in=sessions.order_by().values("pk")))
+
+
+def are_few(messages: QuerySet[Message]) -> bool:
+    """Whether all of them can be erased at once."""
+    sizes = messages.order_by().values_list("size_bytes", flat=True)[: FEW_MESSAGES + 1]
     return len(sizes) <= FEW_MESSAGES and sum(sizes) <= FEW_BYTES
 
 
