@@ -147,7 +147,7 @@ def create_socket_ticket(*, caller: Caller, login: LoginMarks | None = None) -> 
 def use_socket_ticket(*, token: str) -> SocketTicket | None:
     """A fresh ticket, once; None for any other."""
     tickets = SocketTicket.objects.filter(token_sha256=sha256(token), expires_at__gt=now())
-    # Whoever has no account may ask: an invented ticket is no write, which others would wait for.
+    # Anybody may ask, also without an account: an invented ticket makes no write, for which others would wait.
     found = tickets.first()
     return found if found is not None and write(lambda: tickets.delete()[0]) == 1 else None
 

@@ -26,7 +26,7 @@ ANNOUNCED = "stillhere.announced"
 
 @dataclass(slots=True)
 class Announced:
-    """An upload that is asked for, by a read, before its body is taken: whoever may not send it need not send it first.
+    """An upload that is asked for, by a read, before its body is taken: a sender who may not send it learns that first.
 
     `size_bytes`: as its sender declares it, 0 if unknown. `user_id`: whose it is; None until it was asked for.
     """

@@ -33,7 +33,7 @@ def test_the_search_page_shows_hits_marked_and_escaped(page: Client, api: Callab
 
 def test_the_search_page_keeps_its_filters_while_one_types(page: Client, api: Callable[..., Any], alice: User) -> None:
     chat = Chat(api(alice), project="/home/alice/shop")
-    Chat(chat.api, project="/work/shop")
+    Chat(chat.api, project="/home/alice/elsewhere/shop")
     own = Project.objects.get(path="/home/alice/shop")
     for named in (str(own.id), own.path):
         shown = page.get(f"/search/?q=hay&role=user&in=everything&project={named}&since=2026-01-02").content.decode()
