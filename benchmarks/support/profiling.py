@@ -10,7 +10,6 @@ from statistics import median
 
 from benchmarks.support.http_client import HEAD_END, WrongAnswer
 from benchmarks.support.sides import Calls, fill
-from sessions_app.accounts.users import create_user
 
 REQUESTS = 500
 SHOWN = 30
@@ -42,6 +41,7 @@ class _Requests:
 
         from config.http.bridge import Handler, _environ
         from sessions_app.accounts import api_keys
+        from sessions_app.accounts.users import create_user
         from sessions_app.core.callers import caller_of_user
         from sessions_app.core.storage import transactions
 

@@ -55,8 +55,9 @@ def check_place(namespace: str, key: str) -> None:
 def check_new_names(*names: str) -> None:
     """Raises 422 for a namespace or a key that is to be stored and has U+FFFD: what could not be read has become this, in bodies
     and in addresses, so another name may have been meant."""
-    if any(REPLACEMENT in name for name in names):
-        raise Invalid("Namespaces and keys are text in UTF-8, without NUL and U+FFFD.", details={"field": "key"})
+    for name in names:
+        if REPLACEMENT in name:
+            raise Invalid("Namespaces and keys are text in UTF-8, without NUL and U+FFFD.", details={"field": "key"})
 
 
 @lru_cache(maxsize=1_000)

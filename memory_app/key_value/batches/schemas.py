@@ -72,8 +72,9 @@ class PutIn(_Op):
     ttl_minutes: Annotated[float, Field(gt=0, le=MOST_MINUTES, description="Left out: as the settings say.")] | None = None
 
     def operation(self, sent: Any, *, clean: bool) -> Operation:
-        check_new_names(self.path, self.key)
-        entry = check_entry(NewEntry(self.path, self.key, self.value, sent, clean))
+        path = self.path
+        check_new_names(path, self.key)
+        entry = check_entry(NewEntry(path, self.key, self.value, sent, clean))
         return Put(entry, self.conditions(self.if_match), self.ttl_minutes)
 
 

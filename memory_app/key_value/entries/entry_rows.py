@@ -115,20 +115,8 @@ def _read_columns() -> str:
 def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
     """An entry of the columns in `COLUMNS`, and its id if that was read too."""
     namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact, *its_id = row
-    return EntryRow(
-        project_id=project_id,
-        namespace=namespace,
-        key=key,
-        value=value,
-        rev=rev,
-        size_bytes=size_bytes,
-        created_at=as_time(created_at),
-        updated_at=as_time(updated_at),
-        expires_at=as_time(expires_at),
-        ttl_minutes=ttl_minutes,
-        exact=bool(exact),
-        id=its_id[0] if its_id else None,
-    )
+    times = as_time(created_at), as_time(updated_at), as_time(expires_at)
+    return EntryRow(project_id, namespace, key, value, rev, size_bytes, *times, ttl_minutes, bool(exact), *its_id)
 
 
 def at(entry: EntryRow) -> list[Any]:

@@ -111,7 +111,9 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _within(limit: int, text: str, known: int | None = None) -> int:
-    size_bytes = len(text.encode()) if known is None else known
+    size_bytes = known
+    if size_bytes is None:
+        size_bytes = len(text) if text.isascii() else len(text.encode())
     if size_bytes > limit:
         message = "" if limit == ENTRY_BYTES else f"An entry of this namespace has at most {limit} bytes of JSON."
         raise EntryTooLarge(message, details={"size_bytes": size_bytes, "limit": limit})

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
@@ -152,8 +152,18 @@ def db_time(value: datetime) -> Any:
 
 def as_time(value: Any) -> Any:
     """A time as a plain cursor returns it: on SQLite as text, or in UTC without saying so."""
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    if value is None:
+        return None
+    return _time_of_text(value) if isinstance(value, str) else _with_zone(value)
+
+
+@lru_cache(maxsize=1_000)  # Rows that were written together have the same times.
+def _time_of_text(text: str) -> datetime:
+    return _with_zone(datetime.fromisoformat(text))
+
+
+def _with_zone(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def rfc3339(value: datetime) -> str:

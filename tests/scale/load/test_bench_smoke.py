@@ -38,6 +38,17 @@ def test_every_row_comes_out_with_figures(tmp_path: Path, only: set[str]) -> Non
     assert all(row["what"] in output for row in rows)
 
 
+@pytest.mark.scale
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS + 30)
+@pytest.mark.parametrize("kind", ["save", "resume"])
+def test_a_profile_says_where_the_time_goes(kind: str) -> None:
+    status, output, errors = _run([sys.executable, "-m", "benchmarks", "--profile", kind])
+    assert status == 0, errors
+    assert "tottime" in output
+    assert f"{kind}: " in output.splitlines()[-1]
+
+
 def _run(command: list[str]) -> tuple[int, str, str]:
     """Its status and what it said. Its servers end with it, also when it takes too long."""
     pipe = subprocess.PIPE
