@@ -1,5 +1,6 @@
 """A store that refuses writes: the tool says so, serves the value, and writes it as soon as it can."""
 
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patched, only_reading():
         patched.setattr(held_values, "leave_read_only", lambda refusal: None)
         yield
+        time.sleep(0.002)  # Times have milliseconds: what is stored after the block is newer.
 
 
 @pytest.fixture(autouse=True)

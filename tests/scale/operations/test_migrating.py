@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.scale.table_definitions import definitions_in
 from tests.support.databases import ON_POSTGRESQL, own_database
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
@@ -22,8 +23,10 @@ OLD_STORE = """
 import uuid
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 first = [("sessions_app", "0001_first")]
 executor = MigrationExecutor(connection)
+executor.loader = MigrationLoader(connection, replace_migrations=False)  # A new store gets all tables at once.
 executor.migrate(first)
 model = executor.loader.project_state(first).apps.get_model
 ana = model("auth", "User").objects.create(username="ana", password="!")
@@ -59,6 +62,11 @@ def rows_of(store: Store) -> str:
         if not ON_POSTGRESQL:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     return digest.hexdigest()
+
+
+def tables_of(store: Store) -> set[Any]:
+    with opened(store) as connection:
+        return definitions_in(connection)
 
 
 @contextmanager
@@ -111,8 +119,9 @@ def kill_within(migrating: subprocess.Popen[bytes], *, begun: int, share: float)
     return said.count(b"Applying")
 
 
-def crash_upgrades(old: Store, folder: Path, *, times: int) -> None:
-    before = rows_of(old)
+def crash_upgrades(old: Store, new: Store, folder: Path, *, times: int) -> None:
+    """Each ends with the rows of the old store in the tables of a new one, which were made at once."""
+    before, tables = rows_of(old), tables_of(new)
     for number in range(times):
         with old.copied(folder / str(number)) as copy:
             server = ServerProcess(copy)
@@ -121,6 +130,7 @@ def crash_upgrades(old: Store, folder: Path, *, times: int) -> None:
             assert begun > 0
             server.manage("migrate", "--verbosity", "0")
             assert rows_of(copy) == before
+            assert tables_of(copy) == tables
             with server:
                 api = server.api(server.manage("create_key", "--user", "ana"))
                 bundle = api.call("GET", "/resume", project="/old/3")
@@ -174,10 +184,10 @@ def said_by(server: ServerProcess, command: str) -> str:
 
 
 @pytest.mark.timeout(600)
-def test_an_upgrade_that_is_killed_goes_on(old_store: Store, tmp_path: Path) -> None:
-    crash_upgrades(old_store, tmp_path, times=1)
+def test_an_upgrade_that_is_killed_goes_on(old_store: Store, first_store: Store, tmp_path: Path) -> None:
+    crash_upgrades(old_store, first_store, tmp_path, times=1)
 
 
 @pytest.mark.prove
-def test_twenty_upgrades_that_are_killed_go_on(old_store: Store, tmp_path: Path) -> None:
-    crash_upgrades(old_store, tmp_path, times=20)
+def test_twenty_upgrades_that_are_killed_go_on(old_store: Store, first_store: Store, tmp_path: Path) -> None:
+    crash_upgrades(old_store, first_store, tmp_path, times=20)
