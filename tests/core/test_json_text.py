@@ -1,6 +1,10 @@
 """What counts as the same request: equality of JSON values, not of bytes."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.serialization.json_text import WrittenNumber, fingerprint, json_text
@@ -79,3 +83,36 @@ def test_what_is_no_json_number_is_not_read(text: str) -> None:
     with pytest.raises(ValueError, match="is no JSON number"):
         quick_json(text)
     assert quick_json("1" + "0" * 400) == 10**400
+
+
+def any_json() -> st.SearchStrategy[object]:
+    texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+    simple = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
+    return st.recursive(
+        simple, lambda child: st.lists(child, max_size=4) | st.dictionaries(texts, child, max_size=4), max_leaves=20
+    )
+
+
+@given(any_json())
+def test_compact_json_is_read_as_any_other(value: object) -> None:
+    """It has a way of its own; a space in front leads to the usual one."""
+    raw = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    quick, usual = strict_json.loads(raw), strict_json.loads(b" " + raw)
+    assert (json_text(quick[0]), quick[1]) == (json_text(usual[0]), usual[1])
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"a":1,"a":1}', b'{"a":NaN}', b"[1e999]", b"[" * 65 + b"]" * 65, b'{"a":"\xff"}', b'{"a":1}x', b'{"a":1}{"a":1}', b'["',
+        b'[{"a":[{"b":1,"b":2}]}]', b'{"a":01}', b'{"a":1,}', b"",
+    ],
+)  # fmt: skip
+def test_compact_json_that_is_ambiguous_or_broken_is_refused(raw: bytes) -> None:
+    with pytest.raises(strict_json.UnreadableJson):
+        strict_json.loads(raw)
+
+
+def test_compact_json_keeps_numbers_as_they_were_written() -> None:
+    sent = '{"ops":[{"op":"upsert","id":"m","raw":{"a":1.10,"b":[1E5,-0,-0.0,0.1,18446744073709551616]}}]}'
+    assert json_text(strict_json.loads(sent.encode())[0]) == sent

@@ -30,7 +30,7 @@ class Memory:
     project: str
 
     def request(self, method: str, rest: str, body: Any = None, **headers: str) -> bytes:
-        content = b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
+        content = b"" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         return request_bytes(method, f"/api/v1/projects/{self.project}/{rest}", self.side.calls.headers | headers, content)
 
 

@@ -27,6 +27,8 @@ Path = tuple[str | int, ...]
 _SHALLOW, _MOST_DEEP = 4, 1_000
 # A name in a path is cut: one long name can lead to a million values.
 _LONGEST_NAME = 64
+# Where JSON with spaces shows them.
+_BEGINNING = 200
 
 
 class UnreadableJson(BadRequest):
@@ -38,6 +40,8 @@ class UnreadableJson(BadRequest):
 def loads(raw: bytes, *, within: str = "") -> tuple[Any, list[str]]:
     """The value, and the dotted paths of the strings in which characters were replaced. `within`: the path of a value that is no
     body with fields of ours."""
+    if (known := _as_we_write_it(raw)) is not None:
+        return known, []
     reading = _Reading()
     try:
         value = reading.decoder(minus_zeros=b"-0" in raw).decode(raw.decode("utf-8"))
@@ -48,9 +52,21 @@ def loads(raw: bytes, *, within: str = "") -> tuple[Any, list[str]]:
     except ValueError as error:
         # A decoder's message names a position ("line 1 column 5"), never the text.
         raise UnreadableJson(_reason(error)) from None
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
-        _check_depth(value)
+    if not _is_shallow(raw, value):
+        raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")
     return without_unstorable(value, within) if b"\\u" in raw or reading.found_notations else (value, [])
+
+
+def _as_we_write_it(raw: bytes) -> Any:
+    """The value, in a fifth of the time, if the body is compact JSON: orjson makes the same bytes of it again. So no key is there
+    twice, no number is written otherwise, and nothing follows. None: the strict reader has to look."""
+    if b'": ' in raw[:_BEGINNING] or b"\\u" in raw:
+        return None
+    try:
+        value = orjson.loads(raw)
+        return value if orjson.dumps(value) == raw and _is_shallow(raw, value) else None
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def clean_text(text: str) -> str:
@@ -103,14 +119,16 @@ class _Reading:
         return WrittenNumber.of(number, text)
 
 
-def _check_depth(value: Any) -> None:
+def _is_shallow(raw: bytes, value: Any) -> bool:
     """Level by level, so that the check itself needs no recursion."""
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return True
     level = [value] if type(value) in _NESTING else []
     for _ in range(MAX_DEPTH):
         level = [child for item in level for child in (item.values() if type(item) is dict else item) if type(child) in _NESTING]
         if not level:
-            return
-    raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")
+            return True
+    return False
 
 
 def without_unstorable(value: Any, within: str = "") -> tuple[Any, list[str]]:
