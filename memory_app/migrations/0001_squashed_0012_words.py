@@ -47,7 +47,8 @@ class Migration(migrations.Migration):
 
     initial = True
 
-    dependencies = [('sessions_app', '0001_squashed_0031_tokens_of_logins')]
+    # As of the last one of those that are replaced: a store may have all of them, and not yet what followed there.
+    dependencies = [('sessions_app', '0027_branches')]
 
     operations = [
         migrations.CreateModel(
