@@ -86,6 +86,27 @@ def test_versions_removed_messages_and_cleared_ones_count(chat: Chat, alice: Use
     assert quotas.usage_now(alice.pk).size_bytes == before
 
 
+def test_states_handoffs_their_versions_and_metadata_count(chat: Chat, alice: User) -> None:
+    project, size = chat.api.get("/projects").json()["items"][0]["id"], 10_000
+    before = quotas.usage_now(alice.pk).size_bytes
+    for letter in "ab":
+        chat.api.put(f"/sessions/{chat.id}/agent-state", {"context": letter * size})
+        chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"working_notes": letter * size})
+    chat.api.patch(f"/sessions/{chat.id}", {"metadata": {"note": "é" * (size // 2)}})
+    chat.api.patch(f"/projects/{project}/handoff", {"summary": "s" * size})
+    assert quotas.usage_now(alice.pk).size_bytes - before > 7 * size
+    assert chat.api.post(f"/projects/{project}/handoff/freeze").status_code == 201
+    assert 8 * size < quotas.usage_now(alice.pk).size_bytes - before < 9 * size
+
+
+def test_a_handoff_is_frozen_only_where_there_is_room(chat: Chat, alice: User, settings: Any) -> None:
+    """Each snapshot has its own copy, which no request sends."""
+    project = chat.api.get("/projects").json()["items"][0]["id"]
+    chat.api.patch(f"/projects/{project}/handoff", {"summary": "s" * 10_000})
+    settings.ACCOUNT_BYTES = quotas.usage_now(alice.pk).size_bytes + 5_000
+    assert error(chat.api.post(f"/projects/{project}/handoff/freeze"), 507, "quota_exceeded")["needed"] > 10_000
+
+
 def test_projects_and_sessions_are_counted(api: Callable[..., Any], alice: User, settings: Any) -> None:
     client = api(alice)
     project = client.post("/projects", {"path": "/first"}).json()["id"]

@@ -12,6 +12,7 @@ from sessions_app.agents.handoff.queries import LISTS, content_of, get_snapshot,
 from sessions_app.chats.locking import lock_project_and_current
 from sessions_app.core.errors import Conflict, Invalid, NotFound, PreconditionFailed, TooLarge
 from sessions_app.core.id_parsing import refuse_dots
+from sessions_app.core.limits import quotas
 from sessions_app.core.redaction import Redacted, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.storage.transactions import write
@@ -177,6 +178,7 @@ def freeze_handoff(*, caller: Caller, project_id: uuid.UUID, only_changed: bool 
         newest = HandoffSnapshot.objects.filter(project=project, number=handoff.last_number, sha256=sha256)
         if only_changed and newest.exists():
             raise Unchanged(details={"number": handoff.last_number})
+        quotas.check_bytes(caller.user_id, len(payload))
         current = project.current_session_id
         session = None if current is None else ChatSession.objects.get(id=current)
         handoff.last_number += 1

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from django.conf import settings
 
 from sessions_app.core.errors import InsufficientStorage
-from sessions_app.core.limits.account_usage import Usage, read_usage
+from sessions_app.core.limits.account_usage import Usage, forget_states, read_usage
 
 COUNTED_EVERY = 60.0
 # Count again before refusing: something may have been deleted.
@@ -57,6 +57,7 @@ def check_sessions(user_id: int, needed: int = 1) -> None:
 
 def usage_now(user_id: int) -> Usage:
     """Current usage, counted now, for the account's page."""
+    forget_states(user_id)
     found = read_usage(user_id)
     _remember(user_id, found)
     return found
@@ -92,5 +93,6 @@ def _remember(user_id: int, usage: Usage) -> _Counted:
 
 def forget() -> None:
     """Recount every account at its next write (tests)."""
+    forget_states()
     with _lock:
         _accounts.clear()
