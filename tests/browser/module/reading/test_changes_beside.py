@@ -116,6 +116,22 @@ def test_what_a_conflict_brings_is_shown_whole_and_in_its_place(page: Frontend, 
     assert (stored_one["parts"], stored_one["metadata"]) == (parts, {"liked": 1})
 
 
+def test_a_text_that_the_answer_leaves_out_is_read(page: Frontend, other: Other, settings: Any) -> None:
+    """Of many long texts an answer has the first ones only."""
+    page.browser.run("chat.on('conflict', ({ server }) => { window.met = server; });")
+    page.browser.run(
+        "chat.save(list.map((one) => (one.id === 't1' ? { ...one, role: 'assistant', text: 'mine', parts: undefined } : one)));"
+    )
+    settings.WINDOW_BYTES = 20
+    rev = other.edit("t1", "theirs " * 10)
+    wait_for(lambda: page.browser.run(READ_SINCE, rev))
+    page.settle()
+    wait_for(lambda: page.browser.run("return list[0].text;") == "theirs " * 10, what="the whole text")
+    assert page.browser.run("return [window.met.id, window.met.text ?? null, window.met.text_omitted];") == ["t1", None, True]
+    [copy] = other.api.get(f"/sessions/{other.id}/conflicts").json()["items"]
+    assert copy["text"] == "mine"
+
+
 def test_a_change_back_to_what_the_page_said_before_is_saved(page: Frontend, other: Other, api: Callable[..., Api]) -> None:
     page.browser.run(EDIT, "t2", "mine")
     page.settle()
