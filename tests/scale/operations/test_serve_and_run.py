@@ -121,12 +121,17 @@ def test_a_second_server_on_an_embedded_store_is_refused_and_may_follow_the_firs
     first, second, link = tmp_path / "first", tmp_path / "second", tmp_path / "link"
     link.symlink_to(first, target_is_directory=True)
     settings = {"STATIC_MANIFEST": "0", "DATABASE_URL": f"sqlite:///{link}/stillhere.sqlite3"}
+
+    def refused(command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=variables(second, PORT=str(free_port()), **settings),
+            capture_output=True, text=True, check=False, timeout=START_SECONDS,
+        )  # fmt: skip
+
     with started("serve", first, STATIC_MANIFEST="0") as (_, process):
-        for command in (("serve",), ("restore", "no-such-file")):
-            done = subprocess.run(
-                [sys.executable, "manage.py", *command], cwd=ROOT, env=variables(second, PORT=str(free_port()), **settings),
-                capture_output=True, text=True, check=False, timeout=START_SECONDS,
-            )  # fmt: skip
+        with ThreadPoolExecutor(2) as pool:  # Each waits for the first one's end for a quarter of a minute.
+            refusals = list(pool.map(refused, [("serve",), ("restore", "no-such-file")]))
+        for done in refusals:
             assert done.returncode == 1
             assert "Traceback" not in done.stderr
             assert "server" in done.stderr.splitlines()[-1]
