@@ -14,9 +14,9 @@ import pytest
 
 from stillhere import Client, Spool, SpoolError, StillhereError
 from stillhere.claude_agent import StillhereSessionStore
+from tests.clients.python.cli.conftest import RUN
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
-from tests.clients.python.test_cli import RUN
 from tests.support.live_server import LiveServer
 
 WRONG = "sh_wrong"

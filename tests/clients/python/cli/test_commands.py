@@ -1,48 +1,18 @@
 """The command `stillhere` against a real server."""
 
-import io
 import json
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stillhere import Client
-from stillhere.cli import main
-from tests.browser.driving import wait_for
-from tests.clients.python.conftest import PROJECT, SOURCE
+from tests.clients.python.cli.conftest import RUN, Command
+from tests.clients.python.conftest import SOURCE
 from tests.clients.python.gate import Gate
-from tests.support.live_server import LiveServer
-
-RUN = "import sys; from stillhere.cli import main; sys.exit(main())"
-type Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def environment(server: LiveServer, secret: str) -> dict[str, str]:
-    return {"STILLHERE_URL": server.url, "STILLHERE_KEY": secret, "STILLHERE_PROJECT": PROJECT}
-
-
-@pytest.fixture
-def command(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:  # fmt: skip
-    """Runs it; returns the exit code, standard output and standard error."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-
-    def run(*arguments: str, input: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode())))
-        code = main(arguments)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def test_what_is_saved_is_resumed_and_found(command: Command, client: Client) -> None:
@@ -132,18 +102,6 @@ def _erased(project: str) -> Any:
     yield Request("DELETE", f"/projects/{project}", query={"purge": "1"})
 
 
-@pytest.fixture
-def process(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Runs it as a process of its own. `redirected`: as a shell writes it. `PYTHON…`: variables."""
-
-    def run(*arguments: str, input: bytes = b"", redirected: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
-        settings = {**environment, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"], **variables}
-        command = ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-c", RUN, *arguments]
-        return subprocess.run(command, input=input, env=settings, capture_output=True, timeout=60, check=False)
-
-    return run
-
-
 def test_an_export_comes_through_a_pipe(process: Any, client: Client) -> None:
     client.save(client.create_session().id, [{"role": "user", "text": "Hello"}])
     with client.connection.raw() as http:
@@ -195,61 +153,3 @@ def test_an_empty_id_is_not_the_current_session(command: Command, client: Client
 def test_a_search_goes_on_beyond_one_page(command: Command) -> None:
     assert command("save", input="found")[0] == 0
     assert len(command("search", "found", "--limit", "1000", "--json")[1].splitlines()) == 1
-
-
-def test_an_agent_is_served(environment: dict[str, str], gate: Gate, client: Client) -> None:
-    """Through the command itself, with the server away for a moment."""
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    call = {"name": "session_save", "arguments": {"messages": [{"role": "user", "text": "From an agent"}]}}
-    settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
-    command = [sys.executable, "-c", RUN, "mcp", "--agent", "tester"]
-    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, env=settings, text=True, **pipes) as process:
-
-        def ask(number: int, method: str, params: Any) -> Any:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            print(
-                json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}), file=process.stdin, flush=True
-            )
-            return json.loads(process.stdout.readline())
-
-        assert ask(1, "initialize", hello)["result"]["serverInfo"]["name"]
-        assert "session_save" in {each["name"] for each in ask(2, "tools/list", {})["result"]["tools"]}
-        gate.away = True
-        assert "does not answer" in ask(3, "tools/call", call)["error"]["message"]
-        gate.away = False
-        assert not ask(4, "tools/call", call)["result"].get("isError")
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.close()
-        assert process.wait(30) == 0
-        assert process.stderr.read() == ""  # Nobody else writes the memory.
-    resumed = client.resume()
-    assert resumed is not None
-    assert [each.text for each in resumed.messages] == ["From an agent"]
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
-def test_a_silent_server_does_not_hold_an_agent_that_is_told_to_end(
-    environment: dict[str, str], gate: Gate, number: signal.Signals
-) -> None:
-    settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
-    call = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
-    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen([sys.executable, "-c", RUN, "mcp"], env=settings, **pipes) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(call)
-        process.stdin.flush()
-        assert process.stdout.readline()
-        gate.silent, known = True, len(gate.seen)
-        process.stdin.write(call)
-        process.stdin.flush()
-        wait_for(lambda: len(gate.seen) > known)
-        process.send_signal(number)
-        try:
-            assert process.wait(20) == 128 + number
-        finally:
-            gate.silent = False
-            process.kill()
