@@ -19,17 +19,19 @@ import httpx
 
 from stillhere.cli.run import Run
 from stillhere.client import Client
-from stillhere.connection import is_id
 
 AT_ONCE = 16
 ENDING_SECONDS = 3.0
 TIMEOUTS = httpx.Timeout(300, connect=5)
-PARSE_ERROR, SERVER_AWAY = -32700, -32000
+PARSE_ERROR, INVALID_REQUEST, SERVER_AWAY = -32700, -32600, -32000
 AWAY = "The Stillhere server does not answer ({reason}). Continue without it and repeat this call in a minute."
 WRONG_KEY = (
     "The Stillhere server refuses the key in STILLHERE_KEY (HTTP 401): it is wrong or was revoked. Continue without the server, "
     "and tell the user."
 )
+REFUSED = "The Stillhere server refuses this (HTTP {status}): {message}"
+ELSEWHERE = "What answers at STILLHERE_URL is no Stillhere server (HTTP {status}). Continue without it, and tell the user."
+UNSENDABLE = "This message cannot be sent: its method, its name or its protocol version has characters that no header has."
 VERSION = "io.modelcontextprotocol/protocolVersion"
 # In which parameter a method names what it is about.
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -45,8 +47,7 @@ def serve(given: Namespace) -> int:
         Run(client, given.agent) as run,
         client.connection.raw(TIMEOUTS) as http,
     ):
-        path = client.get_project().path if is_id(given.project) else given.project
-        Bridge(http, run, path, sys.stdout.buffer).serve(sys.stdin.buffer)
+        Bridge(http, run, given.project, sys.stdout.buffer).serve(sys.stdin.buffer)
     return 0
 
 
@@ -59,7 +60,7 @@ def _end(number: int, frame: object) -> None:
 
 
 class Bridge:
-    """`http`: has the server's address and the key."""
+    """`http`: has the server's address and the key. `project`: its path or id."""
 
     def __init__(self, http: httpx.Client, run: Run, project: str, output: BinaryIO) -> None:
         self._http, self._run, self._project, self._output = http, run, project, output
@@ -80,12 +81,14 @@ class Bridge:
     def _answer(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._say({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "This line is no JSON."}})
             return
         message = message if isinstance(message, dict) else {}
         try:
             self._forward(line, message)
+        except (httpx.LocalProtocolError, UnicodeError):
+            self._refuse(message, UNSENDABLE, INVALID_REQUEST)
         except httpx.HTTPError as error:
             self._refuse(message, AWAY.format(reason=type(error).__name__))
 
@@ -97,14 +100,16 @@ class Bridge:
                 for row in answer.iter_lines():
                     if row.startswith("data:"):
                         answered = self._pass_on(row.removeprefix("data:"), message) or answered
+                refusal = AWAY.format(reason="its answer was cut off")
             else:
-                answered = self._pass_on(answer.read().decode(errors="replace"), message)
-            if not answered and (answer.is_error or "id" in message):
-                refused = answer.status_code == httpx.codes.UNAUTHORIZED
-                self._refuse(message, WRONG_KEY if refused else AWAY.format(reason=f"HTTP {answer.status_code}"))
+                content = answer.read()
+                answered = self._pass_on(content.decode(errors="replace"), message)
+                refusal = _refusal_of(answer.status_code, content)
+            if not answered:
+                self._refuse(message, refusal)
 
     def _pass_on(self, text: str, message: dict[str, Any]) -> bool:
-        """False: it was no message."""
+        """False: it was no answer."""
         try:
             said = json.loads(text)
         except ValueError:
@@ -113,8 +118,11 @@ class Bridge:
             return False
         if message.get("method") == "initialize" and isinstance(said.get("result"), dict):
             self._protocol = str(said["result"].get("protocolVersion", ""))
-        self._write(text.encode())  # As it is: numbers keep their notation.
-        return True
+        if "id" in said and said["id"] is None and "id" in message:  # The server could not read it.
+            self._say({**said, "id": message["id"]})
+        else:
+            self._write(text.encode())  # As it is: numbers keep their notation.
+        return "method" not in said
 
     def _headers(self, message: dict[str, Any]) -> dict[str, str]:
         params = message.get("params")
@@ -133,11 +141,10 @@ class Bridge:
                 headers["mcp-name"] = _header(name)
         return headers
 
-    def _refuse(self, message: dict[str, Any], text: str) -> None:
+    def _refuse(self, message: dict[str, Any], text: str, code: int = SERVER_AWAY) -> None:
         """A notification is not answered."""
         if "id" in message:
-            error = {"code": SERVER_AWAY, "message": text}
-            self._say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            self._say({"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": text}})
 
     def _say(self, message: dict[str, Any]) -> None:
         self._write(json.dumps(message).encode())
@@ -153,3 +160,15 @@ def _header(value: str) -> str:
     if _PLAIN.fullmatch(value) and not value.startswith("=?base64?"):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def _refusal_of(status: int, content: bytes) -> str:
+    """What is said of an answer that is no message of the protocol."""
+    if status == httpx.codes.UNAUTHORIZED:
+        return WRONG_KEY
+    if status >= 500:
+        return AWAY.format(reason=f"HTTP {status}")
+    try:
+        return REFUSED.format(status=status, message=json.loads(content)["error"]["message"])
+    except (ValueError, KeyError, TypeError):  # Not its own, but that of a proxy or of something else.
+        return (AWAY if status in {408, 429} else ELSEWHERE).format(status=status, reason=f"HTTP {status}")
