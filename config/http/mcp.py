@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qs
 
-import orjson
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
@@ -23,13 +22,14 @@ from mcp_app.core.calls import Call
 from mcp_app.core.recording import client_of, record_client
 from mcp_app.models.activity import AGENT_LENGTH
 from mcp_app.protocol.endpoint import Endpoint
-from mcp_app.protocol.messages import INVALID_REQUEST, PARSE_ERROR, wrong_message
+from mcp_app.protocol.messages import INVALID_REQUEST, PARSE_ERROR, id_of, wrong_message
 from mcp_app.protocol.quick_calls import quick_answer, quick_tool
 from memory_app.core.run_header import run_named
 from sessions_app.accounts.authentication import caller_of_header
 from sessions_app.core.errors import AppError, Forbidden, MethodNotAllowed, Unauthorized
 from sessions_app.core.limits import rate_limits
 from sessions_app.core.serialization import strict_json
+from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.web.product_version import version
 from sessions_app.frontends.sockets.authentication import Handshake, is_own_origin, scheme_of
 from sessions_app.models import Caller
@@ -100,7 +100,7 @@ class McpRequests:
         except strict_json.UnreadableJson as error:
             return call, None, (400, "unreadable", _refusal(PARSE_ERROR, error.message))
         if wrong := wrong_message(message):
-            return call, None, (400, "unreadable", _refusal(INVALID_REQUEST, wrong))
+            return call, None, (400, "unreadable", _refusal(INVALID_REQUEST, wrong, id_of(message)))
         call = replace(call, client=client_of(message))
         if not (isinstance(message, dict) and message.get("method") == "tools/call"):
             record_client(call)
@@ -197,6 +197,6 @@ def _implementation() -> dict[str, str]:
     return implementation(version())
 
 
-def _refusal(code: int, message: str) -> bytes:
+def _refusal(code: int, message: str, own_id: str | int | None = None) -> bytes:
     """In the form of the protocol."""
-    return orjson.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
+    return json_text({"jsonrpc": "2.0", "id": own_id, "error": {"code": code, "message": message}}).encode()

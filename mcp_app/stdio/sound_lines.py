@@ -9,10 +9,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from mcp_app.protocol.messages import INVALID_REQUEST, PARSE_ERROR, is_id, wrong_message
+from mcp_app.protocol.messages import INVALID_REQUEST, NO_MESSAGE, PARSE_ERROR, id_of, wrong_message
 
 NO_JSON = "This line is no JSON."
-NO_MESSAGE = 'This is no message of JSON-RPC 2.0: it needs `"jsonrpc": "2.0"`, `method` as a text, and `params` as an object.'
 
 
 class SoundLines:
@@ -41,7 +40,7 @@ def refusal_of(line: str) -> JSONRPCError | None:
     except (ValueError, RecursionError):
         return _refusal(PARSE_ERROR, NO_JSON)
     if wrong := wrong_message(message):
-        return _refusal(INVALID_REQUEST, wrong)
+        return _refusal(INVALID_REQUEST, wrong, message)
     try:
         jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
@@ -50,5 +49,4 @@ def refusal_of(line: str) -> JSONRPCError | None:
 
 
 def _refusal(code: int, text: str, message: Any = None) -> JSONRPCError:
-    given = message.get("id") if isinstance(message, dict) else None
-    return JSONRPCError(jsonrpc="2.0", id=given if is_id(given) else None, error=ErrorData(code=code, message=text))
+    return JSONRPCError(jsonrpc="2.0", id=id_of(message), error=ErrorData(code=code, message=text))

@@ -118,6 +118,20 @@ def test_an_id_that_none_may_have_is_refused(post: Any, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+def test_what_is_no_message_is_refused_in_plain_words(post: Any, version: str) -> None:
+    asked = request("tools/list", version=version)
+    whole = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+    shapes: list[Any] = [{}, 7, "x", {"jsonrpc": "2.0", "id": 3}, {**whole, "method": 5}, {**whole, "params": [1]}]
+    shapes += [{**whole, "jsonrpc": "1.0"}, {"id": 3, "method": "ping"}]
+    for shape in shapes:
+        answer = post({**asked, "json": shape})
+        given = shape.get("id") if isinstance(shape, dict) else None
+        assert (answer.status_code, answer.json()["id"], answer.json()["error"]["code"]) == (400, given, -32600), shape
+        assert answer.json()["error"]["message"].startswith("This is no message of JSON-RPC 2.0"), shape
+    assert post({**asked, "json": {"jsonrpc": "2.0", "method": "notifications/initialized"}}).status_code == 202
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
 def test_a_prompt_names_the_argument_that_is_too_long(post: Any, version: str) -> None:
     error = post(request("prompts/get", {"name": "resume_work", "arguments": {"project": "x" * 513}}, version=version)).json()[
         "error"
