@@ -15,6 +15,7 @@ import httpx
 from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value
 
 from mcp_app.core.outcomes import FOR_A_PERSON
+from mcp_app.protocol.messages import INVALID_REQUEST, PARSE_ERROR, id_of
 from mcp_app.protocol.quick_calls import STATELESS, VERSION
 from mcp_app.stdio.lines import Lines
 from mcp_app.stdio.reader_notice import reader_notice
@@ -27,7 +28,8 @@ TIMEOUTS = httpx.Timeout(300, connect=5)
 RESTART_SECONDS, PAUSE_SECONDS = 5.0, 0.25
 # What is under way when the input ends.
 LAST_ANSWERS_SECONDS = 10.0
-PARSE_ERROR, SERVER_AWAY = -32700, -32000
+SERVER_AWAY = -32000
+UNSENDABLE = "This message cannot be sent: its method, its name or its protocol version has characters that no header has."
 AWAY = (
     "The Stillhere server does not answer ({reason}). {done} Go on with your work without it and repeat this call in a minute. "
     "If it still fails then, tell the person whose store this is."
@@ -75,6 +77,8 @@ class Bridge:
             message = {}
         try:
             await self._forward(line, message)
+        except (httpx.LocalProtocolError, UnicodeError):
+            _say_unsendable(message)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             _say_away(message, type(error).__name__, NOT_SENT)
         except (httpx.HTTPError, EOFError) as error:
@@ -192,6 +196,11 @@ def _write(content: bytes) -> None:
 
 def _say_away(message: dict[str, Any], reason: str, done: str) -> None:
     _say_refusal(message, "server_away", AWAY.format(reason=reason, done=done))
+
+
+def _say_unsendable(message: dict[str, Any]) -> None:
+    if "id" in message:
+        _say({"jsonrpc": "2.0", "id": id_of(message), "error": {"code": INVALID_REQUEST, "message": UNSENDABLE}})
 
 
 def _say_refusal(message: dict[str, Any], code: str, text: str) -> None:

@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.types import PARSE_ERROR
+from mcp.types import INVALID_REQUEST, PARSE_ERROR
 
+from mcp_app.protocol.quick_calls import STATELESS, VERSION
 from mcp_app.stdio.bridge import Bridge
 from tests.mcp.mcp_client import HANDSHAKE, request
 from tests.mcp.stdio_agent import PATIENCE_SECONDS, Agent, agent_process
@@ -59,6 +62,18 @@ def test_a_line_that_is_nested_too_deeply_is_answered(capfd: pytest.CaptureFixtu
     nobody: Any = None
     asyncio.run(Bridge(nobody, nobody, "", "")._answer("[" * 100_000))
     assert json.loads(capfd.readouterr().out)["error"]["code"] == PARSE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("method", "version"), [("tools/\ud800", STATELESS), ("tools/list", "2026-é"), ("tools/list", "2026\r\na: b")]
+)
+def test_what_no_header_can_have_is_refused(house: House, capfd: pytest.CaptureFixture[str], method: str, version: str) -> None:
+    """Its headers name both. Without an answer the agent would wait for ever."""
+    nobody: Any = SimpleNamespace(id=None)
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"_meta": {VERSION: version}}})
+    asyncio.run(Bridge(httpx.AsyncClient(base_url=house.server.url), nobody, "", "")._answer(line))
+    answer = json.loads(capfd.readouterr().out)
+    assert (answer["id"], answer["error"]["code"]) == (7, INVALID_REQUEST)
 
 
 def test_the_official_client_and_a_second_process_that_takes_over(house: House, begin: Begin, path: str, tmp_path: Path) -> None:
