@@ -86,6 +86,22 @@ def test_unusual_entries_come_back_as_they_were(make: Make) -> None:
     assert loaded(store) == [*entries, said(5)]
 
 
+def test_entries_that_are_nested_too_deeply_come_back_and_cost_no_others(make: Make) -> None:
+    """The server takes 64 levels of a request's lists and objects."""
+    entries = [{**said(number), "toolUseResult": nested(levels)} for number, levels in enumerate((59, 60, 500))]
+    store = make()
+    append(store, said(9), *entries)
+    assert loaded(make()) == [said(9), *entries]
+    assert store.spool.refused() == []
+
+
+def nested(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = {"inner": value}
+    return value
+
+
 def test_an_entry_that_comes_again_replaces_the_former_one(make: Make) -> None:
     """Also in the next process, which is another writer."""
     for text in ("one", "another"):

@@ -106,6 +106,25 @@ def test_halves_of_characters_come_back(ours: MakeOurs) -> None:
     run(ours, act)
 
 
+def test_what_is_nested_too_deeply_comes_back(ours: MakeOurs) -> None:
+    """The server takes 64 levels of a request's lists and objects."""
+    deep: Any = "x"
+    for _ in range(70):
+        deep = [deep]
+
+    async def act(service: BaseSessionService, session: Session) -> None:
+        states = {"own": deep, "app:d": deep, "user:d": deep}
+        other = await service.create_session(**ANA, state=states)
+        long = await service.create_session(**ANA, state={"long": "x" * 20_000, "own": deep})
+        assert (await read(ours(), other)).state == states
+        assert (await read(ours(), long)).state["own"] == deep
+        await service.append_event(session, changed(0, own=deep))
+        again = await read(ours(), session)
+        assert (again.state["own"], again.events[0].actions.state_delta["own"]) == (deep, deep)
+
+    run(ours, act)
+
+
 def test_confirmations_of_tools_come_back(make: Make) -> None:
     async def act(service: BaseSessionService, session: Session) -> None:
         asked = {"c1": ToolConfirmation(hint="Sure?", confirmed=False, payload={"album": {"id": 1}})}

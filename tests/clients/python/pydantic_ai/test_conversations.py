@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent, DeferredToolRequests
@@ -124,6 +125,21 @@ def test_long_messages_are_whole_and_on_the_path(new_store: Callable[[], Stillhe
             assert shown == [("user", "Look"), ("assistant", "A cat"), ("tool", '"' * 5), ("assistant", "A cat")]
 
     asyncio.run(run())
+
+
+def test_what_is_nested_too_deeply_and_halves_of_characters_are_read(new_store: Callable[[], StillhereConversationStore]) -> None:
+    def messages(character: str) -> list[ModelMessage]:
+        deep: Any = character
+        for _ in range(100):
+            deep = [deep]
+        found = ModelRequest(parts=[ToolReturnPart(tool_name="t", content=deep, tool_call_id="c", timestamp=AT)], timestamp=AT)
+        texts = [character, character + "x" * 1_000_000]
+        return [found, *(ModelResponse(parts=[TextPart(text)], timestamp=AT) for text in texts)]
+
+    asyncio.run(new_store().save(Conversation(conversation_id="t", messages=messages("\ud83d"))))
+    loaded = asyncio.run(new_store().load("t"))
+    assert loaded is not None
+    assert loaded.messages == messages("\ufffd")
 
 
 def test_of_a_save_that_is_refused_nothing_is_stored(new_store: Callable[[], StillhereConversationStore]) -> None:

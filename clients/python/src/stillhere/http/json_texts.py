@@ -2,10 +2,15 @@
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import is_dataclass
 from typing import Any
 
 import orjson
+
+# The server takes 64 levels of lists and objects, of which a request adds three.
+MOST_LEVELS = 60
+_NESTING = (dict, list, tuple)
 
 
 def as_json(value: Any, name: str = "") -> bytes:
@@ -39,9 +44,25 @@ def refuse_infinite(value: Any, name: str = "") -> None:
 
 
 def fits_json(value: Any) -> bool:
-    """False for halves of characters, as texts have that were cut, and for NaN and infinity: JSON in UTF-8 has neither."""
+    """False for halves of characters, as texts have that were cut, and for NaN and infinity: JSON in UTF-8 has neither. False for
+    what is nested deeper than the server takes it as a part of a request."""
+    if _is_deeper(value, MOST_LEVELS):
+        return False
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         return False
     return True
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    level = [value]
+    for _ in range(levels):
+        level = [inner for each in level if isinstance(each, _NESTING) for inner in _inside(each)]
+        if not level:
+            return False
+    return any(isinstance(each, _NESTING) for each in level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value

@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
-from stillhere.http.json_texts import as_json
+from stillhere.http.json_texts import as_json, fits_json
 from stillhere.operations.long_objects import MOST_BYTES, format_of_pieces, read_object, upserts_of
 from stillhere.operations.records import Message, Session
 from stillhere.operations.sessions import read_message
@@ -51,7 +51,7 @@ def upserts_of_entry(entry: ConversationEntry) -> list[dict[str, Any]]:
     (raw,) = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")
     stored = {"id": entry.id, "parent_id": entry.parent_id, "format": FORMAT, "raw": raw}
     ops = [{"op": "upsert", **stored}]
-    if len(as_json(raw)) > MOST_BYTES:
+    if not fits_json(raw) or len(as_json(raw)) > MOST_BYTES:
         first, *others = upserts_of({**stored, **_shown(raw)})
         ops = [first, *({**op, "parent_id": None} for op in others)]
     for op in ops:
@@ -65,8 +65,14 @@ def entry_in(session: str, message: Message) -> Operation[ConversationEntry]:
     raw = message.raw
     if message.format == PIECE_FORMAT:
         raw = yield from read_object(session, message.id, FORMAT, message.raw["of"])
-    (read,) = ModelMessagesTypeAdapter.validate_json(json.dumps([raw]))
+    (read,) = ModelMessagesTypeAdapter.validate_json(_whole_characters(json.dumps([raw], ensure_ascii=False)))
     return ConversationEntry(id=message.id, parent_id=message.parent_id, message=read)
+
+
+def _whole_characters(text: str) -> str:
+    """Halves of characters, which a message of several pieces may have, become U+FFFD, as the server makes them in all others:
+    Pydantic reads none."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _shown(raw: dict[str, Any]) -> dict[str, str]:
