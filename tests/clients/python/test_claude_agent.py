@@ -15,6 +15,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 from stillhere import Client, SpoolError
 from stillhere.claude_agent import StillhereSessionStore
+from stillhere.connection import Operation, Request
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
@@ -24,6 +25,7 @@ KEY: SessionKey = {"project_key": "-home-ana-shop", "session_id": "5b1c9a52-9a4c
 APPENDING = """
 import asyncio, itertools, sys
 from stillhere.claude_agent import StillhereSessionStore
+from stillhere.connection import Operation, Request
 file, url, key, project = sys.argv[1:]
 store = StillhereSessionStore(url, key, project, spool=file)
 for number in itertools.count():
@@ -237,3 +239,17 @@ def test_an_erased_session_begins_anew(make: Make) -> None:
     asyncio.run(other.delete(KEY))
     append(store, said(1))
     assert loaded(store) == [said(1)]
+
+
+def test_an_erased_project_begins_anew(make: Make, client: Client) -> None:
+    store = make()
+    append(store, said(0))
+    assert loaded(store) == [said(0)]
+    client.connection.run(erased(client.get_project().id))
+    append(store, said(1))
+    assert loaded(store) == [said(1)]
+    assert store.spool.refused() == []
+
+
+def erased(project: str) -> Operation[Any]:
+    return (yield Request("DELETE", f"/projects/{project}", query={"purge": "1"}))

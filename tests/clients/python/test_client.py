@@ -11,8 +11,10 @@ import httpx
 import pytest
 
 from stillhere import AsyncClient, Client, NoAnswer, StillhereError
+from stillhere.langgraph import StillhereStore
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
+from tests.clients.python.test_claude_agent import erased
 from tests.support.live_server import LiveServer
 
 HELLO = {"id": "m1", "role": "user", "text": "hello"}
@@ -222,3 +224,19 @@ def test_no_answer_names_the_address(gate: Gate, secret: str) -> None:
     gate.away = True
     with Client(gate.url, secret, PROJECT, retry_seconds=0) as client, pytest.raises(NoAnswer, match=gate.url):
         client.list_projects()
+
+
+def test_a_project_that_was_erased_is_created_again_if_its_path_is_known(client: Client, server: LiveServer, secret: str) -> None:
+    project, store = client.get_project().id, StillhereStore(server.url, secret, PROJECT)
+    value = {"token": "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}
+    store.put(("a",), "k", value)
+    with Client(server.url, secret, project) as by_id:
+        by_id.connection.run(erased(project))
+        with pytest.raises(StillhereError, match="no project with this id"):
+            by_id.open_session("t")
+    assert client.open_session("t").project_id != project
+    store.put(("a",), "k", value)
+    found = store.get(("a",), "k")
+    assert found is not None
+    assert found.value == value  # Nothing is redacted here: the settings of the namespace were made again.
+    store.connection.close()

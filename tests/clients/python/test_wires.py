@@ -227,7 +227,7 @@ def test_a_proxy_is_used_where_the_environment_names_one(peer: Peer, monkeypatch
     monkeypatch.setenv("no_proxy", "near.example")
     assert [is_proxied(f"http://{name}.example") for name in ("stillhere", "near")] == [True, False]
     peer.answer = OK + b"Content-Length: 30\r\n\r\n" + b'{"items": [{"id": "1"}]}'.ljust(30)
-    with Client("http://stillhere.example", "sh_x", "/p") as client, pytest.raises(TypeError, match="path"):
+    with Client("http://stillhere.example", "sh_x", "/p") as client, pytest.raises(StillhereError, match="no Project"):
         client.find_project("/p")  # The answer came, and has not all fields.
 
 

@@ -8,7 +8,8 @@ import asyncio
 import os
 import threading
 import uuid
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ from stillhere.http.wires import AsyncWires, Server, Wires
 TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
 NO_CONTENT = 204
+NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
 
 class Request(NamedTuple):
@@ -62,6 +64,7 @@ class Connection:
         self._headers = {"Authorization": f"Bearer {key}"}
         self.project = _setting("project", project, "STILLHERE_PROJECT")
         self._project_id = self.project if is_id(self.project) else None
+        self._preparations: list[Request] = []
         self._timeout, self._retry_seconds = timeout, retry_seconds
         self._is_proxied = is_proxied(self.url)
         self._wires = Proxied(self.url, timeout) if self._is_proxied else Wires(self._server, timeout)
@@ -159,12 +162,50 @@ class Connection:
     def _wires_of_a_loop(self) -> AsyncProxied | AsyncWires:
         return AsyncProxied(self.url, self._timeout) if self._is_proxied else AsyncWires(self._server, self._timeout)
 
+    def prepare(self, request: Request) -> Operation[None]:
+        """Does it once in the project, and again in one that is created again."""
+        if request not in self._preparations:
+            yield request
+            self._preparations.append(request)
+
     def _with_project[T](self, operation: Operation[T]) -> Operation[T]:
         if self._project_id is None:
-            found = yield Request("GET", "/projects", query={"path": self.project})
+            self._project_id = yield from self._found_project()
+        step: Callable[[], Request] = partial(next, operation)
+        while True:
+            try:
+                request = step()
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            try:
+                answer = yield from self._answer_in_project(request)
+            except StillhereError as error:
+                step = partial(operation.throw, error)
+            else:
+                step = partial(operation.send, answer)
+
+    def _answer_in_project(self, request: Request) -> Operation[Any]:
+        """If the project was erased meanwhile, that of one that is created again. One that is known by its id only is not."""
+        try:
+            return (yield request)
+        except StillhereError as error:
+            is_of_project = "{project}" in request.path and (error.status, error.details.get("kind")) == (404, "project")
+            if not is_of_project or is_id(self.project):
+                raise
+        self._project_id = yield from self._found_project()
+        for preparation in self._preparations:  # noqa: UP028 - answers are sent to it
+            yield preparation
+        return (yield request)
+
+    def _found_project(self) -> Operation[str]:
+        """By its path; created if there is none. Raises StillhereError for an answer of something else."""
+        found = yield Request("GET", "/projects", query={"path": self.project})
+        try:
             made = found["items"][0] if found["items"] else (yield Request("POST", "/projects", {"path": self.project}))
-            self._project_id = made["id"]
-        return (yield from operation)
+            return str(made["id"])
+        except (KeyError, TypeError, IndexError) as error:
+            raise StillhereError(200, "unreadable", NOT_STILLHERE.format(self.url), {}) from error
 
     def _built(self, request: Request) -> tuple[str, str, dict[str, str], bytes | None]:
         target = f"/api/v1{request.path.replace('{project}', self._project_id or '')}{query_of(request.query)}"

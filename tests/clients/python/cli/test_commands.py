@@ -81,6 +81,18 @@ def test_what_goes_wrong_is_said(command: Command, gate: Gate, monkeypatch: pyte
         command("resume")
 
 
+@pytest.mark.parametrize("content", [b"{}", b'{"items": []}', b'{"items": [{"id": 1}]}', b"[]"])
+def test_what_is_no_stillhere_server_is_said(
+    command: Command, gate: Gate, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setenv("STILLHERE_URL", gate.url)
+    for arguments in (["resume"], ["save"], ["search", "x"]):
+        gate.next.extend([content] * 3)
+        code, out, said = command(*arguments, input="x")
+        assert (code, out, "unreadable" in said) == (1, "", True), said
+        gate.next.clear()
+
+
 def test_an_export_is_imported(command: Command, client: Client, tmp_path: Path) -> None:
     client.save(client.create_session(title="Kept").id, [{"role": "user", "text": "Hello"}])
     with client.connection.raw() as http:

@@ -30,7 +30,7 @@ class StillhereMemoryService(BaseMemoryService):
         self, url: str | None = None, key: str | None = None, project: str | None = None, *, client: Client | None = None
     ) -> None:
         self.client = client or Client(url, key, project)
-        self._store = Store()
+        self._store = Store(self.client.connection)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """What an earlier call stored of this session is replaced."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
-from stillhere.connection import Operation
+from stillhere.connection import Connection, Operation
 from stillhere.errors import StillhereError
 from stillhere.http.json_texts import as_json, fits_json
 from stillhere.operations import memory
@@ -58,8 +58,8 @@ class Shared(NamedTuple):
 class Store:
     """`values` and `change` are one request each, up to 500 values and 4 MB."""
 
-    def __init__(self) -> None:
-        self._set_up = False
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def shared(self, app_name: str, user_id: str | None) -> Operation[Shared]:
         """`user_id`: None for all users."""
@@ -84,9 +84,8 @@ class Store:
         return found
 
     def change(self, ops: Sequence[dict[str, Any]]) -> Operation[None]:
-        if ops and not self._set_up:
-            yield from memory.set_memory_settings(ROOT, exact=True, leased=False, versions=0)
-            self._set_up = True
+        if ops:
+            yield from self._connection.prepare(memory.settings_request(ROOT, exact=True, leased=False, versions=0))
         for some in pieces(ops) if ops else []:
             yield from memory.batch(some)
 

@@ -36,7 +36,7 @@ class StillhereSessionService(BaseSessionService):
         self, url: str | None = None, key: str | None = None, project: str | None = None, *, client: Client | None = None
     ) -> None:
         self.client = client or Client(url, key, project)
-        self._shared_state = Store()
+        self._shared_state = Store(self.client.connection)
         self._records = Records(self.client.connection.project)
 
     async def create_session(

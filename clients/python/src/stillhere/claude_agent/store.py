@@ -61,7 +61,6 @@ class StillhereSessionStore(SessionStore):
     ) -> None:
         self.client = Client(url, key, project)
         self.spool = Spool(spool or _own_file(), url, key, project)
-        self._set_up = False
         # Of what was read before, by external id.
         self._session_ids: dict[str, str] = {}
         # Ids of entries that neither the disk nor the server took: the SDK sends them again, and some may be stored.
@@ -172,9 +171,8 @@ class StillhereSessionStore(SessionStore):
         return made
 
     def _keep(self, ops: Sequence[dict[str, Any]]) -> Operation[None]:
-        if ops and not self._set_up:
-            yield from memory.set_memory_settings(NAMESPACE, exact=True, leased=False, versions=0)
-            self._set_up = True
+        if ops:
+            yield from self.client.connection.prepare(memory.settings_request(NAMESPACE, exact=True, leased=False, versions=0))
         for start in range(0, len(ops), MOST_OPS):
             yield from memory.batch(ops[start : start + MOST_OPS])
 

@@ -40,7 +40,6 @@ class StillhereStore(BaseStore):
     ) -> None:
         self.connection = Connection(url, key, project)
         self.ttl_config = ttl
-        self._is_set_up = False
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         return self.connection.run(self._batch(list(ops)))
@@ -58,9 +57,8 @@ class StillhereStore(BaseStore):
         for number, op in enumerate(ops):
             if isinstance(op, ListNamespacesOp):
                 results[number] = yield from _namespaces(op)
-        if puts and not self._is_set_up:
-            yield from memory.set_memory_settings(ROOT, exact=True, leased=False, versions=0)
-            self._is_set_up = True
+        if puts:
+            yield from self.connection.prepare(memory.settings_request(ROOT, exact=True, leased=False, versions=0))
         sent = [each for _, each in reads] + list(puts.values())
         answers: list[Any] = []
         for some in pieces(sent) if sent else ():

@@ -80,7 +80,11 @@ def list_namespaces(
 def set_memory_settings(namespace: Namespace, **settings: Any) -> Operation[None]:
     """How entries of a namespace and of all beneath it are kept: exact, leased, versions, ttl_minutes, refresh_on_read,
     quota_bytes, entry_bytes."""
-    yield Request("PUT", settings_path(namespace), settings)
+    yield settings_request(namespace, **settings)
+
+
+def settings_request(namespace: Namespace, **settings: Any) -> Request:
+    return Request("PUT", settings_path(namespace), settings)
 
 
 def settings_path(namespace: Namespace) -> str:

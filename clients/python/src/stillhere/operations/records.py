@@ -5,13 +5,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from stillhere.errors import StillhereError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
+        """Raises StillhereError for an answer of something else."""
         known = cls.__dataclass_fields__
-        return cls(**(answer if answer.keys() <= known.keys() else {name: answer[name] for name in known.keys() & answer.keys()}))
+        fields = answer if answer.keys() <= known.keys() else {name: answer[name] for name in known.keys() & answer.keys()}
+        try:
+            return cls(**fields)
+        except TypeError as error:
+            raise StillhereError(200, "unreadable", f"This is no {cls.__name__} of a Stillhere server.", {}) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
