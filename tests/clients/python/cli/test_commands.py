@@ -81,6 +81,26 @@ def test_what_goes_wrong_is_said(command: Command, gate: Gate, monkeypatch: pyte
         command("resume")
 
 
+def test_a_message_that_was_removed_does_not_count_as_saved(command: Command, client: Client) -> None:
+    session = client.open_session("t").id
+    client.save(session, [{"id": "m1", "role": "user", "text": "one"}])
+    client.change(session, [{"op": "delete", "id": "m1"}])
+    lines = [{"id": "m1", "role": "user", "text": "two"}, {"id": "m2", "role": "user", "text": "three"}]
+    code, _, said = command("save", "--session", "t", "--lines", input="\n".join(map(json.dumps, lines)))
+    assert (code, said.startswith("1 saved"), "was removed" in said, "m1" in said) == (1, True, True, True), said
+
+
+def test_a_session_in_the_trash_is_said_to_be_there(command: Command, client: Client) -> None:
+    client.delete_session(client.open_session("t").id)
+    assert "in the trash" in command("resume", "--session", "t")[2]
+    assert command("resume", "--session", "u")[2] == "stillhere: there is no such session.\n"
+
+
+def test_a_line_that_is_nested_too_deeply_is_refused(command: Command) -> None:
+    code, _, said = command("save", "--lines", input="[" * 200_000)
+    assert (code, said.startswith("stillhere: line 1 is no JSON")) == (1, True)
+
+
 @pytest.mark.parametrize("content", [b"{}", b'{"items": []}', b'{"items": [{"id": 1}]}', b"[]"])
 def test_what_is_no_stillhere_server_is_said(
     command: Command, gate: Gate, monkeypatch: pytest.MonkeyPatch, content: bytes

@@ -9,10 +9,11 @@ from typing import Any
 
 from stillhere.client import Client
 from stillhere.operations.records import Hit, Message, Session
-from stillhere.operations.sessions import MOST_READ
+from stillhere.operations.sessions import MOST_READ, find_usable
 
 # Characters.
 MOST_OF_A_RESULT = 500
+REMOVED = "a message with this id was removed, and no save restores it"
 
 
 def save(given: Namespace) -> int:
@@ -22,7 +23,8 @@ def save(given: Namespace) -> int:
             raise ValueError("standard input is empty: nothing is saved.")
         session = _session_to_save(client, given)
         saved = client.save(session.id, messages)
-    unsaved = [*saved.rejected, *saved.conflicts]
+    removed = [{**each, "message": REMOVED} for each in saved.ignored if each["reason"] == "removed"]
+    unsaved = [*saved.rejected, *saved.conflicts, *removed]
     if given.json:
         _print_json(asdict(saved))
     else:
@@ -79,7 +81,7 @@ def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         if line.strip():
             try:
                 message = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"line {number} is no JSON: {error}") from None
             if not isinstance(message, dict):
                 raise ValueError(f"line {number} is no JSON object.")
@@ -94,7 +96,7 @@ def _session_to_save(client: Client, given: Namespace) -> Session:
 
 def _session(client: Client, external_id: str | None) -> Session | None:
     if external_id is not None:
-        return client.find_session(external_id)
+        return client.connection.run(find_usable(external_id, external_id))
     current = client.get_project().current_session
     return None if current is None else client.get_session(current)
 
