@@ -2,13 +2,16 @@
 
 import asyncio
 import gc
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from stillhere import AsyncClient
+from stillhere.http.event_loops import EventLoops
 from tests.clients.python.test_wires import OK, Peer
 
 PROJECT = "00000000-0000-0000-0000-000000000001"
@@ -95,3 +98,43 @@ def test_loops_of_several_threads_at_once(peer: Peer, client: AsyncClient) -> No
         thread.join()
     assert failed == []
     assert unclosed() == []
+
+
+class Idle:
+    """Connections, and in place of a loop."""
+
+    async def close(self) -> None:
+        """Nothing."""
+
+    def is_closed(self) -> bool:
+        return False
+
+
+def test_loops_that_begin_and_end_while_others_are_looked_through() -> None:
+    loops: EventLoops[Idle] = EventLoops(Idle)
+    many: Any = [Idle() for _ in range(5_000)]
+    failed: list[BaseException] = []
+
+    async def use() -> None:
+        await loops.connections()
+
+    def ask() -> None:
+        try:
+            for _ in range(30):
+                asyncio.run(use())
+        except BaseException as error:
+            failed.append(error)
+
+    for each in many:
+        loops._open[each] = each
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(usual)
+    assert failed == []

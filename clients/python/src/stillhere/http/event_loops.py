@@ -1,8 +1,8 @@
 """Connections belong to the event loop in which they were opened: they are kept for it, and end with it."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
 from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,9 @@ class EventLoops[C: Closing]:
         self._make = make
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Open[C]] = WeakKeyDictionary()
         self._of_parents: list[object] = []
-        renew_in_forks(self)
+        # For what changes the table, and what goes through it: loops of several threads begin and end at any time.
+        self._lock = threading.Lock()
+        renew_in_forks(self, self._lock)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -37,7 +39,9 @@ class EventLoops[C: Closing]:
             return found.connections
         self._forget_closed_loops()
         made = self._make()
-        self._open[loop] = found = _Open(made, self._until_the_loop_ends(made))
+        found = _Open(made, self._until_the_loop_ends(made))
+        with self._lock:
+            self._open[loop] = found
         await anext(found.end)
         return made
 
@@ -56,12 +60,12 @@ class EventLoops[C: Closing]:
         try:
             yield
         finally:
-            self._open.pop(asyncio.get_running_loop(), None)
+            with self._lock:
+                self._open.pop(asyncio.get_running_loop(), None)
             await made.close()
 
     def _forget_closed_loops(self) -> None:
         """Their connections hold them, so that they would never be collected."""
-        for loop in list(self._open):
-            if loop.is_closed():
-                with suppress(KeyError):  # Another thread was first.
-                    del self._open[loop]
+        with self._lock:
+            closed = [self._open.pop(loop) for loop in [loop for loop in self._open if loop.is_closed()]]
+        del closed  # Not before: what ends with them may want the lock.
