@@ -44,6 +44,6 @@ def _job(job: str) -> Operation[dict[str, Any]]:
 
 def _told(job: dict[str, Any]) -> str:
     if job["error"]:
-        return f"Nothing is imported: {job['error']}"
+        return f"Nothing is imported: {job['error']['message']}"
     counts = ", ".join(f"{count} {name}" for name, count in sorted(job["added"].items()) if count) or "nothing"
     return f"{'Would add' if job['dry_run'] else 'Added'}: {counts}. Left out: {len(job['left_out'])}."
