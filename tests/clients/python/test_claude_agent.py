@@ -13,7 +13,7 @@ import pytest
 from claude_agent_sdk import SessionKey, get_session_messages_from_store, list_sessions_from_store
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from stillhere import Client, SpoolError
+from stillhere import Client, SpoolError, StillhereError
 from stillhere.claude_agent import StillhereSessionStore
 from stillhere.connection import Operation, Request
 from tests.clients.python.conftest import PROJECT, SOURCE
@@ -230,6 +230,21 @@ def test_a_session_in_the_trash_is_named_in_the_log(make: Make, client: Client, 
     other = make()
     append(other, said(3))
     assert sum(refused in record.getMessage() for record in caplog.records) == 4
+
+
+def test_a_delete_erases_what_is_in_the_trash_too(make: Make, client: Client) -> None:
+    store = make()
+    append(store, said(0))
+    assert loaded(store) == [said(0)]
+    (session,) = client.list_sessions(tag="claude-agent").items
+    client.delete_session(session.id)
+    asyncio.run(store.delete(KEY))
+    with pytest.raises(StillhereError) as raised:
+        client.get_session(session.id)
+    assert raised.value.status == 404
+    asyncio.run(store.delete(KEY))
+    append(store, said(1))
+    assert loaded(store) == [said(1)]
 
 
 def test_an_erased_session_begins_anew(make: Make) -> None:

@@ -117,8 +117,8 @@ export class StillhereSessionStore {
   async delete(key) {
     await this._settled();
     const subagents = key.subpath ? [] : await this._tagged([SUBAGENT_TAG, ofSession(key)]);
-    const own = await this.client.findSession(externalIdOf(key));
-    for (const { id } of [...subagents, ...(own ? [own] : [])]) {
+    const own = await this._idOf(externalIdOf(key));
+    for (const id of [...subagents.map(({ id }) => id), ...(own ? [own] : [])]) {
       await this.client._send("DELETE", `/sessions/${id}?purge=1`).catch(unlessStatus(404));
     }
   }
@@ -156,6 +156,17 @@ export class StillhereSessionStore {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
       if (error.code === "session_deleted") warn(`The session ${name} is in the trash. Restore it on its page to continue it.`);
       return null;
+    }
+  }
+
+  /** Also if it is in the trash. @param {string} name @returns {Promise<string | null>} */
+  async _idOf(name) {
+    try {
+      return (await this.client._send("GET", await this.client._byExternal(name))).id;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === "session_deleted") return String(error.details.session);
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
     }
   }
 

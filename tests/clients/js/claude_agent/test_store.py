@@ -223,6 +223,22 @@ def test_what_the_server_refuses_is_kept_and_holds_nothing_up(script: Script, ga
     assert script(code) == [[said(2)], 1]
 
 
+def test_a_delete_erases_what_is_in_the_trash_too(script: Script) -> None:
+    code = """
+    const store = open();
+    await store.append(KEY, [said(0)]);
+    await store.load(KEY);
+    const [{ id }] = await store._mainSessions(KEY.projectKey);
+    await store.client._send("DELETE", `/sessions/${id}`);
+    await store.delete(KEY);
+    const status = await store.client._send("GET", `/sessions/${id}`).then(() => 200, (error) => error.status);
+    await store.delete(KEY);
+    await store.append(KEY, [said(1)]);
+    say([status, await store.load(KEY)]);
+    """
+    assert script(code) == [404, [said(1)]]
+
+
 def test_an_erased_session_begins_anew(script: Script) -> None:
     code = """
     const [store, other] = [open(), open(undefined, `${folder}/other`)];

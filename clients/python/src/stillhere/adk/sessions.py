@@ -19,7 +19,7 @@ from stillhere.client import Client
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
 from stillhere.operations.long_objects import objects_in
-from stillhere.operations.sessions import MOST_READ, erase_session, find_usable, read_all_items, read_items
+from stillhere.operations.sessions import MOST_READ, erase_by_external, read_all_items, read_items
 
 ATTEMPTS = 5
 # Of a session that was made by hand, from times that were written and read again.
@@ -54,7 +54,7 @@ class StillhereSessionService(BaseSessionService):
         return ListSessionsResponse(sessions=await self._run(self._list(app_name, user_id)))
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        await self._run(_delete(external_id(app_name, user_id, session_id.strip())))
+        await self._run(erase_by_external(external_id(app_name, user_id, session_id.strip())))
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         shared = await self._run(self._shared_state.shared(app_name, user_id))
@@ -166,16 +166,3 @@ def _events(session: str, newest: int | None) -> Operation[list[Event]]:
         if before is None or len(events) >= newest:
             return [as_event(raw) for raw in events[-newest:]]
     return []
-
-
-def _delete(name: str) -> Operation[None]:
-    """One in the trash too."""
-    try:
-        found = yield from find_usable(name, name)
-    except StillhereError as error:
-        if error.code != "session_deleted":
-            raise
-        yield from erase_session(error.details["session"])
-    else:
-        if found is not None:
-            yield from erase_session(found.id)

@@ -188,10 +188,10 @@ def _main_sessions(project_key: str) -> Operation[dict[str, Session]]:
 
 
 def _delete(key: SessionKey) -> Operation[None]:
-    found = yield from sessions.find_session(_external_id(key))
     subagents = [] if key.get("subpath") else (yield from sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)]))
-    for session in [*subagents, *([] if found is None else [found])]:
+    for session in subagents:
         yield from sessions.erase_session(session.id)
+    yield from sessions.erase_by_external(_external_id(key))
 
 
 def _folded(key: SessionKey, session: Session) -> Operation[dict[str, Any]]:

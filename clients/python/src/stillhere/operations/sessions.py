@@ -101,6 +101,19 @@ def erase_session(session: str) -> Operation[None]:
             raise
 
 
+def erase_by_external(external_id: str) -> Operation[None]:
+    """The same for the session with this id of your own, in the trash too. Nothing if there is none."""
+    try:
+        found: str = (yield Request("GET", by_external(external_id)))["id"]
+    except StillhereError as error:
+        if error.status == 404:
+            return
+        if error.code != "session_deleted":
+            raise
+        found = error.details["session"]
+    yield from erase_session(found)
+
+
 def delete_session(session: str) -> Operation[None]:
     """To the trash, for 30 days. One that is there already stays there."""
     try:
