@@ -213,6 +213,22 @@ def test_a_save_after_the_end_does_not_overtake_what_waits(new_spool: Callable[[
 
 
 @pytest.mark.slow
+def test_a_silent_server_does_not_hold_a_close(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
+    spool = new_spool()
+    gate.silent = True
+    say(spool, 1)
+    wait_for(lambda: bool(gate.seen))
+    begun = time.monotonic()
+    try:
+        spool.close(0.5)
+        took = time.monotonic() - begun
+    finally:
+        gate.silent = False
+    assert took < 5
+    assert new_spool().flush()
+    assert texts("t") == ["1"]
+
+
 def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Spool], gate: Gate) -> None:
     """Also while rows wait to leave the file."""
     spool = new_spool()

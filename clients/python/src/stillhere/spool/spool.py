@@ -25,6 +25,8 @@ SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 # What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
 FORGOTTEN_SECONDS = 0.2
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
+# For a thread that has nothing to wait for.
+ENDING_SECONDS = 0.5
 OPENING_FIELDS = {"title", "metadata", "tags", "current"}
 _KEY_REFUSED = {401, 403}
 _log = logging.getLogger(__name__)
@@ -170,9 +172,11 @@ class Spool:
         self._storage.discard(number)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Tries so long to send what waits; the rest stays in the file for the next spool."""
+        """Tries so long to send what waits; the rest stays in the file for the next spool. A request without an answer is then not
+        waited for."""
         if self._closing.is_set():
             return
+        ends_at = time.monotonic() + seconds
         try:
             if self._thread is not None:
                 self.flush(seconds)
@@ -180,11 +184,10 @@ class Spool:
             with self._adding:
                 self._closing.set()
             self._wake.set()
-            if self._thread is not None:
-                self._thread.join()
-                self._forget()
-            self._connection.close()
-            self._storage.close()
+            if self._thread is None:
+                self._end()
+            else:
+                self._thread.join(max(ends_at - time.monotonic(), ENDING_SECONDS))
 
     def __enter__(self) -> Self:
         return self
@@ -215,8 +218,19 @@ class Spool:
         self._wake.set()
         with self._starting:
             if self._thread is None and not self._closing.is_set():
-                self._thread = threading.Thread(target=self._send_in_background, name="stillhere-spool", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="stillhere-spool", daemon=True)
                 self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._send_in_background()
+            self._forget()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._connection.close()
+        self._storage.close()
 
     def _send_in_background(self) -> None:
         pause, failed = LONGEST_PAUSE_SECONDS, 0
