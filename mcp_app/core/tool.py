@@ -30,7 +30,11 @@ ProjectName = Annotated[
 ]
 SessionName = Annotated[
     str | None,
-    Field(max_length=128, description="The session's UUID or your own external id. Left out: the project's current session."),
+    Field(
+        min_length=1,
+        max_length=128,
+        description="The session's UUID or your own external id. Left out: the project's current session.",
+    ),
 ]
 Budget = Annotated[
     int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens of stored data in the answer (4 bytes each).")

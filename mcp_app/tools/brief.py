@@ -10,7 +10,7 @@ from mcp_app.core.outcomes import Outcome, stored
 from mcp_app.core.places import find_place
 from mcp_app.core.tool import BYTES_A_TOKEN, Arguments, Budget, ProjectName, Tool, marked_schema
 from memory_app.context.size_budget import Section, cut
-from memory_app.errors.queries import error_json, list_errors
+from memory_app.errors.queries import count_open_errors, error_json, list_errors
 from sessions_app.agents.handoff.queries import handoff_of
 from sessions_app.agents.states.queries import states_of
 from sessions_app.chats.reading.messages import live_window
@@ -39,18 +39,20 @@ def session_brief(call: Call, given: BriefArguments) -> Outcome:
         "last_question": None if session is None else _last_question(session, int(room * QUESTION_SHARE)),
     }
     plan, todos = _work(session)
+    decisions = _decisions(place.project_id)
+    errors, open_errors = _errors(call, place.project_id)
     content = cut(
         head,
         [
             Section("plan", lambda kept: kept["steps"], {"steps": plan}),
             Section("todos", lambda kept: kept["items"], {"items": todos}),
-            Section("decisions", lambda kept: kept["items"], {"items": _decisions(place.project_id)}),
-            Section("errors", lambda kept: kept["items"], {"items": _errors(call, place.project_id)}),
+            Section("decisions", lambda kept: kept["items"], {"items": decisions}),
+            Section("errors", lambda kept: kept["items"], {"items": errors}, count=open_errors),
         ],
         room,
     )
-    said = f"{len(plan)} steps of the plan, {len(todos)} open todos, {len(content['decisions'])} decisions, "
-    return stored(f"{said}{len(content['errors'])} open errors.", content)
+    said = f"{len(plan)} steps of the plan, {len(todos)} open todos, {len(decisions)} decisions, "
+    return stored(f"{said}{open_errors} open errors.", content)
 
 
 def _last_question(session: SessionRow, room: int) -> dict[str, Any] | None:
@@ -79,12 +81,14 @@ def _decisions(project_id: Any) -> list[Any]:
     return [] if found is None or found["live"] is None else list(found["live"]["decisions"])
 
 
-def _errors(call: Call, project_id: Any) -> list[dict[str, Any]]:
+def _errors(call: Call, project_id: Any) -> tuple[list[dict[str, Any]], int]:
+    """The newest ones, and how many there are."""
     if project_id is None:
-        return []
+        return [], 0
     rows = list_errors(caller=call.caller, project_id=project_id, state="unresolved", limit=MOST_ERRORS)
+    count = len(rows) if len(rows) <= MOST_ERRORS else count_open_errors([project_id]).get(project_id, 0)
     shapes = [error_json(row) for row in rows[:MOST_ERRORS]]
-    return [{name: shape[name] for name in _OF_ERROR} for shape in shapes]
+    return [{name: shape[name] for name in _OF_ERROR} for shape in shapes], count
 
 
 BRIEF_TOOLS = (

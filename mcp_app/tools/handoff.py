@@ -13,6 +13,7 @@ from sessions_app.agents.handoff.queries import SnapshotNotFound, get_handoff, g
 from sessions_app.agents.handoff.schemas import Short, Words
 from sessions_app.agents.handoff.services import add_item, freeze_handoff, update_handoff
 from sessions_app.core.errors import Invalid
+from sessions_app.core.redaction import redact
 
 _LISTS = {"decision": "decisions", "file": "files", "risk": "risks"}
 _FIELDS = {"decision": ("rationale", "rejected"), "file": ("note",), "risk": (), "summary": ()}
@@ -87,9 +88,20 @@ def handoff_add(call: Call, given: AddArguments) -> Outcome:
         return answered("The summary is set.", kind=given.kind, merged=False, rev=live.rev, redacted=redacted)
     item: dict[str, Any] = {"path" if given.kind == "file" else "text": given.text, **others}
     edited = add_item(caller=call.caller, project_id=project_id, kind=_LISTS[given.kind], item=item)
-    said = f"The handoff had this {given.kind} already." if edited.merged else f"Added a {given.kind}."
+    said = (
+        f"The handoff had this {given.kind} already.{_kept(edited.item, others)}" if edited.merged else f"Added a {given.kind}."
+    )
     more = {"kind": given.kind, "merged": edited.merged, "rev": edited.rev, "redacted": edited.redacted}
     return answered(said, id=edited.item["id"], **more)
+
+
+def _kept(item: dict[str, Any], others: dict[str, Any]) -> str:
+    """An item that is there keeps what it has, and takes only what it lacks."""
+    clean, _ = redact(others)
+    kept = [f"`{name}`" for name, value in clean.items() if value and item.get(name) != value]
+    if not kept:
+        return ""
+    return f" Its {' and '.join(kept)} stays as it was: yours is not stored. Add what it says as a decision or a risk of its own."
 
 
 def handoff_freeze(call: Call, given: FreezeArguments) -> Outcome:

@@ -27,6 +27,7 @@ from mcp_app.core.tool import (
 from memory_app.context.queries import find_context, unsaved_context
 from memory_app.core.namespaces import pack
 from memory_app.core.stored_json import EntryNotFound
+from memory_app.errors.queries import count_open_errors
 from memory_app.key_value.entries import entry_rows, queries, reading
 from memory_app.key_value.entries.entry_values import NewEntry, Removed, entry_etag
 from memory_app.key_value.entries.generated import GENERATED, get_generated
@@ -64,6 +65,8 @@ def load_session_context(call: Call, given: ContextArguments) -> Outcome:
         found = find_context(caller=call.caller, project_id=place.project_id).body(given.budget)
     content = json.loads(found)
     errors = len(content["errors"]["unresolved"])
+    if place.project_id is not None and any(one["section"] == "errors" for one in content["omitted"]):
+        errors = count_open_errors([place.project_id]).get(place.project_id, 0)
     said = f"Session {content['session_count']} of this project, {errors} open errors, "
     return stored(f"{said}{len(content['omitted'])} sections cut to the budget.", content)
 

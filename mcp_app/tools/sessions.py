@@ -164,6 +164,8 @@ def _said(applied: list[Any], rejected: list[Any], ignored: list[dict[str, Any]]
             f" {len(conflicts)} have ids of messages that other calls saved: those stay, and these are kept as copies, see "
             "`conflicts`. Save a new message under a new id. Only to change your own, pass `if_ver`."
         )
+    if known := sum(one["reason"] in {"same", "stale"} for one in ignored):
+        said += f" {known} are there already, with the same or a longer text."
     if removed := sum(one["reason"] == "removed" for one in ignored):
         said += f" {removed} have ids of removed messages, which stay removed: text that they did not have is kept as a copy."
     return said
