@@ -172,8 +172,8 @@ class Spool:
         self._storage.discard(number)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Tries so long to send what waits; the rest stays in the file for the next spool. A request without an answer is then not
-        waited for."""
+        """Tries so long to send what waits; the rest stays in the file for the next spool. A request without an answer is
+        then left to its thread."""
         if self._closing.is_set():
             return
         ends_at = time.monotonic() + seconds
