@@ -14,7 +14,9 @@ from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from stillhere import Client, StillhereError
 from stillhere.openai_agents import StillhereSession
+from stillhere.operations.sessions import erase_session
 from tests.clients.python.conftest import PROJECT
+from tests.clients.python.test_claude_agent import erased
 from tests.support.live_server import LiveServer
 
 HOW = ["run", "run_sync", "run_streamed"]
@@ -166,8 +168,7 @@ def test_unusual_items_come_back_as_they_were(make: Make) -> None:
 
 def test_of_items_that_cannot_all_be_stored_none_is(make: Make, client: Client) -> None:
     add(make(), HISTORY)
-    found = client.find_session("thread / 1")
-    assert found is not None
+    (found,) = client.list_sessions(external_id="thread / 1").items
     too_large, unreadable = {"role": "user", "content": "x" * 1_200_000}, {"type": "new_kind", "n": 1}
     before = client.get_session(found.id).rev
     with pytest.raises(StillhereError, match="rejected: Nothing was saved"):
@@ -194,8 +195,7 @@ def test_threads_and_event_loops_share_a_session(make: Make) -> None:
 
 def test_others_see_and_add_messages(make: Make, client: Client) -> None:
     add(make(title="Weather"), CALL)
-    found = client.find_session("thread / 1")
-    assert found is not None
+    (found,) = client.list_sessions(external_id="thread / 1").items
     assert (found.title, found.current) == ("Weather", False)
     assert [each.role for each in client.read_messages(found.id).items] == ["user", "assistant", "assistant", "tool", "assistant"]
     client.save(found.id, [{"role": "user", "text": "By a person"}])
@@ -266,8 +266,7 @@ def test_what_was_added_here_is_popped_by_one_request(make: Make, client: Client
 def test_what_others_added_since_is_popped_first(make: Make, client: Client) -> None:
     session = make()
     add(session, HISTORY)
-    found = client.find_session("thread / 1")
-    assert found is not None
+    (found,) = client.list_sessions(external_id="thread / 1").items
     client.save(found.id, [{"role": "user", "text": "By a person"}])
     assert pop(session) == {"type": "message", "role": "user", "content": "By a person"}
     add(session, CALL[:1])
@@ -277,13 +276,21 @@ def test_what_others_added_since_is_popped_first(make: Make, client: Client) -> 
 def test_a_session_in_the_trash_says_so(make: Make, client: Client) -> None:
     known = make()
     add(known, HISTORY)
-    found = client.find_session("thread / 1")
-    assert found is not None
+    (found,) = client.list_sessions(external_id="thread / 1").items
     client.delete_session(found.id)
     for session in (known, make()):
         for act in (session.get_items, session.pop_item, session.clear_session, partial(session.add_items, HISTORY)):
             with pytest.raises(StillhereError, match=r"410 session_deleted: The session thread / 1 is in the trash\. Restore it"):
                 asyncio.run(act())
+
+
+def test_what_was_erased_begins_anew(make: Make, client: Client) -> None:
+    for erase in (lambda found: erased(found.project_id), lambda found: erase_session(found.id)):
+        session = make()
+        add(session, HISTORY)
+        client.connection.run(erase(client.open_session("thread / 1")))
+        assert pop(session) is None
+        assert add(session, CALL[:1]) == CALL[:1]
 
 
 def test_a_refused_save_ends_the_run(make: Make, server: LiveServer) -> None:

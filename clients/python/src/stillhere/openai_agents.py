@@ -3,7 +3,7 @@
 import json
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -60,28 +60,39 @@ class StillhereSession:
         """The newest `limit` ones, oldest first; None: the settings' limit, or all."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        return await self._run(self._in_session(lambda session: _items(session, limit), []))
+        return await self._run(lambda: self._in_session(lambda session: _items(session, limit), []))
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """All of them or none, also where it takes several requests: what is stored when one fails is removed, at the latest by
         the next call of this object."""
         if items:
-            await self._run(self._add(items))
+            await self._run(lambda: self._add(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """The newest one of `get_items`, removed. Of a message that is several items the others stay, as messages."""
-        return await self._run(self._in_session(self._pop, None))
+        return await self._run(lambda: self._in_session(self._pop, None))
 
     async def clear_session(self) -> None:
         """The session stays, and so does what it had, for 30 days: its page can undo this."""
-        await self._run(self._in_session(clear_once, None))
+        await self._run(lambda: self._in_session(clear_once, None))
 
-    async def _run[T](self, operation: Operation[T]) -> T:
+    async def _run[T](self, operation: Callable[[], Operation[T]]) -> T:
         # In a thread: connections of an event loop would end with it, and `Runner.run_sync` makes a new one each time.
         try:
-            return await self._client.connection.run_in_thread(operation)
+            return await self._client.connection.run_in_thread(self._anew(operation))
         except StillhereError as error:
             raise in_trash(error, self.session_id) from error
+
+    def _anew[T](self, operation: Callable[[], Operation[T]]) -> Operation[T]:
+        """Once more, if the session was erased since it was found: then there is none, and an item begins another one."""
+        known = self._id
+        try:
+            return (yield from operation())
+        except StillhereError as error:
+            if known is None or (error.status, error.details.get("kind")) != (404, "session"):
+                raise
+        self._id, self._newest = None, _Newest()
+        return (yield from operation())
 
     def _in_session[T](self, operation: Any, otherwise: T) -> Operation[T]:
         """`otherwise`: where there is no session."""
