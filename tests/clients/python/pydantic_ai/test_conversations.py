@@ -1,6 +1,9 @@
 """Conversations of Pydantic AI that are kept as sessions."""
 
 import asyncio
+import itertools
+import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -213,3 +216,30 @@ def test_a_conversation_in_the_trash_says_so(new_store: Callable[[], StillhereCo
         assert await each.list_conversations() == []
 
     asyncio.run(run())
+
+
+def test_a_delete_while_other_threads_read(new_store: Callable[[], StillhereConversationStore]) -> None:
+    store, ending = new_store(), threading.Event()
+    for number in range(9_000):
+        store._know_home(f"e{number}", "another")
+
+    def meet() -> None:
+        for number in itertools.count():
+            store._know_home(f"n{number % 900}", "another")
+            if number % 2:
+                store._homes.pop(f"n{number % 900}", None)
+            if ending.is_set():
+                return
+
+    other, usual = threading.Thread(target=meet), sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    other.start()
+    try:
+        for number in range(5):
+            conversation = Conversation(conversation_id=f"t{number}", messages=[ModelResponse(parts=[TextPart("a")])])
+            asyncio.run(store.save(conversation))
+            asyncio.run(store.delete(f"t{number}"))
+    finally:
+        ending.set()
+        other.join()
+        sys.setswitchinterval(usual)

@@ -3,6 +3,7 @@
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
@@ -174,7 +175,9 @@ class StillhereConversationStore(ConversationStore):
                 place = None
                 continue
             self._places.pop(conversation_id, None)
-            self._homes = OrderedDict((entry, home) for entry, home in self._homes.items() if home != place.session)
+            for entry, home in list(self._homes.items()):  # A copy: other threads go on.
+                if home == place.session:
+                    self._homes.pop(entry, None)
             return
         raise ConversationConflict(conversation_id)
 
@@ -247,6 +250,7 @@ class StillhereConversationStore(ConversationStore):
 
 def _remember[V](known: OrderedDict[str, V], name: str, value: V) -> None:
     known[name] = value
-    known.move_to_end(name)
-    if len(known) > MOST_KNOWN:
-        known.popitem(last=False)
+    with suppress(KeyError):  # Another thread was faster.
+        known.move_to_end(name)
+        if len(known) > MOST_KNOWN:
+            known.popitem(last=False)
