@@ -177,13 +177,13 @@ export class Client {
    */
   async _send(method, where, body, headers) {
     const { patience, signal } = this;
-    for (let failures = 1, until = Date.now() + patience; ; failures += 1) {
+    for (let failures = 1, until = performance.now() + patience; ; failures += 1) {
       try {
         return (await this.http.request(method, where, body, headers, { signal })).body;
       } catch (error) {
         if (!(error instanceof ApiError) || !error.passing) throw error;
         const wait = Math.max(error.retryAfter * 1000, Math.min(backoff(failures), LONGEST_PAUSE_MS));
-        if (Date.now() + wait > until) throw error;
+        if (performance.now() + wait > until) throw error;
         await sleep(wait);
       }
     }

@@ -186,3 +186,17 @@ def test_a_wrong_key_is_said_at_once(script: Script, gate: Gate) -> None:
     seen = len(gate.seen)
     assert [status for _, status, _ in script(code)] == [401] * 3
     assert len(gate.seen) - seen == 5
+
+
+def test_a_clock_that_is_set_back_prolongs_nothing(script: Script) -> None:
+    code = """
+    const refused = new Client({ url: "http://127.0.0.1:9", key, project: "/home/alice/shop" });
+    refused.patience = 1000;
+    const now = Date.now;
+    let hours = 0;
+    Date.now = () => now() - (hours += 1) * 3600_000;
+    const ended = await Promise.race([refusal(refused.resume()), new Promise((resolve) => setTimeout(resolve, 10_000, "waits"))]);
+    say(ended);
+    process.exit();
+    """
+    assert script(code) == ["ApiError", 0, "unreachable"]

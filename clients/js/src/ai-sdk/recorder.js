@@ -45,7 +45,7 @@ export class Recorder {
     /** @type {UIMessage | undefined} */
     this.latest = undefined;
     this.unsaved = false;
-    this.savedAt = 0;
+    this.savedAt = Number.NEGATIVE_INFINITY;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     /** @type {Status} */
@@ -82,7 +82,7 @@ export class Recorder {
     this.timer = undefined;
     if (!this.unsaved || !this.latest) return;
     this.unsaved = false;
-    this.savedAt = Date.now();
+    this.savedAt = performance.now();
     const { after, home } = this.how;
     this.chat.put(this.latest, { after, home, status: this.status });
   }
@@ -99,7 +99,7 @@ export class Recorder {
     const isShown = home.isShown(this.chat.idOf(message.id));
     // Each time would be a copy. It is saved at the end, or as the page is left.
     if (home.isCleared) return;
-    const wait = this.savedAt + (isShown ? SAVED_MS : SAVED_ELSEWHERE_MS) - Date.now();
+    const wait = this.savedAt + (isShown ? SAVED_MS : SAVED_ELSEWHERE_MS) - performance.now();
     if (wait <= 0) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), wait);
   }

@@ -117,7 +117,10 @@ export class Spool {
 
   async _begin() {
     await mkdir(join(this.folder, REFUSED_FOLDER), { recursive: true, mode: 0o700 });
-    this.waiting.unshift(...this._own(await readdir(this.folder)));
+    const found = this._own(await readdir(this.folder));
+    // The clock may have been set back since: new files come after those that wait.
+    if (found.length > 0) this.lastAt = Number.parseInt(found[found.length - 1], 10) + 1;
+    this.waiting.unshift(...found);
     this._sendAll();
   }
 

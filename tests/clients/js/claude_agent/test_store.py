@@ -223,6 +223,16 @@ def test_what_the_server_refuses_is_kept_and_holds_nothing_up(script: Script, ga
     assert script(code) == [[said(2)], 1]
 
 
+def test_a_clock_that_is_set_back_changes_no_order(script: Script, gate: Gate) -> None:
+    """Two programs append while the server is away, the second one with an earlier clock."""
+    append = "const store = open(); await store.append(KEY, [said(GIVEN.number)]); await store.close(100); process.exit();"
+    gate.away = True
+    script("const now = Date.now; Date.now = () => now() + 3600_000;" + append, number=1)
+    script(append, number=2)
+    gate.away = False
+    assert script("say(await open().load(KEY));") == [said(1), said(2)]
+
+
 def test_a_delete_erases_what_is_in_the_trash_too(script: Script) -> None:
     code = """
     const store = open();
