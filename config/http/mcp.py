@@ -78,7 +78,7 @@ class McpRequests:
         _check_address(shaken)
         if scope["method"] != "POST":
             raise NoMethod
-        call, message, quick = await asyncio.wrap_future(submit(lambda: self._begin(shaken, scope, body)))
+        call, message, body, quick = await asyncio.wrap_future(submit(lambda: self._begin(shaken, scope, body)))
 
         def note(tool: str) -> None:
             exchange.known(f"{PATH[1:]}/{tool}", call.caller.user_id)
@@ -92,23 +92,25 @@ class McpRequests:
         scope[ASKED] = Asked(call, message, submit, note)
         await self._endpoint.handle(scope, body, receive, Answer(exchange, scope).send, streams=PROGRESS in body)
 
-    def _begin(self, shaken: Handshake, scope: Message, body: bytes) -> tuple[Call, Any, Quick | None]:
-        """In a thread of the database: who calls, what is asked and, if the library is not needed for it, the answer."""
+    def _begin(self, shaken: Handshake, scope: Message, body: bytes) -> tuple[Call, Any, bytes, Quick | None]:
+        """In a thread of the database: who calls, what is asked, the same as the library reads it and, if that is not needed,
+        the answer."""
         call = self.admit(shaken, len(body))
         try:
-            message, _ = strict_json.loads(body)
+            message, replaced = strict_json.loads(body)
         except strict_json.UnreadableJson as error:
-            return call, None, (400, "unreadable", _refusal(PARSE_ERROR, error.message))
+            return call, None, body, (400, "unreadable", _refusal(PARSE_ERROR, error.message))
         if wrong := wrong_message(message):
-            return call, None, (400, "unreadable", _refusal(INVALID_REQUEST, wrong, id_of(message)))
+            return call, None, body, (400, "unreadable", _refusal(INVALID_REQUEST, wrong, id_of(message)))
         call = replace(call, client=client_of(message))
         if not (isinstance(message, dict) and message.get("method") == "tools/call"):
             record_client(call)
         if self._quick and len(shaken.headers) == len(scope["headers"]):
             tool = quick_tool(shaken.headers, message)
             if tool is not None:
-                return call, message, (200, tool.name, quick_answer(tool, call, shaken.headers, message, _implementation()))
-        return call, message, None
+                return call, message, body, (200, tool.name, quick_answer(tool, call, shaken.headers, message, _implementation()))
+        # It takes halves of characters for a parse error.
+        return call, message, json_text(message).encode() if replaced else body, None
 
     async def stop(self) -> None:
         await self._endpoint.stop()

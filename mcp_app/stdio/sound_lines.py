@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -10,8 +11,12 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from mcp_app.protocol.messages import INVALID_REQUEST, NO_MESSAGE, PARSE_ERROR, id_of, wrong_message
+from sessions_app.core.serialization.strict_json import clean_text
 
 NO_JSON = "This line is no JSON."
+
+# Or a whole one, or what is no escape: then nothing is replaced.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class SoundLines:
@@ -22,13 +27,24 @@ class SoundLines:
         self.send: asyncio.Future[Callable[[SessionMessage], Awaitable[None]]] = asyncio.get_running_loop().create_future()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        async for line in self._lines:
+        async for given in self._lines:
+            line = whole_characters(given)
             refusal = refusal_of(line)
             if refusal is not None:
                 send = await self.send
                 await send(SessionMessage(refusal))
             elif line.strip():
                 yield line
+
+
+def whole_characters(line: str) -> str:
+    """The line with U+FFFD in place of escaped halves of characters, as texts have that were cut."""
+    if not _HALF.search(line):
+        return line
+    try:
+        return clean_text(json.dumps(json.loads(line), ensure_ascii=False))
+    except (ValueError, RecursionError):  # It is refused.
+        return line
 
 
 def refusal_of(line: str) -> JSONRPCError | None:

@@ -138,6 +138,8 @@ def test_what_the_library_cannot_read_is_answered_too(begin: Begin, tmp_path: Pa
         for message, given, code in wrong:
             answer = agent.answer(message)
             assert (answer["id"], answer["error"]["code"]) == (given, code), message
+        arguments = {"action": "save", "namespace": "n", "key": "cut", "data": "half \ud83d"}
+        assert agent.call("session_store", **arguments)["action"] == "save"
         agent.write(b"\nno JSON\n")
         assert agent.read()["error"]["code"] == -32700
         assert agent.answer({**ping, "id": 8})["id"] == 8
