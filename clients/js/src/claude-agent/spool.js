@@ -218,15 +218,20 @@ export class Spool {
   /** @param {string} name */
   async _sendFile(name) {
     const file = join(this.folder, name);
-    /** @type {Batch} */
     let batch;
     try {
-      batch = JSON.parse(await readFile(file, "utf8"));
+      batch = batchIn(await readFile(file, "utf8"));
+      if (batch === null) {
+        const aside = join(this.folder, REFUSED_FOLDER, name);
+        await rename(file, aside);
+        warn(`A file of entries that wait is damaged. It is set aside, and not stored: ${aside}`);
+      }
     } catch (error) {
       // Another process with this folder sent it.
       if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return;
       throw error;
     }
+    if (batch === null) return;
     try {
       await this.send(batch);
     } catch (error) {
@@ -234,6 +239,17 @@ export class Spool {
       await this.keepRefused(batch, error.message, name);
     }
     await rm(file, { force: true });
+  }
+}
+
+/** @param {string} text @returns {Batch | null} null: the file is damaged */
+function batchIn(text) {
+  try {
+    const batch = JSON.parse(text);
+    const isWhole = typeof batch.key === "string" && typeof batch.name === "string" && Array.isArray(batch.ops);
+    return isWhole ? batch : null;
+  } catch {
+    return null;
   }
 }
 

@@ -233,6 +233,20 @@ def test_a_clock_that_is_set_back_changes_no_order(script: Script, gate: Gate) -
     assert script("say(await open().load(KEY));") == [said(1), said(2)]
 
 
+def test_a_damaged_file_is_set_aside_and_holds_nothing_up(script: Script) -> None:
+    code = """
+    import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${folder}/1-000000001-1.json`, '{"key": "cut');
+    const store = open();
+    await store.append(KEY, [said(1)]);
+    const loaded = await Promise.race([store.load(KEY), new Promise((resolve) => setTimeout(resolve, 10_000, "waits"))]);
+    say([loaded, (await store.refused()).map((name) => readFileSync(`${folder}/refused/${name}`, "utf8"))]);
+    process.exit();
+    """
+    assert script(code) == [[said(1)], ['{"key": "cut']]
+
+
 def test_a_delete_erases_what_is_in_the_trash_too(script: Script) -> None:
     code = """
     const store = open();
