@@ -158,3 +158,25 @@ def test_a_project_by_its_id_needs_no_server_at_the_start(environment: dict[str,
         finally:
             process.stdin.close()
             process.wait(30)
+
+
+def test_a_silent_server_does_not_hold_an_agent_whose_input_ends(environment: dict[str, str], gate: Gate) -> None:
+    """It would hold the lease of the project's memory as long."""
+    settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}
+    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", RUN, "mcp"], env=settings, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(asked() + b"\n")
+            process.stdin.flush()
+            assert process.stdout.readline()
+            gate.silent, known = True, len(gate.seen)
+            process.stdin.write(asked() + b"\n")
+            process.stdin.flush()
+            wait_for(lambda: len(gate.seen) > known)
+            process.stdin.close()
+            assert process.wait(25) == 0
+        finally:
+            gate.silent = False
+            process.kill()

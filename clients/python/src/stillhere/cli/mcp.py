@@ -12,7 +12,7 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, BinaryIO
 
 import httpx
@@ -22,6 +22,8 @@ from stillhere.client import Client
 
 AT_ONCE = 16
 ENDING_SECONDS = 3.0
+# Without an answer, when the input has ended.
+LAST_ANSWERS_SECONDS = 10.0
 TIMEOUTS = httpx.Timeout(300, connect=5)
 PARSE_ERROR, INVALID_REQUEST, SERVER_AWAY = -32700, -32600, -32000
 AWAY = "The Stillhere server does not answer ({reason}). Continue without it and repeat this call in a minute."
@@ -47,16 +49,24 @@ def serve(given: Namespace) -> int:
         Run(client, given.agent) as run,
         client.connection.raw(TIMEOUTS) as http,
     ):
-        Bridge(http, run, given.project, sys.stdout.buffer).serve(sys.stdin.buffer)
+        unanswered = Bridge(http, run, given.project, sys.stdout.buffer).serve(sys.stdin.buffer)
+        ending = _end_soon(0)
+    if not unanswered:
+        ending.cancel()
     return 0
 
 
 def _end(number: int, frame: object) -> None:
+    _end_soon(128 + number)
+    raise SystemExit(128 + number)
+
+
+def _end_soon(code: int) -> threading.Timer:
     """What is on its way, and the end of the run, have a moment: a silent server does not hold the process."""
-    ending = threading.Timer(ENDING_SECONDS, os._exit, [128 + number])
+    ending = threading.Timer(ENDING_SECONDS, os._exit, [code])
     ending.daemon = True
     ending.start()
-    raise SystemExit(128 + number)
+    return ending
 
 
 class Bridge:
@@ -67,16 +77,25 @@ class Bridge:
         self._protocol = ""
         self._lock = threading.Lock()
 
-    def serve(self, lines: Iterable[bytes]) -> None:
-        """Returns after the last answer."""
-        with ThreadPoolExecutor(AT_ONCE, "stillhere-mcp") as threads:
+    def serve(self, lines: Iterable[bytes]) -> int:
+        """Returns after the last answer, or some seconds after the input's end if none comes any more: how many there are not."""
+        threads, waiting = ThreadPoolExecutor(AT_ONCE, "stillhere-mcp"), set[Future[None]]()
+        unanswered = 0
+        try:
             for line in lines:
                 if not line.strip():
                     continue
                 if b'"initialize"' in line:  # It says which version all others use.
                     self._answer(line)
                 else:
-                    threads.submit(self._answer, line)
+                    waiting.add(asked := threads.submit(self._answer, line))
+                    asked.add_done_callback(waiting.discard)
+            while (left := list(waiting)) and wait(left, LAST_ANSWERS_SECONDS, FIRST_COMPLETED).done:
+                pass
+            unanswered = len(left)
+        finally:
+            threads.shutdown(wait=not unanswered, cancel_futures=bool(unanswered))
+        return unanswered
 
     def _answer(self, line: bytes) -> None:
         try:
