@@ -182,6 +182,14 @@ def test_an_empty_id_is_not_the_current_session(command: Command, client: Client
     assert [each.text for each in resumed.messages] == ["current"]
 
 
+@pytest.mark.parametrize("option", ["--project", "--url"])
+def test_an_empty_option_is_not_the_usual_one(command: Command, client: Client, option: str) -> None:
+    """As of a variable of a script that is not set: nothing is saved elsewhere."""
+    with pytest.raises(SystemExit, match="2"):
+        command("save", option, "", input="lost")
+    assert client.resume() is None
+
+
 def test_a_search_goes_on_beyond_one_page(command: Command) -> None:
     assert command("save", input="found")[0] == 0
     assert len(command("search", "found", "--limit", "1000", "--json")[1].splitlines()) == 1

@@ -19,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_streams()
     parser = _parser()
     given = parser.parse_args(arguments)
+    for name in ("url", "project"):
+        if getattr(given, name) == "":
+            parser.error(f"--{name} is empty. Leave it out for the usual one.")
     given.url = given.url or os.environ.get("STILLHERE_URL")
     given.project = _project(given.project or os.environ.get("STILLHERE_PROJECT") or ".")
     if not given.url:
