@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -38,6 +39,8 @@ from sessions_app.core.public_names import now
 from sessions_app.core.web.preconditions import ANY, Conditions
 
 PAGE = 100
+# A model may see the text only.
+KEPT = "Until then it is kept in the server's memory, where `load` finds it. It is lost if the server ends before."
 _ACTIONS_THAT_READ = frozenset({"load", "list", "stats"})
 
 
@@ -90,7 +93,8 @@ def _save(call: Call, given: StoreArguments) -> Outcome:
             if refusal is None:
                 raise
             kept = held_values.hold(Held(name, call.caller, given.data, lambda: _put(call, place, entry, since)))
-            return refused(refusal, kept_in_memory=kept)
+            outcome = refused(refusal, kept_in_memory=kept)
+            return replace(outcome, text=f"{outcome.text} {KEPT}") if kept else outcome
         held_values.drop(name)
         return outcome
 

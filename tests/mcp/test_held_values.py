@@ -66,6 +66,7 @@ def test_scenario_16_a_value_that_the_store_refuses_is_kept_served_and_written_l
         refused = store(caller, action="save", data="new")
         assert refused.is_error
         assert refused.data["kept_in_memory"] is True
+        assert "is kept in the server's memory" in refused.text
         assert refused.data["error"]["code"] == "store_read_only"
         served = store(caller, action="load")
         assert (served.data["stored"]["value"], served.data["kept_in_memory"]) == ("new", True)
@@ -115,7 +116,8 @@ def test_what_does_not_fit_is_not_kept(caller: Caller, monkeypatch: pytest.Monke
     store(caller, action="save", data="old")
     monkeypatch.setattr(held_values, "MOST_BYTES", 100)
     with read_only(monkeypatch):
-        assert store(caller, action="save", data="x" * 200).data["kept_in_memory"] is False
+        refused = store(caller, action="save", data="x" * 200)
+        assert (refused.data["kept_in_memory"], "memory" in refused.text) == (False, False)
         assert store(caller, action="load").data["stored"]["value"] == "old"
 
 
