@@ -5,6 +5,7 @@ import ipaddress
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from stillhere import AsyncClient, Client, NoAnswer
 from stillhere.http.answers import Answer
 from stillhere.http.wires import AsyncWires, Server, Wires
 
@@ -100,3 +102,19 @@ def test_answers_over_tls(url: str, certificate: Path, kind: str, monkeypatch: p
 def test_a_certificate_that_nobody_trusts_is_refused(url: str, kind: str) -> None:
     with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
         asked(url, kind)
+
+
+@both
+def test_a_certificate_that_nobody_trusts_is_not_waited_for(url: str, kind: str) -> None:
+    """It does not become another one."""
+
+    def ask() -> None:
+        if kind == "threads":
+            Client(url, "sh_x", "/p", retry_seconds=8).list_projects()
+        else:
+            asyncio.run(AsyncClient(url, "sh_x", "/p", retry_seconds=8).list_projects())
+
+    begun = time.monotonic()
+    with pytest.raises(NoAnswer, match="certificate verify failed"):
+        ask()
+    assert time.monotonic() - begun < 4

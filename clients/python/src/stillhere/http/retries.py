@@ -2,6 +2,7 @@
 
 import math
 import random
+import ssl
 import time
 from email.utils import parsedate_to_datetime
 
@@ -32,7 +33,8 @@ class Attempts:
     def pause_after_error(self, error: httpx.TransportError) -> float:
         """Seconds. Raises NoAnswer if there is to be no other attempt."""
         pause = self._next_pause(0)
-        if pause is None or not (self._repeatable or isinstance(error, _NOT_SENT)):
+        is_final = isinstance(error.__cause__, ssl.SSLCertVerificationError)  # It is refused the next time too.
+        if pause is None or is_final or not (self._repeatable or isinstance(error, _NOT_SENT)):
             raise NoAnswer(error, self._url) from error
         return pause
 
