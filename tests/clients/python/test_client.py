@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from stillhere import AsyncClient, Client, NoAnswer, StillhereError
+from stillhere.http import retries
+from stillhere.http.retries import Attempts
 from stillhere.langgraph import StillhereStore
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
@@ -240,3 +242,17 @@ def test_a_project_that_was_erased_is_created_again_if_its_path_is_known(client:
     assert found is not None
     assert found.value == value  # Nothing is redacted here: the settings of the namespace were made again.
     store.connection.close()
+
+
+def test_who_waits_for_a_server_is_told_why_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command was silent for half a minute. Without a logging configuration Python writes a warning to standard error."""
+    attempts = Attempts(30, repeatable=True, url="http://127.0.0.1:1")
+    attempts.pause_after_error(httpx.ConnectError("refused"))
+    assert caplog.text == "", "it is away for a moment"
+    monkeypatch.setattr(retries, "TOLD_AFTER_SECONDS", 0.0)
+    attempts = Attempts(30, repeatable=True, url="http://127.0.0.1:1")
+    for _ in range(2):
+        attempts.pause_after_error(httpx.ConnectError("refused"))
+    assert [line.getMessage() for line in caplog.records] == [
+        "http://127.0.0.1:1 does not answer: refused. It is tried again for 30 s."
+    ]

@@ -1,5 +1,6 @@
 """When a request is sent again, and after which pause."""
 
+import logging
 import math
 import random
 import ssl
@@ -19,6 +20,9 @@ _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
 # More overflows where it is waited for.
 MOST_NAMED_SECONDS = 86_400.0
+# A server that starts again is away for a moment; who waits longer is told why.
+TOLD_AFTER_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 
 
 class Attempts:
@@ -26,6 +30,7 @@ class Attempts:
 
     def __init__(self, seconds: float, *, repeatable: bool, url: str) -> None:
         self._url = url
+        self._told_at = time.monotonic() + TOLD_AFTER_SECONDS
         self._ends_at = time.monotonic() + seconds
         self._repeatable = repeatable
         self._failed = 0
@@ -36,6 +41,10 @@ class Attempts:
         is_final = isinstance(error.__cause__, ssl.SSLCertVerificationError)  # It is refused the next time too.
         if pause is None or is_final or not (self._repeatable or isinstance(error, _NOT_SENT)):
             raise NoAnswer(error, self._url) from error
+        if time.monotonic() >= self._told_at:
+            self._told_at = math.inf
+            why = NoAnswer(error, self._url).message
+            _log.warning("%s. It is tried again for %.0f s.", why, self._ends_at - time.monotonic())
         return pause
 
     def pause_after(self, answer: Answer) -> float | None:
