@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.db import DatabaseError
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import Outcome, refused
@@ -45,6 +45,20 @@ Cursor = Annotated[str | None, Field(max_length=PLACE_BYTES, description="`next`
 
 class Arguments(In):
     """Arguments of a tool. Unknown ones are refused."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_left_out(cls, given: Any) -> Any:
+        """Models name every argument, and write null for what they do not mean."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value is not None or not cls._has_default(name)}
+
+    @classmethod
+    def _has_default(cls, name: str) -> bool:
+        """Other than null, which may be meant where it is one."""
+        field = cls.model_fields.get(name)
+        return field is not None and not field.is_required() and field.get_default(call_default_factory=True) is not None
 
 
 # Schemas of answers. `stored` is described by each tool.

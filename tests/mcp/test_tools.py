@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from pydantic import ValidationError
 
 from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import size_of
-from mcp_app.core.tool import run_tool
+from mcp_app.core.tool import Tool, run_tool
 from mcp_app.tools import memory
 from mcp_app.tools.catalog import TOOLS
 from memory_app.core.namespaces import pack
@@ -26,6 +27,21 @@ from tests.mcp.mcp_client import call_every_tool
 def connect(connect: Connect) -> Connect:
     """By the official client."""
     return partial(connect, official=True)
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+def test_null_is_an_argument_left_out(tool: Tool) -> None:
+    """Models name every argument."""
+    optional = {name for name, field in tool.arguments.model_fields.items() if not field.is_required()}
+    assert not refused_fields(tool, dict.fromkeys(optional)) & optional
+
+
+def refused_fields(tool: Tool, arguments: dict[str, Any]) -> set[Any]:
+    try:
+        tool.arguments.model_validate(arguments)
+    except ValidationError as error:
+        return {part for item in error.errors() for part in item["loc"]}
+    return set()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
