@@ -101,6 +101,16 @@ def test_the_first_tick_moves_no_row(lists: List) -> None:
     assert lists.browser.run(top, one) == before
 
 
+def test_chips_beside_a_title_stand_in_one_line(lists: List) -> None:
+    [one] = lists.make("one")
+    lists.api.patch(f"/sessions/{one}", {"tags": ["urgent"]})
+    lists.open()
+    top = "(chip) => chip.getBoundingClientRect().top"
+    tops = lists.browser.run(f"return [...document.querySelectorAll('.heading .chip')].map({top});")
+    assert len(tops) == 2
+    assert max(tops) - min(tops) < 1
+
+
 def test_enter_in_a_field_of_the_bar_does_what_is_beside_it(lists: List) -> None:
     one, _ = lists.make("one", "two")
     lists.open()
