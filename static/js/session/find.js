@@ -5,6 +5,8 @@ import { showAround } from "../pages/message/long-texts.js";
 import { markAll, unmark } from "./text-marks.js";
 
 const WAIT_MS = 200;
+/* An answer that is being written may bring the text with each of its words. */
+const GENTLE_MS = 1000;
 /* Where Find itself leads to, and which of its elements had the focus. */
 const JUMP = "stillhere.find-jump";
 const log = byId("transcript", HTMLElement);
@@ -19,6 +21,7 @@ let at = -1;
 /** What `hits` and the marks are of. */
 let words = "";
 let timer = 0;
+let counting = 0;
 let latest = 0;
 
 /** @param {number} position */
@@ -27,7 +30,8 @@ const articleAt = (position) => document.getElementById(`message-${position}`);
 function tell() {
   byId("find-steps", HTMLElement).hidden = !words;
   const total = `${hits.length.toLocaleString("en")}${older ? "+" : ""}`;
-  count.textContent = !hits.length ? "Not found" : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
+  const none = older ? "Looking further back…" : "Not found";
+  count.textContent = !hits.length ? none : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
   for (const id of ["find-previous", "find-next"]) byId(id, HTMLButtonElement).disabled = !hits.length;
 }
 
@@ -104,12 +108,14 @@ async function read(address) {
   return { found, before: content.querySelector("li.more a")?.getAttribute("href") ?? "" };
 }
 
+const addressOf = (/** @type {string} */ text) => `${form.action}?q=${encodeURIComponent(text)}`;
+
 /** @returns whether it is still what is wanted */
 async function ask() {
   const wanted = field.value.trim();
   const number = ++latest;
   clearTimeout(timer);
-  const { found, before } = wanted ? await read(`${form.action}?q=${encodeURIComponent(wanted)}`) : { found: [], before: "" };
+  const { found, before } = wanted ? await read(addressOf(wanted)) : { found: [], before: "" };
   if (number !== latest) return false;
   hits = found;
   older = before;
@@ -117,6 +123,8 @@ async function ask() {
   words = wanted;
   tell();
   markPage();
+  // The server looks through a part of a long session at once.
+  while (!hits.length && older) if (Number.isNaN(await askOlder())) return false;
   return true;
 }
 
@@ -132,6 +140,30 @@ async function askOlder() {
   return found.length;
 }
 
+/** Hits that came since. */
+async function askNewer() {
+  counting = 0;
+  const number = latest;
+  if (!words) return;
+  const { found, before } = await read(addressOf(words));
+  if (number !== latest || (before && !found.length)) return;
+  const present = hits[at]?.position;
+  const known = before ? hits.filter(({ position }) => position < found[0].position) : [];
+  // Without one that came again, there may be others between.
+  const apart = known.length === hits.length;
+  if (!before || apart) older = before;
+  hits = apart ? found : [...known, ...found];
+  at = hits.findIndex(({ position }) => position === present);
+  tell();
+}
+
+/** A hit that is not known yet, and not one of those that are still to be read. @param {HTMLElement} article */
+function countSoon(article) {
+  const at = Number(article.dataset.position);
+  if (counting || hits.some(({ position }) => position === at) || (older && !(at > hits[0]?.position))) return;
+  if (article.querySelector(".words mark")) counting = setTimeout(() => askNewer().catch(failed), GENTLE_MS);
+}
+
 const failed = () => {
   byId("find-steps", HTMLElement).hidden = false;
   count.textContent = "The server does not answer.";
@@ -143,6 +175,8 @@ async function step(step) {
     if (field.value.trim() !== words && !(await ask())) return;
     let to = at < 0 ? nearest() : at + step;
     while (to < 0 && older) to += await askOlder();
+    // After the newest hit comes the oldest one of all.
+    while (at >= 0 && to === hits.length && older) to += await askOlder();
     if (!Number.isNaN(to)) go(to);
   } catch {
     failed();
@@ -174,7 +208,11 @@ one(document, "#find-next", HTMLElement).addEventListener("click", () => step(1)
 new MutationObserver((changes) => {
   if (!words) return;
   for (const { addedNodes } of changes) {
-    for (const node of addedNodes) if (node instanceof HTMLElement && node.matches("article")) markIn(node);
+    for (const node of addedNodes) {
+      if (!(node instanceof HTMLElement && node.matches("article"))) continue;
+      markIn(node);
+      countSoon(node);
+    }
   }
 }).observe(log, { childList: true });
 

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from selenium.webdriver.common.keys import Keys
 
+from sessions_app.chats.reading import finding
 from sessions_app.pages.session import outline_page
 from tests.browser.accessibility import LIVE, assert_accessible
 from tests.browser.driving import Browser
@@ -75,6 +76,45 @@ def test_find_goes_on_beyond_the_hits_that_it_knows(
     until(signed_in, PRESENT, "m20")
     until(signed_in, COUNT, "1 of 2")
     signed_in.until("return document.activeElement.id === 'find-previous';")
+
+
+def test_after_the_newest_hit_comes_the_oldest_one_of_all(
+    signed_in: Browser, server: LiveServer, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outline_page, "HITS_A_PAGE", 1)
+    signed_in.open(f"{server.url}/sessions/{chat.id}/?at=m90&q=needle#message-91")
+    until(signed_in, COUNT, "1 of 1+")
+    signed_in.click("Next hit")
+    until(signed_in, PRESENT, "m20")
+    until(signed_in, COUNT, "1 of 2")
+
+
+def test_what_is_far_back_is_found_though_the_server_looks_at_the_newest_messages_first(
+    signed_in: Browser, server: LiveServer, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST_SEARCHED", 50)
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    Keyboard(signed_in).press("/", "needle 20")
+    until(signed_in, COUNT, "1 found")
+    signed_in.click("Previous hit")
+    until(signed_in, PRESENT, "m20")
+
+
+def test_a_hit_that_comes_while_one_looks_is_counted(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    keys = Keyboard(signed_in)
+    keys.press("/", "thimble")
+    until(signed_in, COUNT, "Not found")
+    chat.say("m180", "a thimble")
+    until(signed_in, COUNT, "1 found")
+    keys.press(Keys.ENTER)
+    until(signed_in, COUNT, "1 of 1")
+    chat.say("m181", "one more thimble")
+    until(signed_in, COUNT, "1 of 2")
+    keys.press(Keys.ENTER)
+    until(signed_in, PRESENT, "m181")
 
 
 @pytest.mark.slow
