@@ -4,8 +4,12 @@
  */
 
 import { all, around, byId, focusOn, one } from "./pages/elements.js";
+import { store, stored } from "./pages/stored.js";
 
 const LOOK_MS = 1_000;
+/* This browser's own files, by import: the server gets no names. */
+const NAMES = "stillhere.import-files";
+const MOST_NAMES = 50;
 const GONE = "The upload failed: the server does not answer, or the file changed meanwhile. Send it again.";
 const form = byId("import", HTMLFormElement);
 const input = one(form, "input[type=file]", HTMLInputElement);
@@ -42,6 +46,32 @@ function offer() {
   for (const button of all(document, "[data-import-this]")) button.hidden = seen === null || seen !== input.files?.[0];
 }
 
+/** Names by the ids of imports, the newest last. @returns {Map<string, string>} */
+function names() {
+  try {
+    return new Map(JSON.parse(stored(NAMES) ?? "[]"));
+  } catch {
+    return new Map();
+  }
+}
+
+/** @param {string} id of the import @param {string} name */
+function keepName(id, name) {
+  store(NAMES, JSON.stringify([...names().set(id, name)].slice(-MOST_NAMES)));
+}
+
+function showNames() {
+  const known = names();
+  for (const place of all(document, "[data-file-of]")) {
+    const name = known.get(place.dataset.fileOf ?? "");
+    if (!name || place.firstChild) continue;
+    const own = document.createElement("bdi");
+    own.textContent = name;
+    place.append(own, " · ");
+    place.hidden = false;
+  }
+}
+
 function end(said = "") {
   request = null;
   sending.hidden = true;
@@ -73,9 +103,11 @@ function send(file, dryRun) {
   xhr.upload.addEventListener("progress", ({ loaded, total }) => show(total ? loaded / total : 1));
   xhr.addEventListener("load", () => {
     seen = dryRun && xhr.status === 202 ? file : null;
-    end(xhr.status === 202 ? "" : refusal(xhr));
+    if (xhr.status !== 202) return end(`${file.name}: ${refusal(xhr)}`);
+    keepName(String(JSON.parse(xhr.responseText).id), file.name);
+    end();
   });
-  xhr.addEventListener("error", () => end(GONE));
+  xhr.addEventListener("error", () => end(`${file.name}: ${GONE}`));
   xhr.addEventListener("abort", () => end());
   xhr.send(file);
   show(0);
@@ -150,5 +182,6 @@ document.body.addEventListener("htmx:beforeSwap", () => {
 });
 document.body.addEventListener("htmx:load", () => {
   offer();
+  showNames();
   if (focused && document.activeElement === document.body) focusOn(document.getElementById(focused));
 });

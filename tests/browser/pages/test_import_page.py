@@ -164,6 +164,24 @@ def test_what_is_no_export_is_refused_in_words(signed_in: Browser, server: LiveS
     assert not signed_in.run("return document.getElementById('import-this')?.checkVisibility();")
 
 
+def test_an_import_says_of_which_file_it_is(signed_in: Browser, server: LiveServer, tmp_path: Path) -> None:
+    for name in ("march.ndjson", "<b>april.ndjson"):
+        (tmp_path / name).write_text("{}")
+        signed_in.open(f"{server.url}/import/")
+        choose(signed_in, tmp_path / name)
+        signed_in.click("Look inside")
+        signed_in.until(SAYS, "This file cannot be imported")
+        signed_in.until(SAYS, name)
+    signed_in.open(f"{server.url}/import/")
+    told = signed_in.run("return [...document.querySelectorAll('#imports article')].map((one) => one.innerText);")
+    assert ["<b>april.ndjson · " in told[0], "march.ndjson · " in told[1]] == [True, True]
+    for _ in range(3):
+        ImportJob.objects.create(user=User.objects.get(), state=ImportState.QUEUED)
+    choose(signed_in, tmp_path / "march.ndjson")
+    signed_in.click("Import")
+    signed_in.until("return document.getElementById('problem').textContent.startsWith('march.ndjson: You have 3 imports');")
+
+
 @override_settings(MAX_IMPORT_BYTES=1_000)
 def test_a_file_that_is_too_large_is_not_sent(signed_in: Browser, server: LiveServer, file: Path) -> None:
     signed_in.open(f"{server.url}/import/")
