@@ -9,6 +9,8 @@ async function open(address) {
   const dialog = document.createElement("dialog");
   dialog.className = "sheet";
   dialog.innerHTML = await reply.text();
+  // A double click asks twice.
+  if (document.querySelector(".sheet[open]")) return;
   const heading = one(dialog, "h2", HTMLElement);
   heading.id = "dialog-title";
   dialog.setAttribute("aria-labelledby", heading.id);

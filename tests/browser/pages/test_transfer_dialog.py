@@ -121,3 +121,19 @@ def test_a_session_is_moved_by_keys_and_an_open_page_follows_it(signed_in: Brows
     signed_in.show()
     signed_in.until(crumbs, "elsewhere")
     assert signed_in.complaints() == []
+
+
+def test_a_double_click_opens_one_dialog(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    signed_in.until(LIVE)
+    signed_in.run("""
+        const button = document.querySelector("form[data-dialog][action$='/transfer/'] button");
+        button.click();
+        button.click();
+    """)
+    signed_in.until("return document.querySelector('dialog[open] #transfer') !== null;")
+    signed_in.pause(0.5)
+    assert signed_in.run("return document.querySelectorAll('dialog[open]').length;") == 1
+    signed_in.run("document.querySelector('dialog[open]').close();")
+    signed_in.click("Transfer")
+    signed_in.until("return document.querySelector('dialog[open] #transfer') !== null;")
