@@ -113,6 +113,21 @@ def test_errors_come_by_themselves_and_are_resolved_in_place(signed_in: Browser,
     assert signed_in.complaints() == []
 
 
+def test_the_words_of_a_filter_stay_where_its_state_changes(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    happen(memory, "the first", "the second")
+    signed_in.open(f"{server.url}/projects/{memory.project}/errors/")
+    listening(signed_in)
+    states = "document.getElementById('states').innerText"
+    signed_in.until(f"return {states}.includes('All 2');")
+    signed_in.textbox("Filter errors").send_keys("second")
+    signed_in.until(f"return !{states}.includes('2') && document.querySelectorAll('#errors > li').length === 1;")
+    signed_in.run("document.querySelector('#states a:nth-child(2)').click();")
+    signed_in.until(
+        "return location.search === '?state=unresolved&q=second' && document.querySelectorAll('#errors > li').length === 1;"
+    )
+    assert signed_in.complaints() == []
+
+
 def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
     signed_in: Browser, server: LiveServer, memory: Memory
 ) -> None:

@@ -74,6 +74,10 @@ def test_they_are_found_by_state_and_words_and_all_of_them_by_plain_links(pages:
     assert pages.messages("?state=resolved") == ["kind a"]
     assert len(pages.messages("?state=unresolved&rows=80")) == 79
     assert pages.messages("?q=KIND%20tttt") == ["kind tttt"]
+    assert re.findall(r'href="(\?[^"]*)"', pages.get("errors/?q=%26%20tttt&state=muted"))[:4] == [
+        "?q=%26%20tttt",
+        *(f"?state={state}&amp;q=%26%20tttt" for state in ("unresolved", "resolved", "muted")),
+    ]
     assert "No error matches" in pages.get("errors/?q=nothing")
     pages.get("errors/?state=odd", status=404)
     seen, query = [], ""
