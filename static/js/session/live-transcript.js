@@ -2,7 +2,7 @@
 
 import { addCodeButtons } from "../pages/message/code-blocks.js";
 import "../pages/message/lightbox.js";
-import { all, around, byId, focusedAt, focusOn, fragment, offerCopies, one } from "../pages/elements.js";
+import { all, around, byId, focusedAt, focusOn, fragment, offerCopies } from "../pages/elements.js";
 import { followEvents, reload } from "../pages/event-stream.js";
 import { addTextButtons, keepShown } from "../pages/message/long-texts.js";
 import { toast } from "../pages/toasts.js";
@@ -152,11 +152,12 @@ async function load(link) {
   try {
     const reply = await fetch(link.href, { headers: { "HX-Request": "true" } });
     if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
-    const kept = one(log, newer ? "article:last-of-type" : "article", HTMLElement);
     const content = parse(await reply.text());
-    const before = kept.getBoundingClientRect().top;
+    // None, if all that was shown was removed elsewhere.
+    const kept = log.querySelector(newer ? "article:last-of-type" : "article");
+    const before = kept?.getBoundingClientRect().top ?? 0;
     link.closest(".older")?.replaceWith(content);
-    scrollBy(0, kept.getBoundingClientRect().top - before);
+    scrollBy(0, (kept?.getBoundingClientRect().top ?? 0) - before);
     watch();
     if (newer && !log.querySelector("[data-newer]")) follow();
   } catch {

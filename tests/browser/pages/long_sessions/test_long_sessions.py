@@ -117,6 +117,19 @@ def test_a_hit_that_comes_while_one_looks_is_counted(signed_in: Browser, server:
     until(signed_in, PRESENT, "m181")
 
 
+def test_older_messages_come_though_all_that_were_shown_are_gone(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    shown = signed_in.run("return [...document.querySelectorAll('[role=log] article')].map((one) => one.dataset.id);")
+    assert len(shown) < 180
+    chat.ops(*({"op": "delete", "id": message} for message in shown))
+    before = f"m{int(shown[0][1:]) - 1}"
+    signed_in.until(
+        "return [...document.querySelectorAll('[role=log] article')].some((one) => one.dataset.id === args[0]);", before
+    )
+    assert signed_in.run("return document.querySelectorAll('.toast').length;") == 0
+
+
 @pytest.mark.slow
 def test_contents_lead_to_a_message_from_which_one_reads_on_to_what_comes_now(
     signed_in: Browser, server: LiveServer, chat: Chat
