@@ -120,6 +120,19 @@ def test_without_scripts_an_unsaved_title_is_still_in_its_field(client: Client, 
     assert (saved.status_code, saved.headers["Location"]) == (302, back)
 
 
+def test_titles_and_tags_with_line_breaks_are_changed_as_a_form_sends_them(
+    client: Client, alice: User, chats: dict[str, Chat]
+) -> None:
+    chat = chats["latest"]
+    client.force_login(alice)
+    for ends in ("\n", "\r", "\r\n"):
+        chat.api.patch(f"/sessions/{chat.id}", {"title": f"two{ends}lines", "tags": [f"two{ends}lines", "other"]})
+        renamed = client.post(f"/sessions/{chat.id}/rename/", {"title": "one line", "seen": "two\r\nlines"})
+        client.post(f"/sessions/{chat.id}/untag/", {"tag": "two\r\nlines"})
+        session = chat.api.get(f"/sessions/{chat.id}").json()["session"]
+        assert (renamed.status_code, session["title"], session["tags"]) == (302, "one line", ["other"])
+
+
 def test_an_undo_comes_back_to_the_list(client: Client, alice: User, chats: dict[str, Chat]) -> None:
     client.force_login(alice)
     back = "/sessions/?q=late&state=current"

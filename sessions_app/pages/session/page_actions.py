@@ -1,5 +1,6 @@
 """Actions of a session's buttons: one form, one action, one message, with Undo if it can be undone."""
 
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,6 +60,8 @@ def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
         raise Invalid(f"A title has at most {TITLE_LENGTH} characters.", details={"field": "title"})
     # Forms of pages from before have no such field.
     seen = form.get("seen")
+    stored = get_session(caller=caller, session_id=session_id).title
+    seen = stored if seen == _as_sent(stored) else seen
     session_services.update_session(caller=caller, session_id=session_id, fields={"title": title}, if_title=seen)
     return Done("Renamed.")
 
@@ -186,10 +189,15 @@ def _untag(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     gone = form.get("tag", "")
 
     def without_it(row: SessionRow) -> str | None:
-        return tags_text([tag for tag in row.tag_list if tag != gone])
+        return tags_text([tag for tag in row.tag_list if gone not in {tag, _as_sent(tag)}])
 
     session_services.update_session(caller=caller, session_id=session_id, fields={"tags": without_it})
     return Done("The tag is removed.")
+
+
+def _as_sent(text: str) -> str:
+    """A form has other line ends than what was stored by the API."""
+    return "\r\n".join(re.split(r"\r\n|\r|\n", text))
 
 
 ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
