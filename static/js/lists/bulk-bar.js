@@ -1,6 +1,6 @@
 /**
  * The bar for all rows of a list that are ticked, at the bottom of the window: a plain form, whose tick boxes are in the rows
- * (`form="…"`). It is shown while something is ticked, says how many, and keeps ticks when rows are replaced.
+ * (`form="…"`). It is shown while something is ticked, says how many, and keeps ticks when rows are replaced, and when a filter hides them.
  */
 
 import { all, one } from "../pages/elements.js";
@@ -21,12 +21,15 @@ class BulkBar {
     this.every = one(form, "[data-bulk-all]", HTMLButtonElement);
     // A browser restores ticks when somebody comes back to the page.
     const restored = this._boxes().filter(({ checked }) => checked);
-    /** @type {Set<string>} */
-    this.ticked = new Set(restored.map(({ value }) => value));
+    /** Each with the filter under which its row was seen last; null: another filter hides it. @type {Map<string, string | null>} */
+    this.ticked = new Map(restored.map(({ value }) => [value, location.search]));
     document.addEventListener("change", (event) => this._changed(event));
     this.every.addEventListener("click", () => this._tickAll());
     // The address may have changed since the page was loaded.
     form.addEventListener("keydown", (event) => this._entered(event));
+    form.addEventListener("formdata", ({ formData }) => {
+      for (const value of this._hidden()) formData.append(form.dataset.field ?? "", value);
+    });
     form.addEventListener("submit", (event) => {
       if (this._lacks(event)) return event.preventDefault();
       const back = new URL(location.href);
@@ -44,10 +47,15 @@ class BulkBar {
     return boxes.filter((box) => box instanceof HTMLInputElement);
   }
 
+  _hidden() {
+    const here = new Set(this._boxes().map(({ value }) => value));
+    return [...this.ticked.keys()].filter((value) => !here.has(value));
+  }
+
   /** @param {Event} event */
   _changed({ target }) {
     if (!(target instanceof HTMLInputElement) || target.form !== this.form || target.type !== "checkbox") return;
-    if (target.checked && this.ticked.size < MOST) this.ticked.add(target.value);
+    if (target.checked && this.ticked.size < MOST) this.ticked.set(target.value, location.search);
     else this.ticked.delete(target.value);
     this.show();
   }
@@ -70,23 +78,35 @@ class BulkBar {
     return !field.reportValidity();
   }
 
+  /** What "Select all shown" would still tick. */
+  _left() {
+    const open = this._boxes().filter(({ value }) => !this.ticked.has(value));
+    return open.slice(0, MOST - this.ticked.size);
+  }
+
   _tickAll() {
-    const here = this._boxes().slice(0, MOST);
-    const whole = this.ticked.size === here.length;
-    this.ticked = new Set(whole ? [] : here.map(({ value }) => value));
+    const left = this._left();
+    if (!left.length) this.ticked.clear();
+    for (const { value } of left) this.ticked.set(value, location.search);
     this.show();
   }
 
-  /** Rows may have been replaced, which keep their ticks, or be gone. */
+  /** Rows may have been replaced, which keep their ticks, or be gone, or hidden by another filter. */
   show() {
     const here = this._boxes();
     for (const box of here) if (box.checked !== this.ticked.has(box.value)) box.checked = !box.checked;
-    const left = new Set(here.map(({ value }) => value));
-    for (const value of this.ticked) if (!left.has(value)) this.ticked.delete(value);
+    const shown = new Set(here.map(({ value }) => value));
+    for (const [value, filter] of this.ticked) {
+      if (shown.has(value)) this.ticked.set(value, location.search);
+      else if (filter === location.search) this.ticked.delete(value);
+      else this.ticked.set(value, null);
+    }
     const number = this.ticked.size;
+    const hidden = this._hidden().length;
     this.form.hidden = number === 0;
-    say(this.count, `${number} ${this.noun}${number === 1 ? "" : "s"} selected`);
-    say(this.every, number === Math.min(here.length, MOST) ? "Select none" : "Select all shown");
+    const besides = hidden ? `, ${hidden} not shown` : "";
+    say(this.count, `${number} ${this.noun}${number === 1 ? "" : "s"} selected${besides}`);
+    say(this.every, this._left().length ? "Select all shown" : "Select none");
   }
 }
 

@@ -91,6 +91,36 @@ def test_ticks_stay_while_the_list_is_updated(lists: List) -> None:
     lists.browser.until("return !document.getElementById('bulk').checkVisibility();")
 
 
+def test_ticks_stay_though_a_filter_hides_their_rows(lists: List) -> None:
+    one, two, three = lists.make("apple", "pear", "plum")
+    for address in (f"projects/{lists.project}/", "sessions/"):
+        lists.browser.open(f"{lists.url}/{address}")
+        lists.browser.until("return document.querySelector('[data-bulk-all]')?.hidden === false;")
+        field = "document.querySelector('main input[type=search]')"
+        lists.tick(one)
+        lists.browser.run(f"{field}.focus();")
+        lists.press(*"pear")
+        lists.browser.until(NOT_SHOWN, "apple")
+        assert lists.bar() == "1 session selected, 1 not shown"
+        lists.tick(two)
+        assert lists.bar() == "2 sessions selected, 1 not shown"
+        lists.browser.run(f"{field}.select();")
+        lists.press(Keys.DELETE)
+        lists.browser.until(SHOWN, "apple")
+        assert lists.bar() == "2 sessions selected"
+        lists.browser.run(f"{field}.focus();")
+        lists.press(*"plum")
+        lists.browser.until(NOT_SHOWN, "pear")
+        lists.browser.click("Pin")
+        lists.said("2 sessions pinned")
+        assert set(ChatSession.objects.exclude(pinned=None).values_list("title", flat=True)) == {"apple", "pear"}
+        lists.browser.click("Undo")
+        lists.said("Undone for 2 sessions")
+    lists.tick(three)
+    lists.browser.click("Select none")
+    assert lists.bar() == ""
+
+
 def test_the_first_tick_moves_no_row(lists: List) -> None:
     one, _ = lists.make("one", "two")
     lists.open()
