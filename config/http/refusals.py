@@ -4,6 +4,7 @@ import codecs
 import re
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 from django.conf import settings
@@ -36,6 +37,8 @@ def request_of(environ: dict[str, Any]) -> WSGIRequest:
 
 async def refuse(error: AppError, send: Send, scope: Message) -> None:
     headers = [(b"content-type", b"application/json; charset=utf-8"), (b"connection", b"close"), *default_headers(scope)]
+    # As on pages of errors: what a script shows after sending a form.
+    headers.append((b"stillhere-message", quote(error.message).encode()))
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
     if error.status == Unauthorized.status:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -43,6 +44,7 @@ def test_no_page_of_an_account_is_kept_by_others_or_served_from_a_store(
 def test_the_bridges_own_refusals_are_guarded_too(settings: Any, transactional_db: None) -> None:
     with LiveServer() as server:
         refused = httpx.post(f"{server.url}/api/v1/projects", content=bytes(settings.MAX_BODY_BYTES + 1))
+        assert unquote(refused.headers["Stillhere-Message"]) == refused.json()["error"]["message"], "for scripts of pages"
     assert refused.status_code == 413
     assert {name: refused.headers.get(name) for name in ALWAYS} == ALWAYS
     assert "camera=()" in refused.headers["Permissions-Policy"]
