@@ -1,6 +1,7 @@
 /** Sends a row's form without leaving the page. */
 
 import { currentToken, NO_ANSWER, SIGNED_OUT } from "../forms/login-token.js";
+import { toldBy } from "../forms/refusal.js";
 import { fragment, one } from "../pages/elements.js";
 import { toast } from "../pages/toasts.js";
 
@@ -20,8 +21,7 @@ export async function send(form, body) {
     const reply = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
     if (reply.redirected) return { problem: SIGNED_OUT };
     if (reply.ok) return { problem: "", reply };
-    const told = reply.headers.get("Stillhere-Message");
-    const problem = told ? decodeURIComponent(told) : "That did not work. Reload the page and try again.";
+    const problem = toldBy(reply) || "That did not work. Reload the page and try again.";
     if (reply.status !== 412) return { problem };
     return { problem, seen: one(fragment(await reply.text()), "input[name=seen]", HTMLInputElement).value };
   } catch {

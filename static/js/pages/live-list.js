@@ -4,6 +4,7 @@
  * has an id and says by `data-order` where it belongs. Only rows that changed are touched; those loaded later stay.
  */
 
+import { whyNot } from "../forms/refusal.js";
 import { all, focusedAt, focusOn, fragment } from "./elements.js";
 import { followEvents, whenSeen } from "./event-stream.js";
 
@@ -118,11 +119,10 @@ async function refresh() {
   fetching = true;
   try {
     const reply = await fetch(address(root), { headers: { "HX-Request": "true" } });
-    if (reply.redirected) {
+    if (reply.redirected || !reply.ok) {
       failed = true;
-      return say("Not up to date: you are signed out.");
+      return say(`Not up to date: ${whyNot(reply)}.`);
     }
-    if (!reply.ok) throw new Error(String(reply.status));
     const content = fragment(await reply.text());
     const [fresh, more] = [all(content, "li[data-order]"), content.querySelector("li.more")];
     failed = false;

@@ -4,6 +4,7 @@
  * half-written input stay.
  */
 
+import { whyNot } from "../forms/refusal.js";
 import { all, around, focusOn, fragment, offerCopies } from "./elements.js";
 import { whenSeen } from "./event-stream.js";
 
@@ -99,8 +100,7 @@ export class LiveParts {
   async _fetch() {
     try {
       const reply = await fetch(this.root.dataset.parts ?? "", { headers: { "HX-Request": "true" } });
-      if (reply.redirected) return this.failed?.("you are signed out");
-      if (!reply.ok) throw new Error(String(reply.status));
+      if (reply.redirected || !reply.ok) return this.failed?.(whyNot(reply));
       const html = await reply.text();
       if (this.busy > 1) this.again = true;
       else {

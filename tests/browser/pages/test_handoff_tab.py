@@ -160,3 +160,10 @@ def test_words_that_could_not_be_saved_stay_in_their_form(tab: Tab) -> None:
     tab.keyboard.choose("Save decision")
     tab.until_says("old and mine")
     assert tab.live()["decisions"][0]["text"] == "old and mine"
+
+
+def test_the_tab_says_why_it_is_no_longer_up_to_date(tab: Tab) -> None:
+    tab.open()
+    tab.api.delete(f"/projects/{tab.project}")
+    tab.browser.run("document.body.dispatchEvent(new CustomEvent('changed'));")
+    tab.until_toast("This page is not up to date: This project is in the trash. Restore it to use it.")

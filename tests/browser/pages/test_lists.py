@@ -246,6 +246,19 @@ def test_a_list_is_live_though_the_page_began_with_nothing_found(lists: List) ->
     lists.browser.until(SHOWN, "three")
 
 
+def test_a_list_says_why_it_is_no_longer_up_to_date(lists: List) -> None:
+    lists.make("one")
+    lists.open()
+    lists.browser.until("return document.getElementById('live-state').textContent === 'Live';")
+    lists.browser.run("""
+        const state = document.getElementById('live-state');
+        const look = () => (window.told ||= state.textContent.startsWith('Not up to date: This project is in the trash.'));
+        new MutationObserver(look).observe(state, { childList: true, characterData: true, subtree: true });
+    """)
+    lists.api.delete(f"/projects/{lists.project}")
+    lists.browser.until("return window.told;")
+
+
 def test_the_list_of_all_sessions_is_filtered_as_one_types_and_is_live(lists: List) -> None:
     one, _ = lists.make("apple one", "pear")
     lists.browser.open(f"{lists.url}/sessions/?state=")
