@@ -107,6 +107,18 @@ def test_a_handoff_is_frozen_only_where_there_is_room(chat: Chat, alice: User, s
     assert error(chat.api.post(f"/projects/{project}/handoff/freeze"), 507, "quota_exceeded")["needed"] > 10_000
 
 
+def test_each_version_of_a_state_needs_room(chat: Chat, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of a few bytes keeps the whole state once more."""
+    state = f"/sessions/{chat.id}/ai-states/claude"
+    assert chat.api.put(state, {"working_notes": "n" * 10_000}).status_code == 201
+    settings.ACCOUNT_BYTES = quotas.usage_now(alice.pk).size_bytes + 35_000
+    statuses = [chat.api.patch(state, {"context_summary": str(number)}).status_code for number in range(4)]
+    assert statuses == [200, 200, 200, 507]
+    quotas.forget()
+    error(chat.api.patch(state, {"context_summary": "x"}), 507, "quota_exceeded")
+    assert chat.api.delete(state).status_code == 204
+
+
 def test_projects_and_sessions_are_counted(api: Callable[..., Any], alice: User, settings: Any) -> None:
     client = api(alice)
     project = client.post("/projects", {"path": "/first"}).json()["id"]

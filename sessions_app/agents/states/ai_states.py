@@ -6,6 +6,7 @@ from typing import Any
 from sessions_app.agents.states.queries import AiStateNotFound, VersionNotFound
 from sessions_app.chats.locking import LockedSession, lock_session
 from sessions_app.core.id_parsing import refuse_dots
+from sessions_app.core.limits import quotas
 from sessions_app.core.redaction import Redacted, redact
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, read_object, stored_object
@@ -42,6 +43,7 @@ def save_ai_state(
         if not keep:  # A full save keeps the provenance: no save sends it.
             kept = {name: value for name, value in kept.items() if name in PROVENANCE}
         content = {name: value for name, value in {**kept, **clean}.items() if value is not None}
+        _check_room(caller, content)
         store_ai_state(state, content)
         _tell(caller, session, state)
         return state, made, redacted
@@ -73,7 +75,9 @@ def restore_ai_state(*, caller: Caller, session_id: uuid.UUID, ai_id: str, rev: 
         version = AiStateVersion.objects.filter(state_id=state.pk, rev=rev).first()
         if version is None or read_object(version.content) is None:
             raise VersionNotFound
-        store_ai_state(state, read_json(version.content))
+        content = read_json(version.content)
+        _check_room(caller, content)
+        store_ai_state(state, content)
         _tell(caller, session, state)
         return state
 
@@ -97,6 +101,11 @@ def store_ai_state(state: AiState, content: dict[str, Any] | None) -> None:
         oldest = kept[HISTORY_LENGTH - 1 : HISTORY_LENGTH].first()
         if oldest is not None:
             AiStateVersion.objects.filter(state=state, rev__lt=oldest).delete()
+
+
+def _check_room(caller: Caller, content: dict[str, Any]) -> None:
+    """For the whole state, which the history keeps once more. Raises QuotaExceeded."""
+    quotas.check_state_bytes(caller.user_id, len(json_text(content).encode()))
 
 
 def _tell(caller: Caller, session: LockedSession, state: AiState) -> None:

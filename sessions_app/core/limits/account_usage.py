@@ -1,10 +1,11 @@
 """How much an account has stored: used for its quotas and shown on its page."""
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cachetools import TTLCache
+from cachetools import LRUCache
 
 from sessions_app.core.extension import extensions
 from sessions_app.core.storage.sql import fetch_row
@@ -36,10 +37,16 @@ _STATES = (
     ("OCTET_LENGTH(v.content)", "aistateversion v " + _OF_STATE.format("aistate")),
     ("OCTET_LENGTH(a.content) + COALESCE(OCTET_LENGTH(a.resolution), 0)", "pendingaction a " + _OF_SESSION.format("a")),
 )
-# To look at all states of 20,000 sessions takes a quarter of a second.
+# Seconds: to look at all states of 20,000 sessions takes a quarter of one. Meanwhile what is added is added up.
 STATES_COUNTED_EVERY = 600.0
-_states: TTLCache[int, int] = TTLCache(10_000, STATES_COUNTED_EVERY)
+_states: LRUCache[int, "_States"] = LRUCache(10_000)
 _lock = threading.Lock()
+
+
+@dataclass(slots=True)
+class _States:
+    at: float
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,34 +58,39 @@ class Usage:
     sessions: int
 
 
-def read_usage(user_id: int) -> Usage:
-    """Counted from the rows: a few indexed sums, some ten milliseconds at 20,000 sessions. States are counted less often."""
+def read_usage(user_id: int, *, states_every: float = STATES_COUNTED_EVERY) -> Usage:
+    """Counted from the rows: a few indexed sums, some ten milliseconds at 20,000 sessions. `states_every`: how many seconds ago
+    states may have been counted."""
     return Usage(
         size_bytes=_sum(_STORED, user_id)
-        + _states_bytes(user_id)
+        + _states_bytes(user_id, states_every)
         + sum(extension.account_bytes(user_id) for extension in extensions()),
         projects=Project.objects.filter(owner_id=user_id).count(),
         sessions=ChatSession.objects.filter(project__owner_id=user_id).count(),
     )
 
 
-def forget_states(user_id: int | None = None) -> None:
-    """Count the states of this account, or of all, again."""
+def add_states(user_id: int, size_bytes: int) -> None:
+    """These bytes of states were stored since they were counted."""
     with _lock:
-        if user_id is None:
-            _states.clear()
-        else:
-            _states.pop(user_id, None)
+        if user_id in _states:
+            _states[user_id].size_bytes += size_bytes
 
 
-def _states_bytes(user_id: int) -> int:
+def forget_states() -> None:
+    """Count the states of all accounts again."""
+    with _lock:
+        _states.clear()
+
+
+def _states_bytes(user_id: int, every: float) -> int:
     with _lock:
         known = _states.get(user_id)
-    if known is None:
-        known = _sum(_STATES, user_id)
+    if known is None or time.monotonic() - known.at >= every:
+        known = _States(time.monotonic(), _sum(_STATES, user_id))
         with _lock:
             _states[user_id] = known
-    return known
+    return known.size_bytes
 
 
 def _sum(stored: Sequence[tuple[str, str]], user_id: int) -> int:

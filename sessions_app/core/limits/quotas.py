@@ -12,11 +12,12 @@ from cachetools import LRUCache
 from django.conf import settings
 
 from sessions_app.core.errors import InsufficientStorage
-from sessions_app.core.limits.account_usage import Usage, forget_states, read_usage
+from sessions_app.core.limits.account_usage import STATES_COUNTED_EVERY, Usage, add_states, forget_states, read_usage
 
 COUNTED_EVERY = 60.0
 # Count again before refusing: something may have been deleted.
 RECOUNTED_EVERY = 1.0
+STATES_RECOUNTED_EVERY = 10.0
 ACCOUNTS_REMEMBERED = 10_000
 
 
@@ -47,6 +48,12 @@ def check_bytes(user_id: int, needed: int) -> None:
     _take(user_id, "bytes", settings.ACCOUNT_BYTES, needed)
 
 
+def check_state_bytes(user_id: int, needed: int) -> None:
+    """The same for a state that is kept with its versions: its request may have sent a part of it only."""
+    check_bytes(user_id, needed)
+    add_states(user_id, needed)
+
+
 def check_projects(user_id: int, needed: int = 1) -> None:
     _take(user_id, "projects", settings.ACCOUNT_PROJECTS, needed)
 
@@ -57,8 +64,7 @@ def check_sessions(user_id: int, needed: int = 1) -> None:
 
 def usage_now(user_id: int) -> Usage:
     """Current usage, counted now, for the account's page."""
-    forget_states(user_id)
-    found = read_usage(user_id)
+    found = read_usage(user_id, states_every=0)
     _remember(user_id, found)
     return found
 
@@ -69,19 +75,19 @@ def _take(user_id: int, what: str, limit: int, needed: int) -> None:
     name = "size_bytes" if what == "bytes" else what
     counted = _counted(user_id, COUNTED_EVERY)
     if getattr(counted, name) + needed > limit:
-        counted = _counted(user_id, RECOUNTED_EVERY)
+        counted = _counted(user_id, RECOUNTED_EVERY, states_every=STATES_RECOUNTED_EVERY)
         if (used := getattr(counted, name)) + needed > limit:
             raise QuotaExceeded(what, limit, used, needed)
     with _lock:
         setattr(counted, name, getattr(counted, name) + needed)
 
 
-def _counted(user_id: int, seconds: float) -> _Counted:
+def _counted(user_id: int, seconds: float, *, states_every: float = STATES_COUNTED_EVERY) -> _Counted:
     with _lock:
         found = _accounts.get(user_id)
     if found is not None and time.monotonic() - found.at < seconds:
         return found
-    return _remember(user_id, read_usage(user_id))
+    return _remember(user_id, read_usage(user_id, states_every=states_every))
 
 
 def _remember(user_id: int, usage: Usage) -> _Counted:
