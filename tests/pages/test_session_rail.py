@@ -109,6 +109,18 @@ def test_what_expired_cannot_be_answered(page: Client, chat: Chat) -> None:
     assert "has expired" in answer(page, chat, "approve").content.decode()
 
 
+def test_an_answer_is_to_the_question_that_was_read(page: Client, chat: Chat) -> None:
+    """An agent may change what it asks, under the same id, while a person reads."""
+    ask(chat)
+    [read] = re.findall(r'name="asked" value="(\w+)"', shown(page, chat))
+    ask(chat, payload={"command": "rm -rf /"})
+    assert "changed its question meanwhile" in answer(page, chat, "approve", asked=read).content.decode()
+    assert chat.get("agent-state/pending-action/a1").json()["status"] == "pending"
+    [newer] = re.findall(r'name="asked" value="(\w+)"', shown(page, chat))
+    answer(page, chat, "approve", asked=newer)
+    assert chat.get("agent-state/pending-action/a1").json()["status"] == "resolved"
+
+
 def test_a_form_that_stays_on_the_page_gets_its_toast(page: Client, chat: Chat) -> None:
     ask(chat)
     form = {"action": "a1", "decision": "approve"}

@@ -6,16 +6,18 @@ from typing import Any
 
 from sessions_app.agents.states.queries import ActionNotFound
 from sessions_app.chats.locking import lock_session
-from sessions_app.core.errors import Conflict, Gone
+from sessions_app.core.errors import Conflict, Gone, PreconditionFailed
 from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact_text
-from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.json_text import fingerprint, json_text
 from sessions_app.core.serialization.stored_json import read_json, stored_object
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import AgentState, Caller, PendingAction
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
+
+KEY_LENGTH = 16
 
 
 class AlreadyResolved(Conflict):
@@ -24,6 +26,15 @@ class AlreadyResolved(Conflict):
 
 class Expired(Gone):
     code, message = "action_expired", "This action has expired. Ask the agent to propose it again."
+
+
+class QuestionChanged(PreconditionFailed):
+    code, message = "action_changed", "The agent changed its question meanwhile. Read it, then answer."
+
+
+def key_of(action: dict[str, Any]) -> str:
+    """Names all that the reader of a question decides about."""
+    return fingerprint([action.get("id"), action.get("kind"), action.get("payload")])[:KEY_LENGTH]
 
 
 def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
@@ -70,9 +81,10 @@ def withdraw(*, session_id: uuid.UUID, action: dict[str, Any], moved_to: uuid.UU
 
 
 def resolve_action(
-    *, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = ""
+    *, caller: Caller, session_id: uuid.UUID, action_id: str, decision: str, note: str = "", seen: str | None = None
 ) -> tuple[PendingAction, Redacted]:
-    """Approve or reject. Already answered → 409 with the first answer; expired → 410. Also returns what was redacted."""
+    """Approve or reject. Already answered → 409 with the first answer; expired → 410. `seen`: the key of the question that was
+    read; another one under this id → 412. Also returns what was redacted."""
     clean, redacted = redact_text(note)
 
     def work() -> tuple[PendingAction, Redacted]:
@@ -84,6 +96,8 @@ def resolve_action(
             raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
         if row.expires_at is not None and row.expires_at <= now():
             raise Expired(details={"id": action_id, "expires_at": rfc3339(row.expires_at)})
+        if seen is not None and seen != key_of(stored_object(row.content)):
+            raise QuestionChanged
         resolution = {"decision": decision, **({"note": clean} if clean else {}), "by": caller.username, "at": rfc3339(now())}
         row.resolution = json_text(resolution)
         row.save(update_fields=["resolution"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from sessions_app.agents.states.pending_actions import KEY_LENGTH, key_of
 from sessions_app.agents.states.queries import states_in_session, titles_of
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.serialization.json_text import fingerprint
@@ -18,7 +19,6 @@ from sessions_app.models import AiState, Caller
 from sessions_app.models.times import now
 
 LONGEST, MOST_LINES = 20_000, 300
-KEY_LENGTH = 16
 DONE = {"completed", "skipped"}
 OTHER_FIELDS = {"context": "Context", "pr_data": "Pull request", "last_error": "Last error"}
 
@@ -160,7 +160,7 @@ def _question(asked: dict[str, Any]) -> Question:
     return Question(
         id=asked["id"],
         id_key=fingerprint(asked["id"])[:KEY_LENGTH],
-        content_key=fingerprint([asked["id"], asked["kind"], payload])[:KEY_LENGTH],
+        content_key=key_of(asked),
         kind=asked["kind"],
         payload="" if payload is None else pretty(payload),
         fields=[(str(name), pretty(value)) for name, value in payload.items()] if isinstance(payload, dict) else [],

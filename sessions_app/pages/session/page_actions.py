@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, resolve_action
+from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, QuestionChanged, resolve_action
 from sessions_app.agents.transfer import forking
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
@@ -146,13 +146,14 @@ def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     decision, note = form.get("decision", ""), form.get("note", "").replace("\0", "\ufffd").strip()
     if decision not in DECIDED or len(note) > NOTE_LENGTH:
         raise Invalid(f"Approve or reject, with a note of at most {NOTE_LENGTH:,} characters.", details={"field": "decision"})
-    action_id = form.get("action", "")
+    # Forms of pages from before do not say which question they showed.
+    action_id, seen = form.get("action", ""), form.get("asked")
     try:
-        resolve_action(caller=caller, session_id=session_id, action_id=action_id, decision=decision, note=note)
+        resolve_action(caller=caller, session_id=session_id, action_id=action_id, decision=decision, note=note, seen=seen)
     except AlreadyResolved as error:
         first = error.details["resolution"]
         return Done(f"{first['by']} already answered: {DECIDED[first['decision']].lower()}. That answer counts.", failed=True)
-    except Expired as error:
+    except (Expired, QuestionChanged) as error:
         return Done(error.message, failed=True)
     return Done(f"{DECIDED[decision]}. The agent can read your answer.")
 
