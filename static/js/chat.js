@@ -104,7 +104,7 @@ function answer() {
   if (last && !(isAnswering() && connection.good)) ask(last.id);
 }
 
-/** Another answer to the last question, beside the one that was cut off. */
+/** Another answer to the last question, beside the incomplete one. */
 function answerAgain() {
   view.focus();
   return page.last?.role === "assistant" ? versions.regenerate(page.last.id) : answer();

@@ -147,7 +147,7 @@ export class View {
     this._part("again").hidden = !open;
     this._part("continue").hidden = !(cutOff && last.role === "assistant" && last.text);
     this._part("unanswered").hidden = !open;
-    const ended = last?.id === this.stopped ? "You stopped the last answer." : "The last answer was cut off.";
+    const ended = last?.id === this.stopped ? "You stopped the last answer." : "The last answer is incomplete.";
     this._part("unanswered-text").textContent = last?.role === "user" ? "Your last question has no answer yet." : ended;
   }
 

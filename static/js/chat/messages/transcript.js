@@ -33,7 +33,7 @@ import { withResults } from "./tool-results.js";
 
 const SPEAKERS = { user: "You", assistant: "Answer", system: "Instructions", tool: "Tool" };
 /** @type {Partial<Record<PageMessage["status"], string>>} */
-const NOTES = { streaming: "still coming in", interrupted: "cut off" };
+const NOTES = { streaming: "still coming in", interrupted: "incomplete" };
 const UNSAVED = "not saved yet";
 const NEAR_VIEW = "800px";
 
