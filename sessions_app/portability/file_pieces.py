@@ -5,11 +5,13 @@
 
 import base64
 import binascii
+import hashlib
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.db.models import QuerySet
 
@@ -20,6 +22,7 @@ from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import StoredFile
 from sessions_app.portability.secret_removal import WrongValue
 
+logger = logging.getLogger(__name__)
 # The name of these lines.
 FILE = "file"
 PIECE_BYTES = 1_500_000
@@ -45,17 +48,34 @@ def piece_count(files: QuerySet[StoredFile]) -> int:
 
 
 def pieces_of(files: QuerySet[StoredFile]) -> Iterator[dict[str, Any]]:
-    """The lines of these files. A file that was collected meanwhile has none: nothing refers to it."""
+    """The lines of these files. A file that was collected meanwhile has none: nothing refers to it. Nor has a damaged one."""
     for file in files.iterator(chunk_size=FILES_AT_ONCE):
-        try:
-            content = blobs.read(file.key)
-        except FileNotFoundError:
+        content = _whole_content(file)
+        if content is None:
             continue
         told = {"sha256": file.sha256, "name": file.name, "media_type": file.media_type, "size_bytes": file.size_bytes}
         with closing(content):
             for offset in range(0, max(1, file.size_bytes), PIECE_BYTES):
                 data = base64.b64encode(content.read(PIECE_BYTES)).decode()
                 yield {FILE: {**told, "created_at": rfc3339(file.created_at), "offset": offset, "data": data}}
+
+
+def _whole_content(file: StoredFile) -> BinaryIO | None:
+    """None if it is gone, or damaged on disk: an import would refuse it, and with it the whole export."""
+    try:
+        content = blobs.read(file.key)
+    except FileNotFoundError:
+        logger.warning("an export leaves out a file that is gone: %s", file.key)
+        return None
+    digest = hashlib.sha256()
+    while piece := content.read(PIECE_BYTES):
+        digest.update(piece)
+    if digest.hexdigest() == file.sha256:
+        content.seek(0)
+        return content
+    content.close()
+    logger.warning("an export leaves out a file that is damaged: %s", file.key)
+    return None
 
 
 class FilesInFile:

@@ -76,6 +76,17 @@ def test_an_export_comes_back_byte_for_byte(chat: Chat, exported: bytes, alice: 
     assert lines_of(chat.api.get("/export").getvalue())[1:-1] == lines_of(exported)[1:-1]
 
 
+@pytest.mark.parametrize(
+    "damage", [CONTENT[:4_000], CONTENT[:-1] + b"?", CONTENT + b"?", b""], ids=["cut", "changed", "longer", "empty"]
+)
+def test_a_damaged_file_does_not_spoil_an_export(chat: Chat, exported: bytes, alice: User, folder: Path, damage: bytes) -> None:
+    next(path for path in stored(folder) if path.stat().st_size == len(CONTENT)).write_bytes(damage)
+    spoiled = bytes(chat.api.get("/export").getvalue())
+    erase_everything(chat)
+    done = import_file(caller=caller_of_user(alice), file=io.BytesIO(spoiled))
+    assert (done.added["file"], done.added["message"]) == (2, 3)
+
+
 def test_a_session_s_export_has_its_own_files_alone(chat: Chat, exported: bytes) -> None:
     other = Chat(chat.api, project="/another")
     upload(other, b"another")
