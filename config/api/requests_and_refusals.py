@@ -94,7 +94,7 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return refuse(cause if isinstance(cause, AppError) else BadRequest())
 
 
-def _store_refuses(request: HttpRequest, error: DatabaseError) -> HttpResponse:
+def _store_refuses(request: HttpRequest, error: DatabaseError | OSError) -> HttpResponse:
     """Known states of the store (full, read-only, busy, not migrated) become refusals; other errors are raised."""
     known = as_app_error(error)
     if known is None:
@@ -115,6 +115,7 @@ def add_refusals(api: NinjaAPI) -> None:
         TooManyFieldsSent: _too_many_parameters,
         HttpError: _http_error,
         DatabaseError: _store_refuses,
+        OSError: _store_refuses,
     }
     for kind, handler in handlers.items():
         api.add_exception_handler(kind, handler)

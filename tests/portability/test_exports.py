@@ -17,6 +17,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
+from sessions_app.core import spooled_file
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import (
     ApiKey,
@@ -247,6 +248,22 @@ def test_a_full_disk_is_not_taken_for_a_file_that_cannot_be_read(
     monkeypatch.setattr(import_module("config.management.commands.import"), "import_file", full)
     with pytest.raises(CommandError, match="disk is full"):
         call_command("import", "--user", "alice", str(file))
+
+
+@pytest.mark.parametrize("path", ["/export", "/sessions/{session}/export", "/sessions/{session}/export.md"])
+def test_an_export_that_the_disk_does_not_take_says_so(
+    api: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """It is written to the disk before it is sent."""
+    chat = Chat(api(alice))
+
+    class Full(io.BytesIO):
+        def write(self, _: Any) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(spooled_file, "SpooledTemporaryFile", lambda *_, **__: Full())
+    refused = chat.api.get(path.format(session=chat.id))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (507, "storage_full")
 
 
 def test_an_import_of_nothing_says_so(alice: User, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from django.conf import settings
 
 from config.http.refusals import refuse
 from config.http.request_log import Message, Send
-from sessions_app.chats.files.folder_storage import FULL
 from sessions_app.core.errors import AppError, BadRequest, InsufficientStorage, TooLarge, TooMany, Unavailable
 from sessions_app.core.limits.request_limits import ANNOUNCED, Announced
+from sessions_app.core.storage.durable_files import FULL
 
 Receive = Callable[[], Awaitable[Message]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]

@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.server.signals import ended_by_signals
 from sessions_app.accounts.authentication import caller_named
-from sessions_app.chats.files.folder_storage import FULL
 from sessions_app.core.errors import AppError
+from sessions_app.core.storage.durable_files import FULL
 from sessions_app.portability.imports.services import import_file
 
 INTERRUPTED = (

@@ -1,6 +1,5 @@
 """Files in a folder of the data directory."""
 
-import errno
 import os
 import uuid
 from pathlib import Path
@@ -10,9 +9,8 @@ from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
 from sessions_app.core.errors import InsufficientStorage
-from sessions_app.core.storage.durable_files import sync_to_disk
+from sessions_app.core.storage.durable_files import FULL, sync_to_disk
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CHUNK_BYTES = 65_536
 
 

@@ -1,4 +1,4 @@
-"""Maps database errors to refusals for the caller."""
+"""Maps errors of the store, the database and the files beside it, to refusals for the caller."""
 
 import logging
 import threading
@@ -8,6 +8,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, Programmi
 from django.db.utils import InternalError
 
 from sessions_app.core.errors import AppError, InsufficientStorage, Unavailable
+from sessions_app.core.storage.durable_files import FULL
 
 logger = logging.getLogger(__name__)
 # The operator is told once in this time, however many requests are refused.
@@ -76,6 +77,8 @@ def tell_refusal(refused: str, known: AppError, error: BaseException) -> None:
 
 def as_app_error(error: BaseException) -> AppError | None:
     """The refusal for this state of the store; None if the error is a bug in the server."""
+    if isinstance(error, OSError) and error.errno in FULL:  # Of a file beside the database, such as an export's.
+        return InsufficientStorage()
     if not isinstance(error, (OperationalError, ProgrammingError, InterfaceError, InternalError)):
         return None
     said = str(error).lower()

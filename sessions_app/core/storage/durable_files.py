@@ -1,7 +1,11 @@
 """Files that survive a power failure."""
 
+import errno
 import os
 from pathlib import Path
+
+# What a disk without space for more answers.
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def sync_to_disk(path: Path) -> None:
