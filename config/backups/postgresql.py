@@ -107,10 +107,8 @@ def drop(name: str) -> None:
 def _maintenance() -> Iterator[psycopg.Connection[Any]]:
     """A connection to another database: a connection cannot rename its own."""
     database: dict[str, Any] = settings.DATABASES["default"]
-    parameters = {"host": database["HOST"], "port": database["PORT"], "user": database["USER"], "password": database["PASSWORD"]}
-    given = {name: value for name, value in parameters.items() if value}
     try:
-        with psycopg.connect(dbname="postgres", autocommit=True, **given, **database["OPTIONS"]) as connection:
+        with psycopg.connect(autocommit=True, **_parameters(database, "postgres")) as connection:
             yield connection
     except psycopg.errors.InsufficientPrivilege:
         raise BackupError("The database's user may not create databases: a superuser runs ALTER ROLE … CREATEDB once.") from None
@@ -122,13 +120,22 @@ def _run(program: str, *arguments: str, database: str, of: Path | None = None) -
     """Passes the connection in the environment: any user of the machine can read arguments. `of`: the file to name in errors."""
     if shutil.which(program) is None:
         raise BackupError(f"{program} is missing. Install PostgreSQL's client programs (Debian: apt install postgresql-client).")
-    known: dict[str, Any] = settings.DATABASES["default"]
-    told = {"PGDATABASE": database, "PGHOST": known["HOST"], "PGPORT": str(known["PORT"]), "PGUSER": known["USER"]}
-    told |= {"PGPASSWORD": known["PASSWORD"]}
-    told |= {f"PG{name.upper()}": value for name, value in known["OPTIONS"].items() if name.startswith("ssl")}
-    environment = {**os.environ, **{name: value for name, value in told.items() if value}}
+    environment = {**os.environ, **environment_of(settings.DATABASES["default"], database)}
     done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         named = "" if of is None else f"{of}: "
         said = done.stderr.strip()[-500:] or f"it ended with {done.returncode}."
         raise BackupError(f"{named}{program} failed: {said}")
+
+
+def environment_of(known: dict[str, Any], database: str) -> dict[str, str]:
+    """The variables that libpq reads in place of the connection's parameters."""
+    variables = {option.keyword.decode(): (option.envvar or b"").decode() for option in psycopg.pq.Conninfo.get_defaults()}
+    told = _parameters(known, database).items()
+    return {variable: str(value) for name, value in told if (variable := variables.get(name))}
+
+
+def _parameters(known: dict[str, Any], database: str) -> dict[str, Any]:
+    """As the server itself connects: what the address names, and of its query what the address does not name."""
+    named = {"host": known["HOST"], "port": known["PORT"], "user": known["USER"], "password": known["PASSWORD"]}
+    return {**known["OPTIONS"], **{name: value for name, value in named.items() if value}, "dbname": database}

@@ -13,6 +13,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from config.backups import postgresql
 from config.server.file_locks import locked
 
 # Each of another kind: brackets, port, password, and what begins with nothing after it.
@@ -115,6 +116,21 @@ def test_addresses_that_are_right_are_read(monkeypatch: pytest.MonkeyPatch, tmp_
         "prepare_threshold": 1_000_000,
     }
     assert read(lambda name: env.database(name, Path("unset")), f"sqlite:///{tmp_path}/a")["NAME"] == f"{tmp_path}/a"
+
+
+def test_a_backup_of_postgresql_connects_as_the_server_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else pg_dump connects to the default socket, where there may be another database of this name."""
+    query = "host=/run/other&port=5433&user=eve&password=p%20w&ssl_min_protocol_version=TLSv1.3&connect_timeout=3&keepalives=1"
+    monkeypatch.setenv("STILLHERE_DATABASE_URL", f"postgresql://ana@/chat?{query}")
+    assert postgresql.environment_of(env.database("DATABASE_URL", Path()), "chat") == {
+        "PGDATABASE": "chat",
+        "PGHOST": "/run/other",
+        "PGPORT": "5433",
+        "PGUSER": "ana",
+        "PGPASSWORD": "p w",
+        "PGSSLMINPROTOCOLVERSION": "TLSv1.3",
+        "PGCONNECT_TIMEOUT": "3",
+    }
 
 
 def test_a_data_folder_of_any_name_has_its_own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
