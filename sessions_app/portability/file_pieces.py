@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.db.models import QuerySet
 
 from sessions_app.chats.files import blobs
@@ -90,6 +91,9 @@ class FilesInFile:
     def take(self, value: Any) -> None:
         """Raises WrongValue: the message says what is wrong."""
         piece, at, data = _read(value)
+        if piece.size_bytes > settings.MAX_FILE_BYTES:
+            most = f"{settings.MAX_FILE_BYTES:,} bytes (STILLHERE_MAX_FILE_BYTES)"
+            raise WrongValue(f"a file of a chat has {piece.size_bytes:,} bytes, and this server takes at most {most}")
         if self._incoming is None:
             self._incoming, self._of = Incoming(), piece
         incoming, of = self._incoming, self._of

@@ -147,6 +147,14 @@ def test_a_damaged_file_is_refused_and_nothing_is_imported(
     assert (StoredFile.objects.count(), stored(folder)) == (0, [])
 
 
+def test_a_file_that_is_too_large_here_is_named_as_such(exported: bytes, alice: User, settings: Any) -> None:
+    settings.MAX_FILE_BYTES = 10_000
+    with pytest.raises(
+        BadFile, match=r"^Line 2 of the file: a file of a chat has 10,240 bytes, .* 10,000 bytes \(STILLHERE_MAX_FILE"
+    ):
+        import_file(caller=caller_of_user(alice), file=io.BytesIO(exported))
+
+
 def test_a_file_that_is_cut_off_is_refused(exported: bytes, alice: User) -> None:
     lines = lines_of(exported)
     with pytest.raises(BadFile):
