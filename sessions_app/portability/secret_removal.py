@@ -57,11 +57,13 @@ def check_json_of_message(values: dict[str, Any]) -> None:
             continue
         try:
             # These fields keep a NUL, and no other character that cannot be stored.
-            _, replaced = loads(stored.encode(), within="metadata")
+            value, replaced = loads(stored.encode(), within="metadata")
         except UnreadableJson as error:
             raise WrongValue(f"{field} of a message has a wrong value: {error.why}") from None
         if replaced:
             raise WrongValue(f"{field} of a message has a wrong value: a lone surrogate")
+        if field == "parts" and not (isinstance(value, list) and all(isinstance(part, dict) for part in value)):
+            raise WrongValue("parts of a message has a wrong value: no list of JSON objects")
 
 
 def clean_session_file(values: dict[str, Any]) -> None:
