@@ -28,13 +28,16 @@ logger = logging.getLogger(__name__)
 class BackgroundTask:
     """`work` is called every `seconds`, and again at once as long as it answers something else than 0.
 
-    `at_end` is called once more when the server ends, after its last request.
+    `at_end` is called once more when the server ends, after its last request. `first`: after how many seconds it is called first,
+    where that is not the same: a server that is never up for an hour has to prune too. Not at once: who restores an old backup
+    may want something from its trash.
     """
 
     name: str
     seconds: float
     work: Callable[[], int]
     at_end: Callable[[], int] | None = None
+    first: float | None = None
 
 
 TASKS = (
@@ -47,7 +50,7 @@ TASKS = (
     BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=flush_filtered),
     BackgroundTask("writing held values", 5.0, write_again, at_end=write_last),
     BackgroundTask("recording agents", 2.0, store_recorded, at_end=store_recorded),
-    BackgroundTask("pruning", 3600.0, lambda: sum(prune_some().values())),
+    BackgroundTask("pruning", 3600.0, lambda: sum(prune_some().values()), first=600.0),
     BackgroundTask("collecting", 6 * 3600.0, collect_orphans),
 )
 # Of these, what a process needs that serves one agent without the server.
@@ -78,8 +81,10 @@ class BackgroundTasks:
 
     def _run(self, chore: BackgroundTask) -> None:
         try:
-            while not self._ending.wait(chore.seconds):
+            pause = chore.seconds if chore.first is None else chore.first
+            while not self._ending.wait(pause):
                 self._do(chore)
+                pause = chore.seconds
             if chore.at_end is not None:
                 self._do(replace(chore, work=chore.at_end))
         finally:

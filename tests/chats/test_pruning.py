@@ -1,5 +1,6 @@
 """What is kept only for a while goes when its time is over, not before; what the protocol needs to remember stays."""
 
+import threading
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils.timezone import now
 
+from config.server.background import TASKS, BackgroundTask, BackgroundTasks
 from sessions_app.chats.lifecycle import pruning
 from sessions_app.chats.lifecycle.pruning import prune
 from sessions_app.models import (
@@ -145,3 +147,20 @@ def test_the_command_tells_what_went(chat: Chat, capsys: pytest.CaptureFixture[s
     removed_message(chat, DUE)
     call_command("prune")
     assert capsys.readouterr().out == "1 removed messages\n"
+
+
+def test_a_server_that_is_up_for_minutes_prunes_too() -> None:
+    """Every hour is too late for one that is started each day for half an hour."""
+    called = threading.Event()
+
+    def work() -> int:
+        called.set()
+        return 0
+
+    chores = BackgroundTasks((BackgroundTask("pruning", 3_600.0, work, first=0.01),))
+    chores.start()
+    assert called.wait(10)
+    chores.stop()
+    [first] = [task.first for task in TASKS if task.name == "pruning"]
+    assert first is not None
+    assert first <= 15 * 60
