@@ -43,21 +43,31 @@ def save(to: Path | None = None) -> Path:
     if not _has_our_tables():
         raise BackupError(f"There is no store in {_where()} yet. Is STILLHERE_DATA_DIR or STILLHERE_DATABASE_URL the server's?")
     try:
-        with locked(Path(settings.DATA_DIR) / "backup.lock"):
+        with _only_one():
             return _save(engine, to or _folder() / f"{PREFIX}{_stamp()}{engine.ENDING}")
     except BlockingIOError:
         raise BackupError(f"Another backup of {settings.DATA_DIR} is being made. Wait for its end, then repeat.") from None
+
+
+@contextmanager
+def _only_one() -> Iterator[None]:
+    """A disk that the system has mounted read-only, because it fails, takes no lock: from there a backup goes elsewhere."""
+    if os.statvfs(settings.DATA_DIR).f_flag & os.ST_RDONLY:
+        yield
+        return
+    with locked(Path(settings.DATA_DIR) / "backup.lock"):
+        yield
 
 
 def _save(engine: Engine, target: Path) -> Path:
     part = _part_of(target)
     if not target.parent.is_dir():
         raise BackupError(f"Cannot write {target}: there is no folder {target.parent}.")
-    # What a killed backup left: nobody writes it, because only one backup is made at a time.
-    for left in (part, *_folder().glob(f"{PREFIX}*{PART}")):
-        if left.exists():
-            _discard(left)
     try:
+        # What a killed backup left: nobody writes it, because only one backup is made at a time.
+        for left in (part, *_usual_folder().glob(f"{PREFIX}*{PART}")):
+            if left.exists() and os.access(left.parent, os.W_OK):
+                _discard(left)
         # Created before it is filled, so that nobody else can ever read it.
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         stored_files.save(target)
@@ -196,9 +206,13 @@ def _engine() -> Engine:
 
 
 def _folder() -> Path:
-    folder = Path(settings.DATA_DIR) / "backups"
+    folder = _usual_folder()
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
+
+
+def _usual_folder() -> Path:
+    return Path(settings.DATA_DIR) / "backups"
 
 
 def _stamp() -> str:

@@ -1,11 +1,13 @@
 """A backup has the files of its moment beside it, and a restore puts back what is missing."""
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from config.backups import stored_files
+from config.backups import save_and_restore, stored_files
 from sessions_app.models import StoredFile
 from tests.chats.files.conftest import Upload
 from tests.support.chat import Chat
@@ -37,6 +39,23 @@ def test_a_second_pass_adds_what_was_stored_meanwhile(sent: Upload, backup: Path
     sent(b"during the backup")
     stored_files.save(backup)
     assert len(stored(stored_files.folder_of(backup))) == 2
+
+
+def test_a_store_on_a_read_only_disk_is_backed_up_elsewhere(
+    sent: Upload, tmp_path: Path, backup: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """The obstacles here stop root too: no lock and no folder can be made."""
+    sent(PNG)
+    settings.DATA_DIR = tmp_path / "data"
+    (tmp_path / "data" / "backup.lock").mkdir(parents=True)
+    (tmp_path / "data" / "backups").write_text("no folder")
+    engine = SimpleNamespace(ENDING=".sqlite3", dump=lambda file: file.write_text("the store"))
+    monkeypatch.setattr(save_and_restore, "_engine", lambda: engine)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert save_and_restore.save(backup).read_text() == "the store"
+    assert len(stored(stored_files.folder_of(backup))) == 1
+    with pytest.raises(OSError, match="File exists"):
+        save_and_restore.save()
 
 
 def test_a_disk_without_links_gets_copies(sent: Upload, folder: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
