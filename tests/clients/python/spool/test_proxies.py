@@ -1,6 +1,9 @@
 """Proxies that refuse a save by a page of their own: the others go on."""
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -72,3 +75,23 @@ def test_a_proxy_whose_server_is_away(new_spool: NewSpool, gate: Gate, texts: Te
     gate.own_refusal = lambda body: None
     assert spool.flush()
     assert texts("t") == ["0", "1"]
+
+
+def test_a_refusal_on_its_way_is_no_answer_to_a_later_flush(new_spool: NewSpool, gate: Gate, texts: Texts) -> None:
+    spool, arrives, goes_on = new_spool(), threading.Event(), threading.Event()
+
+    def signed_out(body: bytes) -> int:
+        arrives.set()
+        goes_on.wait(20)
+        return 401
+
+    gate.own_refusal = signed_out
+    say(spool, 0)
+    assert arrives.wait(20)
+    gate.own_refusal = lambda body: None
+    with ThreadPoolExecutor(1) as pool:
+        flushed = pool.submit(spool.flush)
+        time.sleep(0.3)
+        goes_on.set()
+        assert flushed.result()
+    assert texts("t") == ["0"]

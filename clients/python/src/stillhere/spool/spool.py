@@ -65,7 +65,7 @@ class Spool:
         self._writer_id, self._numbers = str(uuid.uuid4()), itertools.count(SEQ_STEP, SEQ_STEP)
         self._sender = Sender(self._connection, self._storage, self._writer_id)
         self._error: Exception | None = None
-        self._failed, self._has_warned = 0, False
+        self._attempt, self._failed, self._has_warned = 0, 0, False  # How many were begun, and which failed last.
         self._adding, self._starting = threading.Lock(), threading.Lock()
         self._sending = threading.RLock()
         self._wake, self._progress = threading.Event(), threading.Condition()
@@ -198,13 +198,13 @@ class Spool:
     # --- Sending.
 
     def _flush(self, seconds: float, given_up: threading.Event) -> bool:
-        failed, ends_at = self._failed, time.monotonic() + seconds
+        attempt, ends_at = self._attempt, time.monotonic() + seconds  # What the present attempt is told may be outdated.
         self._work()
         with self._progress:
             # Not for what is saved from now on, by other processes too.
             last = self._storage.last_after(self._acknowledged)
             while last is not None:
-                if given_up.is_set() or (self._failed > failed and _refuses_key(self._error)):
+                if given_up.is_set() or (self._failed > attempt and _refuses_key(self._error)):
                     return False
                 self._wake.set()
                 left = ends_at - time.monotonic()
@@ -240,6 +240,7 @@ class Spool:
                 self._forget()  # And no more: what the server did not take waits for its whole pause.
                 continue
             self._wake.clear()
+            self._attempt += 1
             try:
                 self._send_waiting()
                 pause, failed = LONGEST_PAUSE_SECONDS, 0
@@ -255,7 +256,7 @@ class Spool:
         if not isinstance(error, (StillhereError, sqlite3.Error)) and type(error) is not type(self._error):
             _log.error("An error of the client stops the sending of %s. It is tried again.", self._storage.path, exc_info=error)
         with self._progress:
-            self._error, self._failed = error, self._failed + 1
+            self._error, self._failed = error, self._attempt
             self._progress.notify_all()
         if _refuses_key(error) and not self._has_warned:
             self._has_warned = True
