@@ -162,7 +162,11 @@ EXAMPLES: dict[str, Any] = {
     },
     "update_agent_state": {"last_error": None, "context": {"branch": "fix"}},
     "update_plan_step": {"status": "completed"},
-    "resolve_action": {"decision": "approve", "note": "After five o'clock."},
+    "resolve_action": {
+        "decision": "approve",
+        "note": "After five o'clock.",
+        "seen": {"kind": "deploy", "payload": {"to": "production"}},
+    },
     "save_ai_state": _AI_STATE,
     "update_ai_state": {"context_summary": "The build fails since the cache was added."},
     "update_handoff": {"summary": "The build is green again.", "risks": [{"text": "The cache is not cleared."}]},

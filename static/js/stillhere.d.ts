@@ -276,10 +276,10 @@ export interface Connection extends AnswerCalls {
   switchProject(project: string): Promise<State>;
   state(): Promise<AgentState | null>;
   saveState(fields: AgentStateFields, options?: { replace?: boolean }): Promise<AgentState | null>;
-  /** `action` left out: the present one. `late`: somebody answered before, or it had expired. */
+  /** `action` left out: the present one. `late`: somebody answered before, or it had expired. `seen`: as it was read; see browser.md. */
   resolveAction(
     decision: "approve" | "reject",
-    options?: { action?: string; note?: string },
+    options?: { action?: string; note?: string; seen?: Pick<PendingAction, "kind" | "payload"> },
   ): Promise<PendingAction & { status: "resolved" | "expired"; late?: true }>;
   handoff(): Promise<Handoff | null>;
   on<Type extends keyof Events>(type: Type, handler: (detail: Events[Type], type: string) => void): () => void;

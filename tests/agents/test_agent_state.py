@@ -136,6 +136,23 @@ def test_a_pending_action_is_answered_once(chat: Chat, at: str) -> None:
     assert events_of(chat)[-2:] == ["AGENT_STATE_SAVED", "PENDING_ACTION_RESOLVED"]
 
 
+@pytest.mark.parametrize("payload", [None, "500 maps", {"from": 10**40, "to": [2**53 + 1, 1.50, True]}, [10**400, "\u2028"]])
+def test_an_answer_is_to_the_question_that_was_read(chat: Chat, at: str, payload: Any) -> None:
+    chat.api.put(at, {"pending_action": {**ASK, "payload": payload}})
+    action = f"{at}/pending-action/a1"
+    read = chat.api.get(action).json()
+    seen = {"kind": read["kind"], "payload": payload}
+    for other in ({**seen, "payload": "501 maps"}, {**seen, "payload": [payload]}, {**seen, "kind": "drop"}, {"kind": "x"}):
+        refused = chat.api.post(f"{action}/resolve", {"decision": "approve", "seen": other})
+        assert refusal(refused) == (412, "action_changed")
+    as_floats = json.loads(json.dumps(seen), parse_int=float)
+    # What a browser makes of a number that it does not have.
+    if payload == [10**400, "\u2028"]:
+        as_floats["payload"][0] = None
+    answered = chat.api.post(f"{action}/resolve", {"decision": "approve", "seen": as_floats}).json()
+    assert answered["status"] == "resolved"
+
+
 def test_an_agent_that_saves_again_does_not_reopen_its_question(chat: Chat, at: str) -> None:
     chat.api.put(at, {"pending_action": ASK})
     chat.api.post(f"{at}/pending-action/a1/resolve", {"decision": "approve"})

@@ -17,7 +17,7 @@ from tests.support.routes import API, NOUNS, operations
 
 pytestmark = [pytest.mark.once, pytest.mark.timeout(120)]  # Whole tables.
 # Their example needs what this account does not have: a project, a free id, a cleared chat.
-ELSEWHERE = {"transfer_session": 404, "move_session": 404, "put_session": 412, "undo_clear": 409}
+ELSEWHERE = {"transfer_session": 404, "move_session": 404, "put_session": 412, "undo_clear": 409, "resolve_action": 412}
 ELSEWHERE |= {name: status for noun in NOUNS for name, status in noun.elsewhere.items()}
 
 

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.agents.states.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
-from sessions_app.agents.states.pending_actions import resolve_action
+from sessions_app.agents.states.pending_actions import key_of, resolve_action
 from sessions_app.agents.states.queries import agent_history, agent_json, get_action, get_agent_state, joined
 from sessions_app.agents.states.schemas import (
     ActionResolved,
@@ -129,11 +129,19 @@ def action(request: HttpRequest, session_id: str, action: str) -> HttpResponse:
     return json_reply(_action_json(row))
 
 
-@router.post(ACTION + "/resolve", response={200: ActionResolved, **refusals(404, 409, 410)}, operation_id="resolve_action")
+@router.post(ACTION + "/resolve", response={200: ActionResolved, **refusals(404, 409, 410, 412)}, operation_id="resolve_action")
 def resolve(request: HttpRequest, session_id: str, action: str, payload: ActionResolveIn) -> HttpResponse:
-    """Approve or reject, once. Already answered → 409 with that answer; expired → 410."""
-    own_id, decision, note = session_uuid(session_id), payload.decision, payload.note
-    row, redacted = resolve_action(caller=caller_of(request), session_id=own_id, action_id=action, decision=decision, note=note)
+    """Approve or reject, once. Already answered → 409 with that answer; expired → 410. An agent may change its question under the
+    same id: with `seen`, the answer is to what was read, and refused (412 `action_changed`) if that is no longer asked."""
+    seen = None if payload.seen is None else key_of({"id": action, **payload.seen.model_dump()})
+    row, redacted = resolve_action(
+        caller=caller_of(request),
+        session_id=session_uuid(session_id),
+        action_id=action,
+        decision=payload.decision,
+        note=payload.note,
+        seen=seen,
+    )
     return json_reply(with_redacted(_action_json(row), redacted))
 
 

@@ -18,6 +18,8 @@ from sessions_app.models.event import EventType
 from sessions_app.models.times import now
 
 KEY_LENGTH = 16
+# Above it, browsers round integers.
+EXACT_IN_BROWSERS = 2**53
 
 
 class AlreadyResolved(Conflict):
@@ -33,8 +35,21 @@ class QuestionChanged(PreconditionFailed):
 
 
 def key_of(action: dict[str, Any]) -> str:
-    """Names all that the reader of a question decides about."""
-    return fingerprint([action.get("id"), action.get("kind"), action.get("payload")])[:KEY_LENGTH]
+    """Names all that the reader of a question decides about; the same for what a browser read of it."""
+    return fingerprint(_as_browsers_read([action.get("id"), action.get("kind"), action.get("payload")]))[:KEY_LENGTH]
+
+
+def _as_browsers_read(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_browsers_read(child) for child in value]
+    if isinstance(value, dict):
+        return {key: _as_browsers_read(child) for key, child in value.items()}
+    if not isinstance(value, int) or abs(value) <= EXACT_IN_BROWSERS:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:

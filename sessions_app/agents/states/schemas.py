@@ -93,9 +93,15 @@ class AgentStateSaved(AgentStateOut):
     redacted: dict[str, int] = REDACTED
 
 
+class QuestionSeen(In):
+    kind: str
+    payload: Any = None
+
+
 class ActionResolveIn(In):
     decision: Literal["approve", "reject"]
     note: LongText = ""
+    seen: QuestionSeen | None = Field(None, description="The question as it was read: if it is another one now, 412.")
 
 
 class PendingActionOut(Schema):

@@ -143,13 +143,17 @@ export function actsOf({ panel, chat, view, connection, saveState }) {
       view.focus();
     },
     async answered(decision) {
+      const { id, kind = "", payload } = panel.state?.pending_action ?? {};
       try {
-        const answer = await chat.resolveAction(decision, { action: panel.state?.pending_action?.id });
+        const answer = await chat.resolveAction(decision, { action: id, seen: { kind, payload } });
         if (answer.late) view.toast(answer.resolution ? `${answer.resolution.by} answered before.` : "It has expired.");
         await showStored({ panel, chat });
         view.focus();
       } catch (error) {
-        if (!connection.failed(error)) view.alert(messageOf(error));
+        if (connection.failed(error)) return;
+        view.alert(messageOf(error));
+        // It may ask something else now.
+        await showStored({ panel, chat }).catch(() => {});
       }
     },
   };

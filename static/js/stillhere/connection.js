@@ -208,7 +208,7 @@ export class Connection {
 
   /**
    * Answer the agent's question. Resolves with the answer that counts, which may be an earlier one.
-   * @param {"approve" | "reject"} decision @param {{action?: string, note?: string}} [options]
+   * @param {"approve" | "reject"} decision @param {Parameters<import("./server/agent-states.js").AgentStates["resolve"]>[1]} [options]
    */
   resolveAction(decision, options) {
     return this._sessionClient.parts.agentStates.resolve(decision, options);

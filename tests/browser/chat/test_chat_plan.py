@@ -1,5 +1,6 @@
 """The chat page holds a plan beside the talk, as an agent does; a reload paints it again."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -8,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from selenium.webdriver.common.keys import Keys
 
+from sessions_app.models import AgentState, PendingAction
 from tests.browser.accessibility import assert_accessible
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
@@ -109,6 +111,38 @@ def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent
     chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
     asked = f"/sessions/{session}/agent-state/pending-action/a1"
     assert agent.get(asked).json()["resolution"]["decision"] == "approve"
+
+
+def test_a_question_that_the_agent_changes_while_it_is_read_is_not_approved(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    at = f"/sessions/{stored(agent, chat)['session']['id']}/agent-state"
+    question = {"id": "a1", "kind": "delete", "payload": "all drafts"}
+    agent.patch(at, {"pending_action": question})
+    chat.browser.until("return document.querySelector('#panel-approve:enabled')?.checkVisibility();")
+    # The news of it is not yet there when the button is pressed.
+    state, asked = AgentState.objects.get(), PendingAction.objects.get()
+    assert state.content is not None
+    other = {**question, "payload": "all users"}
+    asked.content = json.dumps(other)
+    asked.save()
+    state.content, state.rev = json.dumps({**json.loads(state.content), "pending_action": other}), state.rev + 1
+    state.save()
+    chat.press("Approve")
+    chat.browser.until("return document.body.innerText.includes('The agent changed its question meanwhile.');")
+    chat.browser.until("return document.getElementById('panel-payload').textContent === 'all users';")
+    assert agent.get(f"{at}/pending-action/a1").json()["status"] == "pending"
+    chat.browser.until("return document.querySelector('#panel-approve:enabled');")
+    chat.press("Approve")
+    chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
+
+
+def test_a_question_with_numbers_that_browsers_round_is_answered(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    at = f"/sessions/{stored(agent, chat)['session']['id']}/agent-state"
+    agent.patch(at, {"pending_action": {"id": "a1", "kind": "delete", "payload": {"row": 2**60 + 1, "of": 1.50}}})
+    chat.browser.until("return document.querySelector('#panel-approve:enabled')?.checkVisibility();")
+    chat.press("Approve")
+    chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
 
 
 # Responses that hold a session's state come late.

@@ -19,6 +19,7 @@ import { ApiError } from "./http.js";
  * @property {boolean} flying
  * @property {Promise<AgentState | null>} saved
  * @property {(state: AgentState | null) => void} resolve
+ * @typedef {Pick<PendingAction, "kind" | "payload">} Seen The question that is answered, as it was read.
  * @typedef {PendingAction & {status: "resolved" | "expired", late?: true}} Resolved
  */
 
@@ -88,9 +89,9 @@ export class AgentStates {
 
   /**
    * Resolved once, by anybody; a later answer gets the first one (`late`), an expired one `status: "expired"`.
-   * @param {"approve" | "reject"} decision @param {{action?: string, note?: string}} [options] @returns {Promise<Resolved>}
+   * @param {"approve" | "reject"} decision @param {{action?: string, note?: string, seen?: Seen}} [options] @returns {Promise<Resolved>}
    */
-  async resolve(decision, { action, note } = {}) {
+  async resolve(decision, { action, note, seen } = {}) {
     const { http, state } = this.needs;
     const { session } = state;
     const id = action ?? (await this.read())?.pending_action?.id;
@@ -98,7 +99,7 @@ export class AgentStates {
     const path = `${pathOf(session.id)}/pending-action/${encodeURIComponent(id)}`;
     try {
       /** @type {{body: Resolved}} */
-      const { body } = await http.request("POST", `${path}/resolve`, { decision, ...(note ? { note } : {}) });
+      const { body } = await http.request("POST", `${path}/resolve`, { decision, note, seen });
       return body;
     } catch (error) {
       if (!(error instanceof ApiError) || !TOO_LATE.has(error.code)) throw error;
