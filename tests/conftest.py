@@ -46,6 +46,16 @@ hypothesis_settings.register_profile("stillhere", deadline=None)
 hypothesis_settings.load_profile("stillhere")
 
 
+def pytest_configure() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """A look of Python's collector at all modules and tests, which stay, would be taken again and again."""
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     choose(config, items)
 
@@ -59,16 +69,12 @@ def quick(settings: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def quick_collector(request: pytest.FixtureRequest) -> Iterator[None]:
+def quick_collector(request: pytest.FixtureRequest) -> None:
     """A look of Python's collector at all that a run of tests has made takes up to half a second, which is no time of what is
     measured."""
-    if request.node.get_closest_marker("timed") is None:
-        yield
-        return
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+    if request.node.get_closest_marker("timed") is not None:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

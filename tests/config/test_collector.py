@@ -11,9 +11,10 @@ from tests.support.live_server import LiveServer
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
+    gc.unfreeze()
     yield
     gc.enable()
-    gc.unfreeze()
+    gc.freeze()
 
 
 @pytest.mark.parametrize(("command", "paused"), [("serve", True), ("run", True), ("migrate", False), ("", False)])

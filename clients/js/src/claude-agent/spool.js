@@ -49,6 +49,8 @@ export class Spool {
     this.closed = false;
     /** Why the last attempt failed. @type {unknown} */
     this.error = undefined;
+    /** How many attempts were begun, and which of them was the last that failed. */
+    this.attempt = 0;
     this.failed = 0;
     this.hasWarned = false;
     /** Ends the pause before the next attempt. */
@@ -77,13 +79,14 @@ export class Spool {
     await this.writing;
     const last = this.waiting.at(-1);
     if (last === undefined || this.closed) return last === undefined;
-    const { failed } = this;
+    // What the present attempt is told may be outdated.
+    const { attempt } = this;
     this.wake();
     this._sendAll();
     return new Promise((resolve) => {
       const attempted = () => {
         if (!this.waiting.includes(last)) end(true);
-        else if (this.failed > failed && refusesKey(this.error)) end(false);
+        else if (this.failed > attempt && refusesKey(this.error)) end(false);
       };
       const end = (/** @type {boolean} */ all) => {
         clearTimeout(timer);
@@ -178,6 +181,7 @@ export class Spool {
 
   async _run() {
     for (let failures = 0; !this.closed && this.waiting.length > 0; ) {
+      this.attempt += 1;
       try {
         await this._sendFile(this.waiting[0]);
         this.waiting.shift();
@@ -196,7 +200,7 @@ export class Spool {
   /** @param {unknown} error */
   _note(error) {
     this.error = error;
-    this.failed += 1;
+    this.failed = this.attempt;
     if (!refusesKey(error) || this.hasWarned) return;
     this.hasWarned = true;
     warn(`The server refuses the key: ${messageOf(error)} What is appended waits in ${this.folder}.`);

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 import time
 from typing import Any
 
@@ -58,8 +59,15 @@ console.log(await store.close(500), performance.now() - begun);
 process.on("exit", () => console.log(performance.now() - begun));
 process.stdin.destroy();
 """
-
-
+READING = """
+const store = open();
+await store.append(KEY, [said(1)]);
+for await (const _ of process.stdin) break;
+const reading = store.load(KEY);
+console.log("reading");
+say(await reading);
+process.stdin.destroy();
+"""
 PROJECTS = """
 const other = "/home/alice/others";
 if (GIVEN.first) {
@@ -176,6 +184,29 @@ def test_a_close_without_a_server_ends_in_time(start: Start, gate: Gate, server:
     assert json.loads(output) == [said(1)], errors
     with Client(server.url, secret, PROJECT) as client:
         assert len(client.list_sessions(tag="claude-agent").items) == 1
+
+
+def test_a_refusal_on_its_way_is_no_answer_to_a_later_read(start: Start, gate: Gate) -> None:
+    arrives, goes_on = threading.Event(), threading.Event()
+
+    def signed_out(body: bytes) -> int:
+        arrives.set()
+        goes_on.wait(20)
+        return 401
+
+    gate.own_refusal = signed_out
+    with start(READING) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert arrives.wait(20)
+        gate.own_refusal = lambda body: None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "reading\n"
+        time.sleep(0.3)
+        goes_on.set()
+        output, errors = process.communicate(timeout=60)
+    assert json.loads(output) == [said(1)], errors
 
 
 def test_stores_of_several_projects_may_share_a_folder(script: Script, gate: Gate) -> None:
