@@ -11,10 +11,14 @@ DATABASES = {"db", "transactional_db", "first_store"}
 LONG = ("browser", "scale", "prove")
 # What these are about is above the database: on the second one they are slow tests.
 ABOVE_THE_DATABASE = (
-    *("api/test_headers", "api/test_not_found", "api/test_scoping", "browser/chat", "config/test_bridge", "mcp"),
-    *(f"clients/python/{name}" for name in ("spool", "test_c", "test_documents", "test_event_loops", "test_forks", "test_wires")),
-    *("frontends/test_assistant_cloud_access", "generation/generations/test_other_model_server", "memory/errors/test_noise"),
-    *("pages/test_page_costs", "portability/test_replay", "scale/load/test_large_bodies", "scale/operations/test_logs"),
+    *("api/test_headers", "api/test_not_found", "api/test_schema", "api/test_scoping", "api/test_unknown_fields", "mcp"),
+    *(f"clients/python/{name}" for name in ("cli", "spool", "test_cancelled", "test_client", "test_documents")),
+    *(f"clients/python/{name}" for name in ("test_event_loops", "test_forks", "test_wires")),
+    *("clients/js/claude_agent/test_refusals", "browser/chat", "browser/module"),
+    *("config/test_bridge", "config/test_http_limits", "config/test_loaded_libraries"),
+    *("frontends/test_assistant_cloud_access", "frontends/test_socket_access", "generation/generations/test_other_model_server"),
+    *("memory/errors/test_noise", "pages/test_admin", "pages/test_page_costs", "portability/test_import_refusals"),
+    *("portability/test_replay", "scale/load/test_large_bodies", "scale/operations/test_logs"),
 )
 
 
