@@ -28,7 +28,6 @@ class _Save:
     """The text up to `end`, under this number."""
 
     seq: int
-    start: int
     end: int
 
 
@@ -41,8 +40,9 @@ class Answer:
         self._text, self._reasoning = text, ""
         self._begun, self._begun_parts = len(text), parts or [{"type": "text", "text": text}]
         self._calls: list[dict[str, Any]] = []
-        # What the session has: the text up to here, which is so long there. A secret that was removed makes it shorter.
-        self._saved = self._stored_length = len(text)
+        # The session has the text up to here. Where it removed a secret it gets all of it again: the next words may be the rest
+        # of that secret, which nobody would know by itself.
+        self._saved, self._is_as_sent = len(text), True
         # Sent, and perhaps stored: a database that goes away during a commit does not say.
         self._unanswered: _Save | None = None
         self._offset = chunk_count
@@ -99,7 +99,7 @@ class Answer:
         """Append what was received to the message. Raises AnswerOvertaken, SessionCleared, and what a save raises."""
         self.save_unanswered()
         if len(self._text) > self._saved:
-            self._unanswered = _Save(next_seq(self._generation), self._saved, len(self._text))
+            self._unanswered = _Save(next_seq(self._generation), len(self._text))
             self.save_unanswered()
 
     def save_unanswered(self) -> None:
@@ -107,28 +107,33 @@ class Answer:
         sent = self._unanswered
         if sent is None:
             return
-        text = self._text[sent.start : sent.end]
-        append = {"op": "append", "id": self._generation.message_id, "at": self._stored_length, "text": text}
-        told = save(self._caller, self._generation, [append], seq=sent.seq)
+        op = self._append(sent.end) if self._is_as_sent else self._patch(text=self._text[: sent.end])
+        told = save(self._caller, self._generation, [op], seq=sent.seq)
         self._unanswered = None
-        if not told["applied"]:
-            raise AnswerOvertaken(REMOVED if told["ignored"] else CHANGED)
-        self._saved, self._stored_length = sent.end, told["applied"][0]["length"]
+        ignored = {one["reason"] for one in told["ignored"]}
+        # Words that belong to the secret change nothing.
+        if not told["applied"] and (self._is_as_sent or ignored != {"same"}):
+            raise AnswerOvertaken(REMOVED if "removed" in ignored else CHANGED)
+        self._saved = sent.end
+        self._is_as_sent = self._is_as_sent and told["applied"][0]["length"] == sent.end
+
+    def _append(self, end: int | None = None) -> dict[str, Any]:
+        rest = self._text[self._saved : end]
+        return {"op": "append", "id": self._generation.message_id, "at": self._saved, "text": rest}
+
+    def _patch(self, **fields: Any) -> dict[str, Any]:
+        return {"op": "patch", "id": self._generation.message_id, **fields}
 
     def last_tries(self, *, complete: bool) -> list[list[dict[str, Any]]]:
         """The last save, for `save_end`: what is not saved yet, the status, and the parts if there is more than text."""
-        name, status = self._generation.message_id, Status.COMPLETE if complete else Status.INTERRUPTED
-        patch: dict[str, Any] = {"op": "patch", "id": name, "status": status.value}
+        patch = self._patch(status=(Status.COMPLETE if complete else Status.INTERRUPTED).value)
         grown: dict[str, Any] = {**patch, "text": self._text}  # Fits also if somebody changed the status, and keeps their parts.
         whole: dict[str, Any] = {**grown, "parts": self._parts()}
         if self._reasoning or self._calls:
             return [[whole], [grown], [whole]]
-        rest = self._text[self._saved :]
-        return [
-            [*([{"op": "append", "id": name, "at": self._stored_length, "text": rest}] if rest else []), patch],
-            [grown],
-            [whole],
-        ]
+        has_rest = len(self._text) > self._saved
+        quickest = [*([self._append()] if has_rest else []), patch] if self._is_as_sent else [grown]
+        return [quickest, [grown], [whole]]
 
     def _parts(self) -> list[dict[str, Any]]:
         """Those that it began with, and what came. The last text part grows, because text is only appended to a message that has
