@@ -4,6 +4,7 @@ A worker renews its leases every second. One that is not seen to renew them is d
 marked `interrupted` with its text, never begun again by itself.
 """
 
+import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from sessions_app.chats.locking import lock_session
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
 from sessions_app.core.errors import AppError
 from sessions_app.core.public_names import Caller, now
-from sessions_app.core.serialization.strict_json import loads
+from sessions_app.core.serialization.strict_json import UnreadableJson, loads
 from sessions_app.core.storage.transactions import write
 
 LEASE = timedelta(seconds=10)
@@ -28,6 +29,7 @@ LEASE = timedelta(seconds=10)
 COUNTED_SECONDS = 2.0
 MOST_LOOKED_AT = 500
 LEFT = "The server that made it ended."
+logger = logging.getLogger(__name__)
 QUEUED, RUNNING = GenerationState.QUEUED.value, GenerationState.RUNNING.value
 
 
@@ -103,8 +105,12 @@ def end_abandoned(*, worker: str, watch: LeaseWatch, only_worker: bool) -> int:
         # The first that writes ends it.
         mine = running.filter(id=generation_id, worker=of, leased_until=until)
         if write(lambda rows=mine: rows.update(worker=worker, leased_until=now() + LEASE)):  # type: ignore[misc]
-            interrupt(generation_id)
-            ended += 1
+            try:
+                interrupt(generation_id)
+            except Exception as error:  # One that cannot be ended keeps nobody else waiting.
+                logger.error("an answer that was left is not ended: %s", type(error).__name__)
+            else:
+                ended += 1
     return ended
 
 
@@ -150,7 +156,12 @@ def _streamed(generation: Generation) -> str:
     streamed, offset = "", 0
     while generation.stream_id is not None and (found := chunks_from(generation.stream_id, offset)):
         offset += len(found)
-        streamed += "".join(text for chunk in found if isinstance(text := loads(chunk.encode())[0], str))
+        for chunk in found:
+            try:
+                text = loads(chunk.encode())[0]
+            except UnreadableJson:  # Damaged: what stands before it is whole.
+                return streamed
+            streamed += text if isinstance(text, str) else ""
     return streamed
 
 

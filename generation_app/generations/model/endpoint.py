@@ -16,6 +16,7 @@ from django.conf import settings
 from generation_app.generations.model.attachments import without_images
 from generation_app.generations.model.pieces import EndpointFailed, Piece
 from generation_app.generations.model.stand_in import StandIn
+from sessions_app.core.serialization.strict_json import UnreadableJson, clean_text, loads
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.5
@@ -96,7 +97,7 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[Piece]:
             delta = choice.get("delta") or {}
             for kind, field in (("reasoning", "reasoning_content"), ("reasoning", "reasoning"), ("text", "content")):
                 if isinstance(text := delta.get(field), str) and text:
-                    yield Piece(kind, text)
+                    yield Piece(kind, clean_text(text))
             calls.add(delta.get("tool_calls"))
             finished = finished or bool(choice.get("finish_reason"))
     except (httpx.HTTPError, ValueError) as error:
@@ -109,7 +110,7 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[Piece]:
 
 def _choice(data: str) -> dict[str, Any]:
     """The first choice of a chunk; empty for others. Raises ValueError for what is no chunk, and for an error."""
-    match orjson.loads(data):
+    match _parsed(data):
         case {"choices": [dict(choice), *_]}:
             return choice
         case {"error": _}:
@@ -117,6 +118,18 @@ def _choice(data: str) -> dict[str, Any]:
         case dict():
             return {}
     raise ValueError("not a chunk")
+
+
+def _parsed(data: str) -> Any:
+    """Also with half a character, which some endpoints send where a token ends within one. Raises ValueError."""
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        pass
+    try:
+        return loads(data.encode())[0]
+    except UnreadableJson as error:
+        raise ValueError(error.why) from error
 
 
 class _ToolCalls:

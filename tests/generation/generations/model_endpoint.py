@@ -1,8 +1,8 @@
 """An OpenAI-compatible endpoint on loopback that does what the newest question says.
 
 `say 20`: so many words, `w0 w1 …`, 20 ms apart. `say 20 break 5`: hangs up after five. `say 20 slow`: 100 ms apart. `refuse 500`:
-this status. `busy 1`: 503 once, then three words. `redirect`: elsewhere. `call`: three words and a tool call. Asked to
-continue, it goes on where the assistant's text ends.
+this status. `busy 1`: 503 once, then three words. `redirect`: elsewhere. `call`: three words and a tool call. `odd`: three words,
+a NUL and half a character. Asked to continue, it goes on where the assistant's text ends.
 """
 
 import json
@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 GAP_SECONDS, SLOW_SECONDS = 0.02, 0.1
+ODD = "a\x00b \ud83d."
 
 
 class ModelEndpoint:
@@ -89,6 +90,8 @@ def _speak(handler: BaseHTTPRequestHandler, command: str, count: int, said: int)
             return
         _send(handler, {"content": f"w{number} "})
         time.sleep(SLOW_SECONDS if "slow" in command else GAP_SECONDS)
+    if command.startswith("odd"):
+        _send(handler, {"content": ODD})
     if command.startswith("call"):
         call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q":'}}
         _send(handler, {"reasoning_content": "hm", "tool_calls": [call]})

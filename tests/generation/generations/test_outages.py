@@ -15,7 +15,7 @@ from generation_app.generations.answer_saving import save
 from generation_app.generations.claims import renew
 from generation_app.generations.model.pieces import Piece
 from generation_app.generations.queries import question_of
-from generation_app.models import Generation, GenerationState
+from generation_app.models import Generation, GenerationState, StreamPiece
 from sessions_app.chats.saving import receipts
 from sessions_app.core.public_names import now
 from sessions_app.models import ConflictCopy
@@ -143,3 +143,36 @@ def test_a_database_that_goes_away_as_an_answer_begins_is_waited_for(
     finally:
         making.stop()
     assert Generation.objects.get().state == "complete"
+
+
+def test_a_damaged_stream_leaves_what_stands_before_the_damage(chat: Chat) -> None:
+    answer = an_answer(chat, "One. ")
+    answer.stream()
+    answer.add(Piece("text", "Two."))
+    answer.stream()
+    last = StreamPiece.objects.order_by("first").last()
+    assert last is not None
+    last.chunks = last.chunks[:-1]
+    last.save()
+    assert Looking().look_for() == 1
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("One. ", "interrupted")
+
+
+def test_a_left_answer_that_cannot_be_ended_keeps_no_other_one_waiting(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    for one in (chat, Chat(chat.api)):
+        started(one)
+        claimed()
+    first = Generation.objects.order_by("created_at")[0]
+    rescue = claims._rescue
+
+    def rescued(generation: Generation) -> Any:
+        if generation.id == first.id:
+            raise ValueError("damaged")
+        return rescue(generation)
+
+    monkeypatch.setattr(claims, "_rescue", rescued)
+    assert Looking().look_for() == 1
+    assert list(Generation.objects.order_by("created_at").values_list("state", flat=True)) == ["running", "interrupted"]
+    monkeypatch.undo()
+    assert Looking().look_for() == 1

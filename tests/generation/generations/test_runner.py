@@ -115,6 +115,14 @@ def test_calls_of_tools_are_kept_and_not_run(server: ServerProcess, api: Api, pa
         assert reader.wait_for_chunks(5)[-2:] == [{"type": "reasoning", "text": "hm"}, call]
 
 
+def test_characters_that_no_database_holds_end_nothing(server: ServerProcess, api: Api, path: str) -> None:
+    asked = Asked(api, path, "odd")
+    with reader_of(server, asked) as reader:
+        assert reader.wait_for_end() == "complete"
+    assert asked.ended() == "complete"
+    assert asked.read()["text"] == "".join(reader.chunks) == f"{words(3)}a\ufffdb \ufffd."
+
+
 @pytest.mark.slow
 def test_a_cleared_session_ends_its_answer(server: ServerProcess, api: Api, path: str) -> None:
     asked = Asked(api, path, "say 300")
