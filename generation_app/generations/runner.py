@@ -26,7 +26,7 @@ from generation_app.generations.queries import Question, caller_of_generation, q
 from generation_app.generations.stream_writer import StreamWriter
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.queries import find_stream
-from sessions_app.core.errors import AppError, Conflict, NotFound, Unavailable
+from sessions_app.core.errors import AppError, Conflict, Gone, NotFound, Unavailable
 from sessions_app.core.storage.database_threads import DatabaseThreads
 from sessions_app.core.storage.sql import on_postgresql
 from sessions_app.core.storage.transactions import write
@@ -270,7 +270,7 @@ def _finish(generation: Generation, answer: Answer | None, state: GenerationStat
     if answer is not None:
         with suppress(Conflict, NotFound):  # As `_stream`, or it is gone.
             answer.stream()
-        with suppress(AnswerOvertaken, SessionCleared, NotFound):  # So is what comes of it: the last save tells.
+        with suppress(AnswerOvertaken, SessionCleared, NotFound, Gone):  # So is what comes of it: the last save tells.
             answer.save_unanswered()
         tries = answer.last_tries(complete=state == GenerationState.COMPLETE)
     with suppress(services.GenerationTaken):  # Another worker took this one for dead, and ended it.

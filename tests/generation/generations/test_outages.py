@@ -102,6 +102,16 @@ def test_nor_at_the_end(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ConflictCopy.objects.exists()
 
 
+def test_nor_keeps_it_an_answer_running_whose_session_is_deleted(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = an_answer(chat, "half ")
+    lost_once(monkeypatch)
+    with pytest.raises(OperationalError):
+        answer.save()
+    chat.api.delete(f"/sessions/{chat.id}")
+    runner._finish(Generation.objects.select_related("owner").get(), answer, GenerationState.COMPLETE, "")
+    assert Generation.objects.get().state == GenerationState.INTERRUPTED
+
+
 def test_an_answer_goes_on_after_the_clock_went_back(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = an_answer(chat, "half ")
     answer.save()
