@@ -138,7 +138,11 @@ def generation_covering(session: SessionRow, message_id: str) -> Generation | No
 
 def has_message(session: SessionRow, message_id: str) -> bool:
     """Is it on the path that the session shows?"""
-    return position_of(session_id=session.id, live=session.live, message_id=message_id) is not None
+    position = position_of(session_id=session.id, live=session.live, message_id=message_id)
+    if position is None:
+        return False
+    found = page_before(session_id=session.id, live=session.live, position=position + 1, limit=1).items
+    return bool(found) and found[-1]["id"] == message_id
 
 
 def newest_message(session: SessionRow) -> str | None:

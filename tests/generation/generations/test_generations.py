@@ -156,6 +156,35 @@ def test_the_only_worker_need_not_wait_for_a_lease(chat: Chat) -> None:
     assert end_abandoned(worker="w", watch=LeaseWatch(), only_worker=True) == 1
 
 
+def test_an_answer_that_was_removed_is_not_continued(chat: Chat) -> None:
+    made = started(chat)
+    step(chat, made, "stop")
+    chat.ops({"op": "delete", "id": made["message"]}, base_rev=chat.read()["session"]["rev"])
+    assert refusal(step(chat, made, "continue")) == (409, "nothing_to_continue")
+    assert Generation.objects.get().state == "stopped"
+
+
+def test_an_answer_of_another_branch_is_not_continued(chat: Chat) -> None:
+    chat.say("q1", "why?")
+    first = chat.post_plain("generations", {"parent_id": "q1"}).json()
+    step(chat, first, "stop")
+    second = chat.post_plain("generations", {"parent_id": "q1"}).json()
+    step(chat, second, "stop")
+    assert refusal(step(chat, first, "continue")) == (409, "nothing_to_continue")
+    assert step(chat, second, "continue").status_code == 202
+
+
+@pytest.mark.parametrize("name", ["parent_id", "question"])
+def test_a_question_that_was_removed_is_not_answered(chat: Chat, name: str) -> None:
+    chat.say("q1", "why?")
+    chat.say("q2", "and?")
+    chat.ops({"op": "delete", "id": "q1"}, base_rev=2)
+    refused = chat.post_plain("generations", {name: "q1"})
+    assert refusal(refused) == (422, "nothing_to_answer")
+    assert refused.json()["error"]["details"] == {"field": name}
+    assert not Generation.objects.exists()
+
+
 def test_a_session_deleted_meanwhile_ends_its_generation(chat: Chat) -> None:
     started(chat)
     claimed(worker="dead")
