@@ -3,8 +3,7 @@
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -14,15 +13,13 @@ from websockets.sync.client import connect
 from sessions_app.frontends.sockets import consumer
 from tests.support.live_server import LiveServer
 from tests.support.server_process import Api, ServerProcess
-from tests.support.sockets import House, Socket
+from tests.support.sockets import RESUME, House, Socket, deaf_socket
 from tests.support.stores import Store
 
 PATIENCE_SECONDS = 10.0
 PLACES = 3
 STILL_SECONDS = 1.0
 RESET = struct.pack("ii", 1, 0)
-# As a frame, masked with zeros.
-RESUME = b"\x81\x91\0\0\0\0" + b'{"type":"resume"}'
 
 
 def leave_among_commands(house: House, path: str) -> None:
@@ -101,6 +98,14 @@ def test_a_number_that_the_project_has_not_reached_is_a_resync_in_the_log_too(ho
     assert (beyond["items"], beyond["event_seq"], beyond["resync"]) == ([], 1, True)
 
 
+def asks(deaf: socket.socket) -> socket.socket:
+    """For the bundle, of which only the beginning is read."""
+    # Several: the kernel takes the first ones in.
+    deaf.sendall(RESUME * 8)
+    assert deaf.recv(1)
+    return deaf
+
+
 def test_those_who_do_not_read_their_bundle_are_given_no_more_of_them(
     server: LiveServer, secret: str, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -119,7 +124,7 @@ def test_those_who_do_not_read_their_bundle_are_given_no_more_of_them(
         api.save(session, f"m{number}", text="x" * 99_000)
     api.close()
     with ExitStack() as stack:
-        deaf = [stack.enter_context(deaf_socket(server, secret, path)) for _ in range(2)]
+        deaf = [asks(stack.enter_context(deaf_socket(server.host, path, secret))) for _ in range(2)]
         # Until the kernel takes no more of their bundles.
         while time.monotonic() - begun[-1] < STILL_SECONDS:
             time.sleep(0.05)
@@ -133,23 +138,3 @@ def test_those_who_do_not_read_their_bundle_are_given_no_more_of_them(
             assert [frame for frame in told if "data" in frame] == []
             deaf[0].close()
             waits.until(lambda frame: frame["type"] == "SESSION_RESTORED" and "data" in frame)
-
-
-@contextmanager
-def deaf_socket(server: LiveServer, secret: str, path: str) -> Iterator[socket.socket]:
-    """Asks for the bundle, and reads no further than the beginning of the answer."""
-    with socket.socket() as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        host, _, port = server.host.partition(":")
-        deaf.connect((host, int(port)))
-        lines = (
-            f"GET /ws/events/?project={path} HTTP/1.1", f"Host: {server.host}", "Upgrade: websocket", "Connection: Upgrade",
-            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {secret}",
-        )  # fmt: skip
-        deaf.sendall("\r\n".join([*lines, "", ""]).encode())
-        while b"\r\n\r\n" not in deaf.recv(4_096):
-            pass
-        # Several: the kernel takes the first ones in.
-        deaf.sendall(RESUME * 8)
-        assert deaf.recv(1)
-        yield deaf
