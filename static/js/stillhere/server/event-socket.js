@@ -64,8 +64,7 @@ export class EventSocket {
   close() {
     this.closed = true;
     globalThis.removeEventListener?.("online", this.wake);
-    clearTimeout(this.silence);
-    this.socket?.close();
+    this._leave();
   }
 
   async _open() {
@@ -93,6 +92,7 @@ export class EventSocket {
   /** @param {WebSocket} socket */
   _listen(socket) {
     this.socket = socket;
+    this._heard();
     socket.onopen = () => {
       if (this.since === null) this._missed();
       else this._subscribe(socket, this.since);
@@ -107,10 +107,19 @@ export class EventSocket {
       if (frame.type !== "HEARTBEAT") this.needs.tell(frame);
     };
     socket.onclose = () => {
-      this.socket = undefined;
-      clearTimeout(this.silence);
+      this._leave();
       this._later();
     };
+  }
+
+  /** A browser tells of the end of a dead connection a minute after it was asked for it. */
+  _leave() {
+    const { socket } = this;
+    clearTimeout(this.silence);
+    if (!socket) return;
+    this.socket = undefined;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
   }
 
   /** @param {WebSocket} socket @param {number} since */
@@ -129,15 +138,18 @@ export class EventSocket {
   /** A socket that was silent for so long is dead, even if the browser reports it as open. */
   _heard() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.socket?.close(), SILENCE_MS);
+    this.silence = setTimeout(() => {
+      this._leave();
+      this._later();
+    }, SILENCE_MS);
   }
 
   /** The network is back: without further pause, and not by a connection from before, which may be dead without a sign of it. */
   _wake() {
     this.failures = 0;
     clearTimeout(this.retrying);
-    if (this.socket) this.socket.close();
-    else this._open();
+    this._leave();
+    this._open();
   }
 
   _later() {
