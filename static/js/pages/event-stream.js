@@ -66,11 +66,12 @@ class EventStream {
     if (this.socket || document.hidden) return;
     const { project, say, opened } = this.page;
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const own = new WebSocket(`${scheme}://${location.host}/ws/events/?project=${encodeURIComponent(project)}`);
+    // In the address: a message arrives behind newer events, where the network is slow.
+    const asked = new URLSearchParams({ project, since: `${this.seen}` });
+    const own = new WebSocket(`${scheme}://${location.host}/ws/events/?${asked}`);
     this.socket = own;
     this._heard(own);
     own.addEventListener("open", () => {
-      own.send(JSON.stringify({ type: "subscribe", since: this.seen }));
       this._heard(own);
       say("Live");
       opened?.();

@@ -73,7 +73,10 @@ export class EventSocket {
     this.opening = true;
     try {
       const ticket = http.auth.key ? await this._ticket() : "";
-      if (!this.closed) this._listen(new WebSocket(http.socketUrl(project, ticket)));
+      if (this.closed) return;
+      // In the address: what the page asks for later arrives behind newer events, where the network is slow.
+      const { since } = this;
+      this._listen(new WebSocket(http.socketUrl(project, ticket, since)), since);
     } catch {
       this._later();
     } finally {
@@ -89,13 +92,14 @@ export class EventSocket {
     return body.ticket;
   }
 
-  /** @param {WebSocket} socket */
-  _listen(socket) {
+  /** @param {WebSocket} socket @param {number | null} since */
+  _listen(socket, since) {
     this.socket = socket;
     this._heard();
     socket.onopen = () => {
-      if (this.since === null) this._missed();
-      else this._subscribe(socket, this.since);
+      if (since !== null) this.needs.listens(since);
+      else if (this.since !== null) this._subscribe(socket, this.since);
+      else this._missed();
       this._heard();
     };
     socket.onmessage = (event) => {
