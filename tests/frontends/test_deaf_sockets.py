@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.utils.timezone import now
 
-from config.server import stalls
+from config.server import socket_protocol, stalls
 from config.server.http_protocol import IdleTimeoutProtocol
 from sessions_app.models import ApiKey
 from tests.support.live_server import LiveServer
@@ -45,7 +45,10 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_answers_to_pings_that_nobody_reads_are_not_kept(server: LiveServer, secret: str, project: str) -> None:
+def test_answers_to_pings_that_nobody_reads_are_not_kept(
+    server: LiveServer, secret: str, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket_protocol, "MOST_FRAMES", 10**9)
     with deaf_socket(server.host, project, secret) as deaf:
         for _ in range(MANY_PINGS):
             deaf.sendall(PINGS)

@@ -3,13 +3,14 @@
 import socket
 import struct
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from config.server.socket_protocol import MOST_FRAMES
 from sessions_app.frontends.sockets import consumer
 from tests.support.live_server import LiveServer
 from tests.support.server_process import Api, ServerProcess
@@ -96,6 +97,33 @@ def test_a_number_that_the_project_has_not_reached_is_a_resync_in_the_log_too(ho
     assert house.api.call("GET", f"/projects/{project}/events", since=1)["resync"] is False
     beyond = house.api.call("GET", f"/projects/{project}/events", since=1_000)
     assert (beyond["items"], beyond["event_seq"], beyond["resync"]) == ([], 1, True)
+
+
+@pytest.mark.parametrize(
+    "frame", [b"\x81\x81\0\0\0\0{", b"\x89\x80\0\0\0\0", b"\x00\x80\0\0\0\0"], ids=["messages", "pings", "fragments"]
+)
+def test_one_that_floods_is_ended(house: House, path: str, frame: bytes) -> None:
+    """The server's one loop, which all clients share, would have time for nothing else."""
+    house.api.call("POST", "/projects", {"path": path})
+    with deaf_socket(house.server.host, path, house.key) as hostile:
+        hostile.settimeout(PATIENCE_SECONDS)
+        hostile.sendall(b"\x01\x81\0\0\0\0{" if frame[0] == 0 else frame)
+        # Refused while it sends, or told so when all was sent.
+        with suppress(ConnectionError):
+            hostile.sendall(frame * (MOST_FRAMES + 1))
+            while hostile.recv(65_536):
+                pass
+
+
+def test_many_messages_that_come_together_are_answered_each(house: House, path: str) -> None:
+    house.api.call("POST", "/projects", {"path": path})
+    answer = b'"code":"unreadable"'
+    with deaf_socket(house.server.host, path, house.key) as wire:
+        wire.settimeout(PATIENCE_SECONDS)
+        wire.sendall(b"\x81\x81\0\0\0\0{" * (MOST_FRAMES // 2))
+        received = b""
+        while received.count(answer) < MOST_FRAMES // 2:
+            received += wire.recv(65_536)
 
 
 def asks(deaf: socket.socket) -> socket.socket:
