@@ -5,11 +5,13 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser
 from tests.browser.frontends import Frontend
 from tests.browser.module.reading.network import Network, save_elsewhere
 from tests.support.chat import Chat
+from tests.support.live_server import LiveServer
 
 # Far less than a browser waits for the answer to its own close.
 SOON_SECONDS = 20
@@ -76,3 +78,27 @@ def test_a_page_leaves_its_dead_connection_too(
     if tells:
         browser.run("dispatchEvent(new Event('online'));")
     browser.until("return document.body.innerText.includes('said elsewhere');", seconds=SOON_SECONDS)
+
+
+@pytest.fixture
+def quick_server(transactional_db: None, settings: Any) -> Iterator[LiveServer]:
+    settings.HEARTBEAT_SECONDS = 1
+    with LiveServer() as live:
+        yield live
+
+
+def test_a_page_that_could_not_read_what_changed_reads_it_later(
+    browser: Browser, quick_server: LiveServer, api: Callable[..., Any], alice: User
+) -> None:
+    """And not only with the next change, while it says that it is live."""
+    chat = Chat(api(alice))
+    chat.say("m1", "hello")
+    browser.sign_in_as(alice, quick_server.url)
+    browser.open(f"{quick_server.url}/sessions/{chat.id}/")
+    browser.until("return document.getElementById('live-state').textContent === 'Live';")
+    browser.block("*/changes/*")
+    chat.say("m2", "said elsewhere")
+    browser.until("return document.getElementById('live-state').textContent.startsWith('Not up to date');")
+    browser.block()
+    browser.until("return document.body.innerText.includes('said elsewhere');", seconds=SOON_SECONDS)
+    browser.leave()
