@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from config.server.stalls import EndsStalled
+
 # For the head of a request, from the connection or from its own first byte. After an answer uvicorn's keep-alive time counts.
 HEAD_SECONDS = 20
 # Of address and headers together. What is read around a body, such as trailers, may be as long.
@@ -27,7 +29,7 @@ MALFORMED = "stillhere.malformed"
 _SOUND_HEADERS = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
 
 
-class IdleTimeoutProtocol(HttpToolsProtocol):
+class IdleTimeoutProtocol(EndsStalled, HttpToolsProtocol):
     # All connections of this process that send the rest of a refused body, in the order of the refusals.
     rests: ClassVar[dict["IdleTimeoutProtocol", asyncio.TimerHandle]] = {}
     _due: asyncio.TimerHandle | None = None

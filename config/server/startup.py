@@ -19,6 +19,7 @@ from config.server.http_protocol import IdleTimeoutProtocol
 from config.server.signals import ended_by_signals
 
 APPLICATION = "config.http.asgi:application"
+SOCKET_PROTOCOL = "config.server.socket_protocol:SocketProtocol"
 GRACE_SECONDS = 10
 # Longer than clients and proxies keep an idle connection (5 to 60 s are usual): the server must not close a
 # connection on which a client is about to send, or a save meets a reset.
@@ -58,7 +59,7 @@ def serve() -> None:
         "workers": settings.WORKERS if settings.WORKERS > 1 else None,
         "loop": "uvloop",
         "http": IdleTimeoutProtocol,
-        "ws": "websockets-sansio",
+        "ws": SOCKET_PROTOCOL,
         "ws_max_size": WEBSOCKET_FRAME_BYTES,
         "ws_per_message_deflate": False,
         "lifespan": "on",

@@ -117,6 +117,7 @@ def _without_length(start: Message) -> Message:
 
 
 async def _send_all(send: Send, followed: Followed) -> None:
+    """Raises CutOff."""
     async with aclosing(written(stream_hub.running(), followed)) as content:
         async for some in content:
             async with asyncio.timeout(STALLED_SECONDS):

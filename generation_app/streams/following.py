@@ -30,6 +30,11 @@ class UnknownStreamFormat(Invalid):
         super().__init__("`as` is `ai-sdk` or `openai`, or left out.", details={"field": "as", "formats": list(FORMATS)})
 
 
+class CutOff(ConnectionError):
+    """The server ends before the stream does. The response then ends with its connection: some clients take one that ends as
+    HTTP ends it for a whole answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Followed:
     """A stream from the chunk number `offset` on. `as_`: None for the chunks as they are."""
@@ -73,15 +78,16 @@ def follow(request: HttpRequest, followed: Followed | None) -> HttpResponse:
 
 
 async def written(live: StreamHub, followed: Followed) -> AsyncGenerator[bytes]:
-    """The response's content, until the stream ends. Without an end if the server ends first."""
+    """The response's content, until the stream ends. Raises CutOff."""
     form, number, stream_id = followed.format(), followed.offset, followed.stream.id
     with live.watch(stream_id) as watched:
         async with aclosing(live.read(stream_id, followed.offset)) as lists:
             async for chunks in lists:
                 yield b"".join(form.chunk(number + at, text) for at, text in enumerate(chunks)) or PING
                 number += len(chunks)
-        if watched.state != OPEN:
-            yield form.end(watched.state)
+        if watched.state == OPEN:
+            raise CutOff
+        yield form.end(watched.state)
 
 
 def _is_over(request: HttpRequest, followed: Followed) -> bool:

@@ -22,10 +22,10 @@ def browse(
     """The project's log after `since`, oldest first. `resync`: events directly after `since` are no longer in the log, or `since`
     is a number that the project has not reached."""
     project = get_project(caller=caller_of(request), project_id=project_uuid(project_id))
-    found, oldest = missed(project_id=project.id, since=since, limit=limit)
+    found, has_gap = missed(project_id=project.id, since=since, limit=limit)
     frames = [orjson.Fragment(frame) for _, frame in found]
     newest = found[-1][0] if found else project.event_seq
     # A number beyond the newest one is from before a restored backup, or another project's.
-    lost = since > newest or (since < project.event_seq and (oldest == 0 or oldest > since + 1))
+    lost = has_gap or since > newest or (not found and since < project.event_seq)
     following = newest if newest < project.event_seq else None
     return json_reply({"items": frames, "next": following, "event_seq": newest, "resync": lost})

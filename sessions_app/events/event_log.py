@@ -96,11 +96,13 @@ def announce(
     hub.push_unlogged(project_id, frame)
 
 
-def missed(*, project_id: uuid.UUID, since: int, limit: int) -> tuple[list[tuple[int, str]], int]:
-    """`(event_seq, frame)` of the log after `since`, oldest first, and the oldest number that the log still has (0: none)."""
+def missed(*, project_id: uuid.UUID, since: int, limit: int) -> tuple[list[tuple[int, str]], bool]:
+    """`(event_seq, frame)` of the log after `since`, oldest first without a gap, and whether some before them are not in it."""
     rows = Event.objects.filter(project_id=project_id, event_seq__gt=since).order_by("event_seq")
-    oldest = Event.objects.filter(project_id=project_id).order_by("event_seq").values_list("event_seq", flat=True).first()
-    return list(rows.values_list("event_seq", "frame")[:limit]), oldest or 0
+    found = list(rows.values_list("event_seq", "frame")[:limit])
+    # Not only the oldest ones are pruned first: their times are those of a clock that can be set, and they go in batches.
+    behind_gap = [at for at, (event_seq, _) in enumerate(found) if event_seq != (found[at - 1][0] if at else since) + 1]
+    return found[behind_gap[-1] if behind_gap else 0 :], bool(behind_gap)
 
 
 def _frame(

@@ -122,6 +122,7 @@ class DetachedRelay:
         self._waiting: list[Item] = []
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._is_awaited = False
 
     def publish(self, item: Item) -> None:
         with self._lock:
@@ -130,7 +131,15 @@ class DetachedRelay:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._send, name="events", daemon=True)
                 self._thread.start()
-                atexit.register(self._thread.join, LEAVE_SECONDS)
+                # Once: an agent's process may live for days, and begins a thread for nearly every event.
+                if not self._is_awaited:
+                    self._is_awaited = True
+                    atexit.register(self._wait_for_end)
+
+    def _wait_for_end(self) -> None:
+        thread = self._thread
+        if thread is not None:
+            thread.join(LEAVE_SECONDS)
 
     def _send(self) -> None:
         while True:

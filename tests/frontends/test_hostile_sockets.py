@@ -3,26 +3,24 @@
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from config.server.socket_protocol import MOST_FRAMES
 from sessions_app.frontends.sockets import consumer
 from tests.support.live_server import LiveServer
 from tests.support.server_process import Api, ServerProcess
-from tests.support.sockets import House, Socket
+from tests.support.sockets import RESUME, House, Socket, deaf_socket
 from tests.support.stores import Store
 
 PATIENCE_SECONDS = 10.0
 PLACES = 3
 STILL_SECONDS = 1.0
 RESET = struct.pack("ii", 1, 0)
-# As a frame, masked with zeros.
-RESUME = b"\x81\x91\0\0\0\0" + b'{"type":"resume"}'
 
 
 def leave_among_commands(house: House, path: str) -> None:
@@ -101,6 +99,41 @@ def test_a_number_that_the_project_has_not_reached_is_a_resync_in_the_log_too(ho
     assert (beyond["items"], beyond["event_seq"], beyond["resync"]) == ([], 1, True)
 
 
+@pytest.mark.parametrize(
+    "frame", [b"\x81\x81\0\0\0\0{", b"\x89\x80\0\0\0\0", b"\x00\x80\0\0\0\0"], ids=["messages", "pings", "fragments"]
+)
+def test_one_that_floods_is_ended(house: House, path: str, frame: bytes) -> None:
+    """The server's one loop, which all clients share, would have time for nothing else."""
+    house.api.call("POST", "/projects", {"path": path})
+    with deaf_socket(house.server.host, path, house.key) as hostile:
+        hostile.settimeout(PATIENCE_SECONDS)
+        hostile.sendall(b"\x01\x81\0\0\0\0{" if frame[0] == 0 else frame)
+        # Refused while it sends, or told so when all was sent.
+        with suppress(ConnectionError):
+            hostile.sendall(frame * (MOST_FRAMES + 1))
+            while hostile.recv(65_536):
+                pass
+
+
+def test_many_messages_that_come_together_are_answered_each(house: House, path: str) -> None:
+    house.api.call("POST", "/projects", {"path": path})
+    answer = b'"code":"unreadable"'
+    with deaf_socket(house.server.host, path, house.key) as wire:
+        wire.settimeout(PATIENCE_SECONDS)
+        wire.sendall(b"\x81\x81\0\0\0\0{" * (MOST_FRAMES // 2))
+        received = b""
+        while received.count(answer) < MOST_FRAMES // 2:
+            received += wire.recv(65_536)
+
+
+def asks(deaf: socket.socket) -> socket.socket:
+    """For the bundle, of which only the beginning is read."""
+    # Several: the kernel takes the first ones in.
+    deaf.sendall(RESUME * 8)
+    assert deaf.recv(1)
+    return deaf
+
+
 def test_those_who_do_not_read_their_bundle_are_given_no_more_of_them(
     server: LiveServer, secret: str, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -119,7 +152,7 @@ def test_those_who_do_not_read_their_bundle_are_given_no_more_of_them(
         api.save(session, f"m{number}", text="x" * 99_000)
     api.close()
     with ExitStack() as stack:
-        deaf = [stack.enter_context(deaf_socket(server, secret, path)) for _ in range(2)]
+        deaf = [asks(stack.enter_context(deaf_socket(server.host, path, secret))) for _ in range(2)]
         # Until the kernel takes no more of their bundles.
         while time.monotonic() - begun[-1] < STILL_SECONDS:
             time.sleep(0.05)
@@ -133,23 +166,3 @@ def test_those_who_do_not_read_their_bundle_are_given_no_more_of_them(
             assert [frame for frame in told if "data" in frame] == []
             deaf[0].close()
             waits.until(lambda frame: frame["type"] == "SESSION_RESTORED" and "data" in frame)
-
-
-@contextmanager
-def deaf_socket(server: LiveServer, secret: str, path: str) -> Iterator[socket.socket]:
-    """Asks for the bundle, and reads no further than the beginning of the answer."""
-    with socket.socket() as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        host, _, port = server.host.partition(":")
-        deaf.connect((host, int(port)))
-        lines = (
-            f"GET /ws/events/?project={path} HTTP/1.1", f"Host: {server.host}", "Upgrade: websocket", "Connection: Upgrade",
-            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {secret}",
-        )  # fmt: skip
-        deaf.sendall("\r\n".join([*lines, "", ""]).encode())
-        while b"\r\n\r\n" not in deaf.recv(4_096):
-            pass
-        # Several: the kernel takes the first ones in.
-        deaf.sendall(RESUME * 8)
-        assert deaf.recv(1)
-        yield deaf

@@ -83,6 +83,20 @@ def test_resync_where_the_log_no_longer_has_what_was_missed(house: House, path: 
             socket.until_number(7)
 
 
+def test_a_gap_in_the_middle_of_the_log_is_told_too(house: House, path: str) -> None:
+    """Pruning takes batches of old rows, in no order."""
+    project, session = house.api.session(path)
+    for number in range(6):
+        house.api.save(session, f"m{number}")
+    prune = f"from sessions_app.models import Event; Event.objects.filter(project_id='{project}', event_seq__in=[3, 4]).delete()"
+    house.server.shell(prune)
+    for since, numbers, resync in ((0, [5, 6, 7], True), (3, [5, 6, 7], True), (4, [5, 6, 7], False), (7, [], False)):
+        answer = house.api.call("GET", f"/projects/{project}/events", since=since)
+        assert ([event["event_seq"] for event in answer["items"]], answer["resync"]) == (numbers, resync)
+    with house.listen(path, since=0) as socket:
+        assert socket.next()["type"] == "RESYNC"
+
+
 def test_resume_answers_with_the_bundle_and_tells_the_others_without_it(house: House, path: str) -> None:
     _, session = house.api.session(path)
     house.api.save(session, "m1", text="remember me")

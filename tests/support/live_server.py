@@ -9,6 +9,7 @@ from typing import Any, Self
 import uvicorn
 
 from config.http.asgi import make_application
+from config.server.startup import SOCKET_PROTOCOL
 
 START_SECONDS = 10
 
@@ -23,10 +24,15 @@ class LiveServer:
         self.host = f"127.0.0.1:{self._socket.getsockname()[1]}"
         self.url = f"http://{self.host}"
         configuration = uvicorn.Config(
-            make_application(), log_config=None, access_log=False, http=http, ws="websockets-sansio", lifespan="on"
+            make_application(), log_config=None, access_log=False, http=http, ws=SOCKET_PROTOCOL, lifespan="on"
         )
         self._server = uvicorn.Server(configuration)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
+
+    @property
+    def waits_to_be_taken(self) -> list[int]:
+        """For each connection the bytes that its client has not read, without those that the kernels hold."""
+        return [one.transport.get_write_buffer_size() for one in list(self._server.server_state.connections)]
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import httpx
 
+from config.server.startup import SOCKET_PROTOCOL
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.stores import Store
 
@@ -48,7 +49,7 @@ for name in ("ana", "ben"):
     call_command("create_key", user=name)
 """
 UVICORN = [
-    *("--ws", "websockets-sansio", "--ws-max-size", "1048576"),
+    *("--ws", SOCKET_PROTOCOL, "--ws-max-size", "1048576"),
     *("--ws-per-message-deflate", "false", "--lifespan", "on", "--timeout-graceful-shutdown", "10"),
     *("--timeout-keep-alive", "75"),
     # As `serve` does: the log is ours alone.

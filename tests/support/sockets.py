@@ -1,6 +1,7 @@
 """Listeners for tests: sockets to a real server, read until they have what the test waits for."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from tests.support.server_process import ServerProcess
 Frame = dict[str, Any]
 UNLOGGED = {"HEARTBEAT", "RESYNC", "ERROR", "SESSION_RESTORED", "PLAN_RESTORED"}
 PATIENCE_SECONDS = 8.0
+# As a frame, masked with zeros.
+RESUME = b"\x81\x91\0\0\0\0" + b'{"type":"resume"}'
 
 
 class Socket:
@@ -117,3 +120,21 @@ class House:
             thread.start()
         for thread in threads:
             thread.join()
+
+
+@contextmanager
+def deaf_socket(host: str, path: str, key: str) -> Iterator[socket.socket]:
+    """Open on a project's events, as bytes: nothing reads them but the test, and nothing answers pings."""
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        name, _, port = host.partition(":")
+        deaf.connect((name, int(port)))
+        lines = (
+            f"GET /ws/events/?project={path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {key}",
+        )  # fmt: skip
+        deaf.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = b""
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += deaf.recv(1)
+        yield deaf

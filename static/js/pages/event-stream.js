@@ -3,6 +3,8 @@
 /** @typedef {{type: string, event_seq?: number, session?: string, rev?: number, data?: Record<string, unknown>}} PageEvent */
 
 const LONGEST_WAIT_MS = 30_000;
+// The server says something every 25 s.
+const SILENCE_MS = 70_000;
 
 /**
  * Runs something only while the page is visible.
@@ -56,6 +58,7 @@ class EventStream {
     this.socket = null;
     this.waited = 0;
     this.timer = 0;
+    this.silence = 0;
   }
 
   connect() {
@@ -63,20 +66,28 @@ class EventStream {
     if (this.socket || document.hidden) return;
     const { project, say, opened } = this.page;
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const own = new WebSocket(`${scheme}://${location.host}/ws/events/?project=${encodeURIComponent(project)}`);
+    // In the address: a message arrives behind newer events, where the network is slow.
+    const asked = new URLSearchParams({ project, since: `${this.seen}` });
+    const own = new WebSocket(`${scheme}://${location.host}/ws/events/?${asked}`);
     this.socket = own;
+    this._heard(own);
     own.addEventListener("open", () => {
-      own.send(JSON.stringify({ type: "subscribe", since: this.seen }));
+      this._heard(own);
       say("Live");
       opened?.();
     });
-    own.addEventListener("message", (message) => this._take(JSON.parse(message.data)));
+    own.addEventListener("message", (message) => {
+      if (this.socket !== own) return;
+      this._heard(own);
+      this._take(JSON.parse(message.data));
+    });
     own.addEventListener("close", () => this._closed(own));
   }
 
   /** A hidden tab has no socket; missed events are read when it is visible. */
   rest() {
     clearTimeout(this.timer);
+    clearTimeout(this.silence);
     const own = this.socket;
     this.socket = null;
     own?.close();
@@ -90,10 +101,20 @@ class EventStream {
     this.page.heard(event);
   }
 
+  /** A connection may be dead, and the browser reports it as open. @param {WebSocket} own */
+  _heard(own) {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => {
+      this._closed(own);
+      own.close();
+    }, SILENCE_MS);
+  }
+
   /** @param {WebSocket} own */
   _closed(own) {
     if (this.socket !== own) return;
     this.socket = null;
+    clearTimeout(this.silence);
     if (document.hidden) return;
     this.waited = Math.min(LONGEST_WAIT_MS, (this.waited || 500) * 2);
     this.page.say("Disconnected. Trying again…");
@@ -105,7 +126,11 @@ class EventStream {
 export function followEvents(page) {
   const stream = new EventStream(page);
   document.addEventListener("visibilitychange", () => (document.hidden ? stream.rest() : stream.connect()));
-  addEventListener("online", () => stream.connect());
+  addEventListener("online", () => {
+    // What was open before may be dead.
+    stream.rest();
+    stream.connect();
+  });
   addEventListener("pagehide", () => stream.rest());
   addEventListener("pageshow", () => stream.connect());
   stream.connect();

@@ -24,6 +24,8 @@ let rev = Number(log.dataset.rev);
 /** @type {Promise<unknown> | null} */
 let working = null;
 let again = false;
+/** The last read failed: what it would have brought is not on the page. */
+let behind = false;
 
 /** @param {string} words */
 const say = (words) => {
@@ -124,7 +126,11 @@ async function refresh() {
     again = true;
     return;
   }
-  working = fetchChanges().catch(() => say("Not up to date: the server does not answer."));
+  behind = false;
+  working = fetchChanges().catch(() => {
+    behind = true;
+    say("Not up to date: the server does not answer.");
+  });
   await working;
   working = null;
   if (again) {
@@ -139,7 +145,8 @@ function heard(event) {
   if (event.type === "SESSION_DELETED" && ours) return toast("This session was deleted elsewhere.", { error: true });
   // It was moved to another project, whose events are followed from now on.
   if (ours && event.data?.moved) return reload();
-  if (event.type === "RESYNC" || (ours && !((event.rev ?? Infinity) <= rev))) refresh();
+  // The server says something every 25 s.
+  if (behind || event.type === "RESYNC" || (ours && !((event.rev ?? Infinity) <= rev))) refresh();
   if (event.type === "RESYNC" || (ours && STATES.has(event.type))) sidebar.refresh();
   else if (ours) sidebar.refreshSoon();
 }

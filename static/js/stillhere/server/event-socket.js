@@ -64,8 +64,7 @@ export class EventSocket {
   close() {
     this.closed = true;
     globalThis.removeEventListener?.("online", this.wake);
-    clearTimeout(this.silence);
-    this.socket?.close();
+    this._leave();
   }
 
   async _open() {
@@ -74,7 +73,10 @@ export class EventSocket {
     this.opening = true;
     try {
       const ticket = http.auth.key ? await this._ticket() : "";
-      if (!this.closed) this._listen(new WebSocket(http.socketUrl(project, ticket)));
+      if (this.closed) return;
+      // In the address: what the page asks for later arrives behind newer events, where the network is slow.
+      const { since } = this;
+      this._listen(new WebSocket(http.socketUrl(project, ticket, since)), since);
     } catch {
       this._later();
     } finally {
@@ -90,12 +92,14 @@ export class EventSocket {
     return body.ticket;
   }
 
-  /** @param {WebSocket} socket */
-  _listen(socket) {
+  /** @param {WebSocket} socket @param {number | null} since */
+  _listen(socket, since) {
     this.socket = socket;
+    this._heard();
     socket.onopen = () => {
-      if (this.since === null) this._missed();
-      else this._subscribe(socket, this.since);
+      if (since !== null) this.needs.listens(since);
+      else if (this.since !== null) this._subscribe(socket, this.since);
+      else this._missed();
       this._heard();
     };
     socket.onmessage = (event) => {
@@ -107,10 +111,19 @@ export class EventSocket {
       if (frame.type !== "HEARTBEAT") this.needs.tell(frame);
     };
     socket.onclose = () => {
-      this.socket = undefined;
-      clearTimeout(this.silence);
+      this._leave();
       this._later();
     };
+  }
+
+  /** A browser tells of the end of a dead connection a minute after it was asked for it. */
+  _leave() {
+    const { socket } = this;
+    clearTimeout(this.silence);
+    if (!socket) return;
+    this.socket = undefined;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
   }
 
   /** @param {WebSocket} socket @param {number} since */
@@ -129,15 +142,18 @@ export class EventSocket {
   /** A socket that was silent for so long is dead, even if the browser reports it as open. */
   _heard() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.socket?.close(), SILENCE_MS);
+    this.silence = setTimeout(() => {
+      this._leave();
+      this._later();
+    }, SILENCE_MS);
   }
 
   /** The network is back: without further pause, and not by a connection from before, which may be dead without a sign of it. */
   _wake() {
     this.failures = 0;
     clearTimeout(this.retrying);
-    if (this.socket) this.socket.close();
-    else this._open();
+    this._leave();
+    this._open();
   }
 
   _later() {

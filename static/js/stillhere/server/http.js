@@ -192,12 +192,13 @@ export class Http {
     return true;
   }
 
-  /** @param {string} project @param {string} ticket "" for the login cookie */
-  socketUrl(project, ticket) {
+  /** @param {string} project @param {string} ticket "" for the login cookie @param {number | null} since */
+  socketUrl(project, ticket, since) {
     const url = new URL(`${this.base}/ws/events/`);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     url.searchParams.set("project", project);
     if (ticket) url.searchParams.set("ticket", ticket);
+    if (since !== null) url.searchParams.set("since", `${since}`);
     return url.href;
   }
 }
