@@ -21,6 +21,10 @@ ELSEWHERE = {"transfer_session": 404, "move_session": 404, "put_session": 412, "
 ELSEWHERE |= {name: status for noun in NOUNS for name, status in noun.elsewhere.items()}
 
 
+def test_the_document_is_made_once() -> None:
+    assert the_api.get_openapi_schema(path_params={}) is the_api.get_openapi_schema(path_params={})
+
+
 def shapes() -> dict[str, Any]:
     paths = the_api.get_openapi_schema()["paths"]
     return {shape["operationId"]: shape for methods in paths.values() for shape in methods.values()}
