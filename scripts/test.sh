@@ -77,7 +77,8 @@ export STILLHERE_STATIC_MANIFEST=1
 # Without them the tests of ADK are left out, unless all services are required.
 scripts/install.sh adk || [ "${STILLHERE_REQUIRE_SERVICES:-}" != 1 ]
 # Tests reach this machine alone. To read the certificates of all authorities takes 25 ms for each client that is made.
-$python -c "import certifi; print(certifi.contents())" | sed '/END CERTIFICATE/q' > "$STILLHERE_DATA_DIR/authority.pem"
+last="-----END CERTIFICATE-----"
+$python -c "import certifi; print(certifi.contents().split('$last')[0] + '$last')" > "$STILLHERE_DATA_DIR/authority.pem"
 export SSL_CERT_FILE=$STILLHERE_DATA_DIR/authority.pem
 if services_answer; then
   STILLHERE_TEST_DATABASE=sqlite suite "SQLite" "$covered" 16 "$@"

@@ -60,7 +60,7 @@ def _only_one() -> Iterator[None]:
 
 
 def _save(engine: Engine, target: Path) -> Path:
-    part = _part_of(target)
+    part, older = _part_of(target), False
     if not target.parent.is_dir():
         raise BackupError(f"Cannot write {target}: there is no folder {target.parent}.")
     try:
@@ -68,6 +68,7 @@ def _save(engine: Engine, target: Path) -> Path:
         for left in (part, *_usual_folder().glob(f"{PREFIX}*{PART}")):
             if left.exists() and os.access(left.parent, os.W_OK):
                 _discard(left)
+        older = stored_files.folder_of(target).exists()
         # Created before it is filled, so that nobody else can ever read it.
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         stored_files.save(target)
@@ -82,7 +83,7 @@ def _save(engine: Engine, target: Path) -> Path:
         # A full disk, as SQLite or pg_dump say it: by the name of a file that nobody asked for, and that is taken away now.
         raise BackupError(str(error).replace(str(part), str(target))) from None
     finally:
-        _discard(part)
+        _discard(part, files=not older)
     return target
 
 
@@ -91,10 +92,11 @@ def _part_of(target: Path) -> Path:
     return target.with_name(target.name + PART)
 
 
-def _discard(part: Path) -> None:
-    """An incomplete backup. Its part goes last, so that the next backup goes on where this is interrupted."""
+def _discard(part: Path, *, files: bool = True) -> None:
+    """An incomplete backup. Its part goes last, so that the next backup goes on where this is interrupted. `files`: false if the
+    folder of files is of an older backup, whose own file is elsewhere now."""
     target = part.with_name(part.name.removesuffix(PART))
-    if not target.exists():
+    if files and not target.exists():
         stored_files.discard(target)
     sqlite.drop(str(part))  # On PostgreSQL too: the file, and what SQLite may have put beside it.
 

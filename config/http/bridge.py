@@ -29,7 +29,7 @@ from config.http.quick.routes import QuickRoutes
 from config.http.quick.small_writes import SmallWrites
 from config.http.refusals import refuse, request_of
 from config.http.request_body import Busy, Receive, RequestBodies, Upload
-from config.http.request_log import Message, RequestRecord, Send
+from config.http.request_log import RECORD, Message, RequestRecord, Send
 from config.http.save_batching import Later
 from config.http.warm_up import warm_up
 from config.logs import request_id
@@ -89,10 +89,11 @@ class Bridge:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         upload = Upload(scope)
-        exchange = RequestRecord(scope, send, on_start=partial(self._bodies.end_work, upload))
+        whole: RequestRecord | None = scope.get(RECORD)
+        exchange = whole or RequestRecord(scope, send, on_start=partial(self._bodies.end_work, upload))
         try:
             body = await self._bodies.read(upload, scope, receive)
-            exchange.received_bytes = len(body)
+            exchange.received_bytes += len(body)
             await self._admit(scope, upload, body, receive, exchange)
         except AppError as error:
             await refuse(error, exchange.send, scope)
@@ -104,7 +105,8 @@ class Bridge:
                 await refuse(AppError(details={"request_id": exchange.id}), exchange.send, scope)
         finally:
             self._bodies.release(upload)
-            exchange.tell()
+            if whole is None:
+                exchange.tell()
 
     async def _admit(self, scope: Message, upload: Upload, body: bytes, receive: Receive, exchange: RequestRecord) -> None:
         """A request counts as in flight from here on, so an incomplete one takes no place."""

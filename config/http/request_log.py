@@ -17,6 +17,8 @@ from config.server.http_protocol import WHOLE_ANSWER
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 HEADER = b"x-request-id"
+# Scope key of the record of the request that this one is a part of; it tells the log itself.
+RECORD = "stillhere.record"
 # The form of ids from a proxy.
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # nginx's status for a client that disconnected before the response.

@@ -5,6 +5,7 @@ it is refused, its response is returned. So only who may upload a file can fill 
 """
 
 import asyncio
+import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 from django.conf import settings
 
 from config.http.refusals import refuse
-from config.http.request_log import Message, Send
+from config.http.request_log import HEADER, RECORD, Message, RequestRecord, Send
 from sessions_app.core.errors import AppError, BadRequest, InsufficientStorage, TooLarge, TooMany, Unavailable
 from sessions_app.core.limits.request_limits import ANNOUNCED, Announced
 from sessions_app.core.storage.durable_files import FULL
@@ -31,6 +32,7 @@ SILENT_SECONDS = 60
 RATE_BYTES = 16_000
 # A form has some lines beside its file.
 FORM_BYTES = 20_000
+logger = logging.getLogger(__name__)
 
 
 class TooSlow(BadRequest):
@@ -104,6 +106,18 @@ class Uploads:
         return next((one for one in self._addresses if one.path.fullmatch(scope["path"])), None)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """One request to its sender, so one line of the log and one id, whatever requests are made of it here."""
+        exchange = RequestRecord(scope, send, on_start=lambda: None)
+        try:
+            await self._answer(scope, receive, exchange)
+        except Exception:
+            logger.exception("an upload failed outside of Django")
+            if not exchange.started:
+                await refuse(AppError(details={"request_id": exchange.id}), exchange.send, scope)
+        finally:
+            exchange.tell()
+
+    async def _answer(self, scope: Message, receive: Receive, exchange: RequestRecord) -> None:
         # These describe the body, which the requests made here do not have.
         headers = [(name, value) for name, value in scope["headers"] if name not in {b"content-length", b"transfer-encoding"}]
         declared, address = _declared(scope), self._address(scope)
@@ -112,25 +126,26 @@ class Uploads:
         # What is too large is refused as such.
         announced = Announced(declared if declared <= address.limit else 0)
         scope = {**scope, "headers": headers, ANNOUNCED: announced}
-        user_id = await self._sender(scope, announced, send)
+        user_id = await self._sender(scope, announced, exchange)
         if user_id is None:
             return
+        exchange.known(exchange.route(), user_id)
         try:
             with address.place(user_id), TemporaryFile(dir=str(settings.DATA_DIR)) as file:
-                await self._take(receive, file, address, declared)
+                await self._take(receive, file, address, declared, exchange)
                 async with address.storing:
-                    await self._application({**scope, UPLOAD: file}, _empty(receive), send)
+                    await self._application({**scope, UPLOAD: file, RECORD: exchange}, _empty(receive), exchange.send)
         except AppError as error:
             with suppress(ConnectionError):
-                await refuse(error, send, scope)
+                await refuse(error, exchange.send, scope)
         except OSError as error:
             if error.errno in FULL:  # The disk of this file, which is not yet the storage's.
-                await refuse(InsufficientStorage(), send, scope)
+                await refuse(InsufficientStorage(), exchange.send, scope)
             elif not isinstance(error, ConnectionError):
                 raise
             # The sender disconnected before the file was complete.
 
-    async def _sender(self, scope: Message, announced: Announced, send: Send) -> int | None:
+    async def _sender(self, scope: Message, announced: Announced, exchange: RequestRecord) -> int | None:
         """The id of the user who may send this; None: the refusal was sent."""
         asked = {**scope, "method": "GET", "query_string": b"limit=1"}
         told: list[Message] = []
@@ -138,15 +153,17 @@ class Uploads:
         async def keep(message: Message) -> None:
             told.append(message)
 
-        await self._application(asked, _empty(None), keep)
+        asking = RequestRecord(asked, keep, on_start=lambda: None)
+        asking.id = exchange.id
+        await self._application({**asked, RECORD: asking}, _empty(None), keep)
         # Without a user it is a redirect to https.
         if told[0]["status"] < 400 and announced.user_id is not None:
             return announced.user_id
-        for message in told:
-            await send(message)
+        headers = [(name, value) for name, value in told[0]["headers"] if name != HEADER]
+        await exchange.answer(told[0]["status"], headers, b"".join(message.get("body", b"") for message in told))
         return None
 
-    async def _take(self, receive: Receive, file: BinaryIO, address: Address, declared: int) -> None:
+    async def _take(self, receive: Receive, file: BinaryIO, address: Address, declared: int, exchange: RequestRecord) -> None:
         if declared > address.limit:
             raise FileTooLarge(address.limit)
         loop = asyncio.get_running_loop()
@@ -157,6 +174,7 @@ class Uploads:
                 raise TooSlow
             piece = message.get("body", b"")
             size += len(piece)
+            exchange.received_bytes = size
             if size > address.limit:
                 raise FileTooLarge(address.limit)
             await asyncio.to_thread(file.write, piece)

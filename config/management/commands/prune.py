@@ -8,7 +8,7 @@ from sessions_app.core.errors import AppError
 
 
 class Command(BaseCommand):
-    help = "Erases expired content; the server does the same by itself every hour."
+    help = "Erases expired content; the server does the same by itself ten minutes after its start, then every hour."
     # Without the checks of URLs, which load the whole API: a start takes half the time.
     requires_system_checks = (Tags.compatibility,)
 

@@ -108,10 +108,25 @@ def test_two_backups_at_once_do_not_take_away_each_others_files(server: ServerPr
 def test_a_full_disk_names_the_file_that_was_asked_for(server: ServerProcess, tmp_path: Path) -> None:
     target = tmp_path / "full" / "store.backup"
     target.parent.mkdir()
-    environment = {**server.environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
-    command = [sys.executable, "-c", FULL, "--to", str(target)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    said = done.stderr.rpartition("CommandError: ")[2]
+    said = on_a_full_disk(server, target)
     assert str(target) in said
     assert ".part" not in said
     assert left_in(target.parent) == []
+
+
+def test_a_backup_that_fails_leaves_an_older_one_its_files(server: ServerProcess, tmp_path: Path) -> None:
+    """Its own file was moved away; what is of no older backup goes."""
+    target = tmp_path / "full" / "store.backup"
+    kept = target.with_name("store.backup.files") / "1" / "older"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("older words")
+    assert str(target) in on_a_full_disk(server, target)
+    assert left_in(target.parent) == ["store.backup.files"]
+    assert kept.read_text() == "older words"
+
+
+def on_a_full_disk(server: ServerProcess, target: Path) -> str:
+    environment = {**server.environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", FULL, "--to", str(target)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.stderr.rpartition("CommandError: ")[2]

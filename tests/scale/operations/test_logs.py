@@ -1,6 +1,8 @@
 """The log of the real server: a line a request, under the id that its answer carries, without anything that users wrote."""
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +15,7 @@ from tests.support.stores import Store
 
 pytestmark = pytest.mark.scale
 SECRET = "planted-words"
+PATIENCE_SECONDS = 30
 
 
 @pytest.fixture
@@ -88,3 +91,46 @@ def too_many(server: ServerProcess) -> httpx.Response:
             if full := [answer for answer in answers if answer.status_code == 503]:
                 return full[0]
     raise AssertionError("the server took all of them")
+
+
+def test_an_upload_is_one_line_however_it_ends(store: Store) -> None:
+    """It is asked for by a read before its body is taken: that one is not told."""
+    with ServerProcess(store, MAX_IMPORT_BYTES="1000") as server:
+        headers, address = {"Authorization": f"Bearer {server.key('ana')}"}, f"{server.url}/api/v1/imports"
+        answers = [
+            httpx.post(address, content=b"x", headers={"Authorization": "Bearer sh_unknown"}),
+            httpx.post(address, content=b"x" * 1_001, headers=headers),
+            httpx.post(address, content=b"{}", headers=headers),
+        ]
+        break_off(server, headers)
+        told = wait_for_the_broken_off(server)
+    found = {line["request_id"]: line for line in told}
+    wanted = [found.pop(answer.headers["X-Request-Id"]) for answer in answers] + list(found.values())
+    assert [line["status"] for line in wanted] == [401, 413, 202, 499]
+    assert len(told) == 4
+    assert [line["status"] for line in wanted[:3]] == [answer.status_code for answer in answers]
+    assert [(line["method"], line["user"] is None) for line in wanted] == [("POST", index == 0) for index in range(4)]
+    assert wanted[2]["bytes_in"] == 2
+
+
+def wait_for_the_broken_off(server: ServerProcess) -> list[dict[str, Any]]:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        told = of_uploads(server)
+        if any(line["status"] == 499 for line in told):
+            return told
+        time.sleep(0.05)
+    raise AssertionError("it has no line")
+
+
+def of_uploads(server: ServerProcess) -> list[dict[str, Any]]:
+    """In the log's order; the last line may be incomplete."""
+    told = [json.loads(line) for line in server.whole_log().splitlines(keepends=True) if line.endswith("\n")]
+    return [line for line in told if line.get("route") == "api/v1/imports"]
+
+
+def break_off(server: ServerProcess, headers: dict[str, str]) -> None:
+    address = httpx.URL(server.url)
+    head = f"POST /api/v1/imports HTTP/1.1\r\nHost: {address.netloc.decode()}\r\nContent-Length: 100\r\n"
+    with socket.create_connection((address.host, address.port or 80)) as connection:
+        connection.sendall((head + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n123").encode())

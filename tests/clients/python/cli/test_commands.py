@@ -90,6 +90,14 @@ def test_a_message_that_was_removed_does_not_count_as_saved(command: Command, cl
     assert (code, said.startswith("1 saved"), "was removed" in said, "m1" in said) == (1, True, True, True), said
 
 
+def test_two_lines_with_one_id_are_one_message(command: Command, client: Client) -> None:
+    lines = [{"id": "m1", "role": "user", "text": text} for text in ("one", "two")] + [{"role": "user", "text": "three"}]
+    code, _, said = command("save", "--session", "t", "--lines", input="\n".join(map(json.dumps, lines)))
+    assert (code, said.startswith("2 saved")) == (0, True), said
+    code, _, said = command("save", "--session", "t", "--lines", input=json.dumps(lines[1]))
+    assert (code, said.startswith("1 saved")) == (0, True), said
+
+
 def test_a_session_in_the_trash_is_said_to_be_there(command: Command, client: Client) -> None:
     client.delete_session(client.open_session("t").id)
     assert "in the trash" in command("resume", "--session", "t")[2]

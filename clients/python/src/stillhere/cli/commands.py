@@ -24,11 +24,13 @@ def save(given: Namespace) -> int:
         session = _session_to_save(client, given)
         saved = client.save(session.id, messages)
     removed = [{**each, "message": REMOVED} for each in saved.ignored if each["reason"] == "removed"]
+    # By id: of two lines with one id the later is what is stored.
+    stored = {each["id"] for each in (*saved.applied, *saved.ignored) if each.get("reason") != "removed"}
     unsaved = [*saved.rejected, *saved.conflicts, *removed]
     if given.json:
         _print_json(asdict(saved))
     else:
-        print(f"{len(messages) - len(unsaved)} saved in session {session.id}", file=sys.stderr)
+        print(f"{len(stored)} saved in session {session.id}", file=sys.stderr)
     for each in unsaved:
         print(f"stillhere: {each.get('message') or 'conflict'} (message {each.get('id')})", file=sys.stderr)
     return 1 if unsaved else 0
