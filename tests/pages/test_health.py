@@ -80,6 +80,19 @@ def test_not_ready_with_a_redis_that_answers_and_takes_nothing(client: Client, d
             assert "127.0.0.1" not in answer.content.decode()
 
 
+@pytest.mark.skipif(not AVAILABLE, reason="no redis-server to start")
+@pytest.mark.parametrize("password", ["", ":wrong@"])
+def test_not_ready_with_a_redis_that_wants_another_password(
+    client: Client, db: None, settings: Any, tmp_path: Path, password: str
+) -> None:
+    with RedisServer(tmp_path) as server, Redis.from_url(server.url) as redis:
+        redis.config_set("requirepass", "right")
+        settings.REDIS_URL = server.url.replace("redis://", f"redis://{password}")
+        answer = client.get("/readyz")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "channel_layer_refuses_access")
+        assert "wrong" not in answer.content.decode()
+
+
 def test_what_does_not_pass_by_itself_names_no_time(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise InsufficientStorage

@@ -22,6 +22,14 @@ class ChannelLayerUnreachable(Unavailable):
     message = "Redis does not answer. Saves still work; events reach other processes again when it does."
 
 
+class ChannelLayerRefusesAccess(Unavailable):
+    code = "channel_layer_refuses_access"
+    message = (
+        "Redis answers, but not to the user and password of `STILLHERE_REDIS_URL`. Saves still work; events reach other processes "
+        "later, by the log, until it does."
+    )
+
+
 class ChannelLayerRefusesWrites(Unavailable):
     code = "channel_layer_refuses_writes"
     message = (
@@ -46,7 +54,7 @@ def durability() -> dict[str, str] | None:
 
 
 def check_ready() -> None:
-    """Raises the database's error, StoreNotReady, ChannelLayerUnreachable or ChannelLayerRefusesWrites."""
+    """Raises the database's error, StoreNotReady, or a ChannelLayer error."""
     if _migrations() - set(MigrationRecorder(connection).applied_migrations()):
         raise StoreNotReady(retry_after=2)
     if settings.REDIS_URL:
@@ -67,6 +75,8 @@ def _write_to_redis() -> None:
         client.set(PROBE_KEY, 1, ex=PROBE_KEY_SECONDS)
     except redis.ResponseError:
         raise ChannelLayerRefusesWrites(retry_after=2) from None
+    except redis.AuthenticationError:
+        raise ChannelLayerRefusesAccess(retry_after=2) from None
     except redis.RedisError:
         raise ChannelLayerUnreachable(retry_after=2) from None
     finally:
