@@ -25,8 +25,8 @@ class ChannelLayerUnreachable(Unavailable):
 class ChannelLayerRefusesAccess(Unavailable):
     code = "channel_layer_refuses_access"
     message = (
-        "Redis answers, but not to the user and password of `STILLHERE_REDIS_URL`. Saves still work; events reach other processes "
-        "later, by the log, until it does."
+        "Redis answers, but not to the user and password of `STILLHERE_REDIS_URL`. Saves still work; events reach other "
+        "processes later, by the log, until it does."
     )
 
 
