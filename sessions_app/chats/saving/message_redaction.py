@@ -1,5 +1,6 @@
 """Secrets in messages, by the project's setting: ignored (`off`), reported (`flag`) or removed (`redact`)."""
 
+import re
 from collections import Counter
 from dataclasses import fields
 from typing import Any
@@ -12,6 +13,14 @@ from sessions_app.models.project import FLAG, OFF, REDACT
 
 # What is searched for secrets.
 _SEARCHED = ("text", "parts", "metadata", "raw")
+_MARK_AT_END = re.compile(r"\[REDACTED:([a-z_]+)\]\Z")
+_LONGEST_MARK = 60
+# How a secret of a kind goes on, as `core/redaction.py` finds it in a whole text. Others go on like a word.
+_LINE, _VALUE, _WORD = re.compile(r"[^\r\n'\"]*"), re.compile(r"[\w.~+/%!@#$^*=-]*"), re.compile(r"[\w-]*")
+_GOES_ON = {
+    **dict.fromkeys(("authorization", "cookie"), _LINE),
+    **dict.fromkeys(("password", "secret", "token", "api_key", "bearer"), _VALUE),
+}
 
 
 def redact_message(content: Content, mode: str) -> Counter[str]:
@@ -41,6 +50,8 @@ def redact_patched(content: Content, stored: Content, mode: str) -> Counter[str]
 
     The content records the secrets that it has now or, where they are removed, those ever found in it.
     """
+    if mode == REDACT:
+        content.text = _without_rest(content.text, stored)
     changed = [name for name in _SEARCHED if getattr(content, name) != getattr(stored, name)]
     new = Content("", "", "")
     for name in changed:
@@ -54,6 +65,17 @@ def redact_patched(content: Content, stored: Content, mode: str) -> Counter[str]
     elif mode == FLAG and changed:
         _flag(content)
     return found
+
+
+def _without_rest(text: str, stored: Content) -> str:
+    """Without what is the rest of a secret that was removed at the end of the stored text, where an append continues it: alone it
+    looks like no secret."""
+    mark = _MARK_AT_END.search(stored.text[-_LONGEST_MARK:])
+    if mark is None or mark[1] not in stored_object(stored.flagged) or not text.startswith(stored.text):
+        return text
+    added = text[len(stored.text) :]
+    rest = _GOES_ON.get(mark[1], _WORD).match(added)
+    return stored.text + added[rest.end() if rest else 0 :]
 
 
 def _flag(content: Content) -> None:

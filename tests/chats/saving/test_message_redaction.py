@@ -156,3 +156,44 @@ def test_the_page_points_it_out(chat: Chat, alice: User) -> None:
     client.force_login(alice)
     page = client.get(f"/sessions/{chat.id}/").content.decode()
     assert page.count("secret found: github token") == 1
+
+
+def streamed(chat: Chat, *pieces: str) -> str:
+    """The stored text of an answer that is saved piece by piece, each where the one before it ended."""
+    chat.ops(upsert("m1", pieces[0], role="assistant", status="streaming"))
+    length = len(message(chat)["text"])
+    for piece in pieces[1:]:
+        (applied,) = chat.ops({"op": "append", "id": "m1", "at": length, "text": piece})["applied"]
+        length = applied["length"]
+    return str(message(chat)["text"])
+
+
+ANTHROPIC = "sk-ant-api03-" + "Ab1" * 12
+
+
+@pytest.mark.parametrize(
+    ("pieces", "stored"),
+    [
+        ((ANTHROPIC, "Cd2" * 9, "Ef3. Keep it."), "[REDACTED:anthropic_key]. Keep it."),
+        (("Authorization: Bearer ab", "cd/ef, gh", "\nKeep it."), "Authorization: [REDACTED:authorization]\nKeep it."),
+        (("Set-Cookie: id=12345", "67; Path=/"), "Set-Cookie: [REDACTED:cookie]"),
+        (("DB_PASSWORD=hunter2", "x/y+z", " Keep it."), "DB_PASSWORD=[REDACTED:password] Keep it."),
+        (("token: bearer abcdefghijklmnop12", "34.56", " Keep it."), "token: bearer [REDACTED:bearer] Keep it."),
+        ((SECRET, ".", "Keep it."), f"{HIDDEN}.Keep it."),
+        ((f"{SECRET}\n", "Keep it."), f"{HIDDEN}\nKeep it."),
+    ],
+)
+def test_of_a_secret_that_an_append_continues_the_rest_is_taken_out_too(chat: Chat, pieces: tuple[str, ...], stored: str) -> None:
+    redaction(chat, "redact")
+    assert streamed(chat, *pieces) == stored
+
+
+def test_words_that_only_look_like_a_removed_secret_are_continued(chat: Chat) -> None:
+    redaction(chat, "redact")
+    assert streamed(chat, "It says [REDACTED:token]", "s") == "It says [REDACTED:token]s"
+
+
+@pytest.mark.parametrize("mode", ["off", "flag"])
+def test_where_nothing_is_taken_out_all_pieces_stay(chat: Chat, mode: str) -> None:
+    redaction(chat, mode)
+    assert streamed(chat, ANTHROPIC, "Cd2", "Ef3.") == f"{ANTHROPIC}Cd2Ef3."
