@@ -14,6 +14,8 @@ from sessions_app.core.public_names import TEXT_LENGTH, Status
 from sessions_app.core.serialization.json_text import json_text
 
 REMOVED = "Its message was removed."
+# In the message, so that it fits beside text and calls, at four bytes a character. The stream has all of them.
+THOUGHTS_LENGTH = 200_000
 # In one append.
 MOST_CHUNKS = 1_000
 CHANGED = "Its message was changed by somebody else."
@@ -63,7 +65,7 @@ class Answer:
             self._text += said
             self._waiting += [json_text(said)] if said else []
         elif piece.kind == "reasoning":
-            self._reasoning += piece.value
+            self._reasoning += piece.value[: THOUGHTS_LENGTH - len(self._reasoning)]
             self._waiting.append(json_text({"type": "reasoning", "text": piece.value}))
         else:
             self._calls.append(piece.value)

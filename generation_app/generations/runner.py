@@ -26,7 +26,7 @@ from generation_app.generations.queries import Question, caller_of_generation, q
 from generation_app.generations.stream_writer import StreamWriter
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.queries import find_stream
-from sessions_app.core.errors import AppError, Conflict, Gone, NotFound, Unavailable
+from sessions_app.core.errors import AppError, Conflict, Gone, NotFound, TooLarge, Unavailable
 from sessions_app.core.storage.database_threads import DatabaseThreads
 from sessions_app.core.storage.sql import on_postgresql
 from sessions_app.core.storage.transactions import write
@@ -212,10 +212,10 @@ class Runner:
                     raise _Stopped(GenerationState.INTERRUPTED, STORE_AWAY) from error
 
     async def _stream(self, answer: Answer) -> None:
-        """A stream that somebody else ended or wrote to does not end the answer: the message matters."""
+        """A stream that somebody else ended or wrote to, or that is full, does not end the answer: the message matters."""
         try:
             await self._writer.write(answer)
-        except Conflict:
+        except (Conflict, TooLarge):
             answer.leave_stream()
 
     async def _why_cancelled(self, generation: Generation) -> tuple[GenerationState | None, str]:
@@ -268,7 +268,7 @@ def _prepare(generation: Generation) -> tuple[Question, Answer]:
 def _finish(generation: Generation, answer: Answer | None, state: GenerationState, error: str) -> None:
     tries = None
     if answer is not None:
-        with suppress(Conflict, NotFound):  # As `_stream`, or it is gone.
+        with suppress(Conflict, TooLarge, NotFound):  # As `_stream`, or it is gone.
             answer.stream()
         with suppress(AnswerOvertaken, SessionCleared, NotFound, Gone):  # So is what comes of it: the last save tells.
             answer.save_unanswered()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from generation_app.generations import runner
-from generation_app.generations.answer import Answer
+from generation_app.generations.answer import THOUGHTS_LENGTH, Answer
 from generation_app.generations.model.pieces import Piece
 from generation_app.models import Generation, GenerationState
 from sessions_app.models import Message
@@ -72,6 +72,20 @@ def test_metadata_that_is_no_object_stays_as_it_is(chat: Chat) -> None:
 
 def thought(value: str) -> Piece:
     return Piece("reasoning", value)
+
+
+def test_of_long_thoughts_the_message_has_what_fits_beside_its_text(chat: Chat) -> None:
+    """What is too large would be refused as a whole, with the calls of tools."""
+    started(chat)
+    answer = begun(chat, text("Yes."))
+    for _ in range(30):
+        answer.add(thought("\N{MUSICAL SYMBOL G CLEF}" * 10_000))
+    answer.add(call("c1"))
+    end(answer)
+    message = chat.read()["messages"][-1]
+    thoughts, said, called = message["parts"]
+    assert (len(thoughts["text"]), said["text"], called["id"]) == (THOUGHTS_LENGTH, "Yes.", "c1")
+    assert (message["text"], message["status"]) == ("Yes.", "complete")
 
 
 def call(name: str) -> Piece:

@@ -1,9 +1,11 @@
 """The database is away for a while, or the clock is set, while answers are made: none that goes on is ended, none is doubled."""
 
+import asyncio
 import itertools
 import time
 from datetime import timedelta
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from django.db import OperationalError
@@ -16,6 +18,7 @@ from generation_app.generations.claims import renew
 from generation_app.generations.model.pieces import Piece
 from generation_app.generations.queries import question_of
 from generation_app.models import Generation, GenerationState, StreamPiece
+from generation_app.streams.services import StreamTooLarge
 from sessions_app.chats.saving import receipts
 from sessions_app.core.public_names import now
 from sessions_app.models import ConflictCopy
@@ -167,6 +170,25 @@ def test_a_damaged_stream_leaves_what_stands_before_the_damage(chat: Chat) -> No
     assert Looking().look_for() == 1
     message = chat.read()["messages"][-1]
     assert (message["text"], message["status"]) == ("One. ", "interrupted")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_stream_that_is_full_does_not_end_its_answer(
+    chat: Chat, settings: Any, monkeypatch: pytest.MonkeyPatch, told: bool
+) -> None:
+    settings.STREAM_BYTES = 10
+    answer = an_answer(chat, "Longer than that.")
+
+    with pytest.raises(StreamTooLarge) as full:
+        answer.stream()
+    if told:
+        made = runner.Runner()
+        monkeypatch.setattr(made._writer, "write", AsyncMock(side_effect=full.value))
+        asyncio.run(made._stream(answer))
+        assert not answer.waits
+    runner._finish(Generation.objects.select_related("owner").get(), answer, GenerationState.COMPLETE, "")
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("Longer than that.", "complete")
 
 
 def test_a_left_answer_that_cannot_be_ended_keeps_no_other_one_waiting(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
