@@ -55,7 +55,7 @@ class Comparison:
 
 def compared(left: list[dict[str, Any]], right: list[dict[str, Any]]) -> Comparison:
     """Messages as `reading.messages` returns them, at most a few hundred on each side."""
-    made, until = Comparison(), time.monotonic() + SECONDS
+    made, until = Comparison(), time.thread_time() + SECONDS
     for old, new in _aligned(left, right):
         pair = _pair(old, new, until)
         made.counts[pair.how] += 1
@@ -93,7 +93,7 @@ def _pair(old: dict[str, Any] | None, new: dict[str, Any] | None, until: float) 
         how = "changed" if parts_differ else "same"
         same = [Piece("same", old["text"][:LONGEST])]
         return Pair(how, _side(old, same, until), _side(new, same, until), parts_differ=parts_differ)
-    if time.monotonic() > until or max(len(old["text"]), len(new["text"])) > LONGEST:
+    if time.thread_time() > until or max(len(old["text"]), len(new["text"])) > LONGEST:
         return Pair(
             "changed",
             _side(old, [Piece("gone", old["text"][:LONGEST])], until),
@@ -112,7 +112,7 @@ def _side(item: dict[str, Any], pieces: list[Piece], until: float) -> Side:
 
 def _tools(item: dict[str, Any], until: float) -> list[Tool]:
     """What a message without words did. Outputs may be long, so the time for reading them is limited too."""
-    parts = None if item["text"] or time.monotonic() > until else stored_value(item["parts"])
+    parts = None if item["text"] or time.thread_time() > until else stored_value(item["parts"])
     if not isinstance(parts, list):
         return []
     return [tool for part in parts[:MOST_PARTS] if isinstance(part, dict) and (tool := tool_of(part)) is not None]

@@ -10,7 +10,7 @@ from sessions_app.pages.history.comparison import LONGEST
 from sessions_app.pages.history.moments import Moment
 from sessions_app.pages.history.past_states import PastHandoff, PastState, past_handoff, past_plan, past_todos
 
-# Seconds for the words of all states. What is left then is shown as two texts.
+# Seconds of CPU for the words of all states: others at work take none of it. What is left then is shown as two texts.
 SECONDS = 0.1
 
 
@@ -52,7 +52,7 @@ class _State:
 
 def compared_states(left: tuple[SessionRow, Moment], right: tuple[SessionRow, Moment]) -> list[StatePair]:
     """Plans first, then each AI's todos, then the handoffs of both projects. What neither side has is left out."""
-    until = time.monotonic() + SECONDS
+    until = time.thread_time() + SECONDS
     olds, news = _states(*left), _states(*right)
     return [_pair(name, olds.get(name), news.get(name), until) for name in sorted({*olds, *news})]
 
@@ -82,7 +82,7 @@ def _pair(name: tuple[int, str], old: _State | None, new: _State | None, until: 
         return make("added" if old is None else "removed", *only)
     if old.text == new.text:
         return make("same", old.side(_whole("same", old)), new.side(_whole("same", new)))
-    if time.monotonic() > until or max(len(old.text), len(new.text)) > LONGEST:
+    if time.thread_time() > until or max(len(old.text), len(new.text)) > LONGEST:
         return make("changed", old.side(_whole("gone", old)), new.side(_whole("new", new)))
     pieces = words_between(old.text, new.text)
     sides = [state.side([piece for piece in pieces if piece.kind != other]) for state, other in ((old, "new"), (new, "gone"))]

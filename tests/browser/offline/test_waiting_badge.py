@@ -79,3 +79,25 @@ def test_another_page_sends_what_a_closed_chat_left(chat: ChatPage, station: Sta
     assert questions() == ["count to 2", "count to 3"]
     chat.open()
     chat.until_answered("1 2 3")
+
+
+def test_a_page_of_a_former_version_says_that_it_sends_nothing(chat: ChatPage, station: Station, alice: User) -> None:
+    """Its scripts are gone from the server."""
+    browser = chat.browser
+    station.leave()
+    browser.driver.refresh()
+    chat.ready()
+    chat.say("count to 3")
+    browser.until(TOLD, "1 message waiting")
+    browser.open("about:blank")
+    station.come_back()
+    browser.sign_in_as(alice, station.url)
+    browser.open(f"{station.url}/keys/")
+    browser.until(TOLD, "1 message waiting")
+    chat.press("1 message waiting")
+    browser.block("*/stillhere*.js")
+    chat.press("Retry")
+    browser.until("return document.getElementById('waiting-state').textContent.startsWith('Not sent');")
+    browser.block()
+    chat.press("Retry")
+    browser.until(TOLD, "")

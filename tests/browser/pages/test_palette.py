@@ -63,6 +63,15 @@ def test_the_palette_goes_anywhere_and_does_what_the_page_can(signed_in: Browser
     assert signed_in.complaints() == []
 
 
+def test_a_palette_that_the_server_no_longer_has_says_so(signed_in: Browser, server: LiveServer) -> None:
+    """As in a page that was open while the server got another version."""
+    signed_in.open(f"{server.url}/account/")
+    signed_in.block("*palette*.js")
+    ActionChains(signed_in.driver).key_down(Keys.CONTROL).send_keys("k").key_up(Keys.CONTROL).perform()
+    signed_in.until("return document.querySelector('#toasts-alert').innerText.includes('Reload the page.');")
+    assert signed_in.run("return document.querySelector('dialog[open]') === null;")
+
+
 def test_keys_of_messages_and_rows(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{chat.id}/")
     signed_in.until(LIVE)

@@ -71,16 +71,17 @@ export class WaitingBadge {
   async _send({ project, chat }) {
     const wanted = new CustomEvent("stillhere:retry", { detail: project, cancelable: true });
     if (chat === undefined && !document.dispatchEvent(wanted)) return this._gone(project);
-    const { connect } = await import("../../stillhere.js");
-    const connection = connect({ project, chat, client: "chat", auth: { cookie: true, user: this.account } });
+    let connection;
     try {
+      const { connect } = await import("../../stillhere.js");
+      connection = connect({ project, chat, client: "chat", auth: { cookie: true, user: this.account } });
       await connection.resume();
       await connection.retry();
       return await this._gone(project);
     } catch {
       return false;
     } finally {
-      connection.close();
+      connection?.close();
     }
   }
 

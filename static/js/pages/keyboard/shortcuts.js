@@ -6,6 +6,7 @@
  */
 
 import { all, around, byId, focusedAt, one } from "../elements.js";
+import { toast } from "../toasts.js";
 import { nameOf, press, rowOf, unfold } from "./acts.js";
 
 const WRITING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
@@ -80,8 +81,11 @@ async function openPalette() {
   if (dialog.open) return dialog.close();
   const former = row();
   dialog.showModal();
-  const { fill } = await import("./palette.js");
-  fill(former);
+  // Null: the server is away, or has another version since.
+  const palette = await import("./palette.js").catch(() => null);
+  if (palette) return palette.fill(former);
+  dialog.close();
+  toast("The commands cannot be loaded. Reload the page.", { error: true });
 }
 
 /** @type {Record<string, () => void>} */
