@@ -26,6 +26,8 @@ TIMEOUT = httpx.Timeout(60, connect=10)
 UNREADABLE = frozenset({400, 404, 415, 422})
 BUSY = frozenset({429, 502, 503, 504})
 STAND_IN_URL = "http://stand-in.invalid"
+# Of one line of an answer: an endpoint that ends none would fill the memory.
+LINE_BYTES = 4_000_000
 
 
 class Endpoint:
@@ -86,15 +88,16 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[Piece]:
     calls = _ToolCalls()
     finished = False
     try:
-        async for line in response.aiter_lines():
-            if not line.startswith("data:"):
+        async for line in _lines(response):
+            if not line.startswith(b"data:"):
                 continue
             data = line[5:].strip()
-            if data == "[DONE]":
+            if data == b"[DONE]":
                 finished = True
                 break
             choice = _choice(data)
-            delta = choice.get("delta") or {}
+            delta = choice.get("delta")
+            delta = delta if isinstance(delta, dict) else {}
             for kind, field in (("reasoning", "reasoning_content"), ("reasoning", "reasoning"), ("text", "content")):
                 if isinstance(text := delta.get(field), str) and text:
                     yield Piece(kind, clean_text(text))
@@ -108,9 +111,26 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[Piece]:
         yield Piece("tool_call", call)
 
 
-def _choice(data: str) -> dict[str, Any]:
+async def _lines(response: httpx.Response) -> AsyncGenerator[bytes]:
+    """Lines as Server-Sent Events end them. httpx ends one at every separator of Unicode too, and JSON may have U+2028 in a text.
+    Raises ValueError for a line that is too long."""
+    parts: list[bytes] = []
+    size = 0
+    async for some in response.aiter_bytes():
+        *ended, rest = some.replace(b"\r", b"\n").split(b"\n")
+        for part in ended:
+            yield b"".join([*parts, part])
+            parts, size = [], 0
+        parts.append(rest)
+        size += len(rest)
+        if size > LINE_BYTES:
+            raise ValueError("a line is too long")
+    yield b"".join(parts)
+
+
+def _choice(data: bytes) -> dict[str, Any]:
     """The first choice of a chunk; empty for others. Raises ValueError for what is no chunk, and for an error."""
-    match _parsed(data):
+    match _parsed(data.decode(errors="replace")):
         case {"choices": [dict(choice), *_]}:
             return choice
         case {"error": _}:
@@ -143,7 +163,8 @@ class _ToolCalls:
             match delta:
                 case {"index": int(index)}:
                     call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-                    function = delta.get("function") or {}
+                    function = delta.get("function")
+                    function = function if isinstance(function, dict) else {}
                     call["id"] = call["id"] or str(delta.get("id") or "")
                     call["name"] += str(function.get("name") or "")
                     call["arguments"] += str(function.get("arguments") or "")

@@ -73,9 +73,8 @@ def _without_rest(text: str, stored: Content) -> str:
     mark = _MARK_AT_END.search(stored.text[-_LONGEST_MARK:])
     if mark is None or mark[1] not in stored_object(stored.flagged) or not text.startswith(stored.text):
         return text
-    added = text[len(stored.text) :]
-    rest = _GOES_ON.get(mark[1], _WORD).match(added)
-    return stored.text + added[rest.end() if rest else 0 :]
+    # Each finds something at once, if only nothing.
+    return stored.text + _GOES_ON.get(mark[1], _WORD).sub("", text[len(stored.text) :], count=1)
 
 
 def _flag(content: Content) -> None:

@@ -179,7 +179,7 @@ ANTHROPIC = "sk-ant-api03-" + "Ab1" * 12
         (("Set-Cookie: id=12345", "67; Path=/"), "Set-Cookie: [REDACTED:cookie]"),
         (("DB_PASSWORD=hunter2", "x/y+z", " Keep it."), "DB_PASSWORD=[REDACTED:password] Keep it."),
         (("token: bearer abcdefghijklmnop12", "34.56", " Keep it."), "token: bearer [REDACTED:bearer] Keep it."),
-        ((SECRET, ".", "Keep it."), f"{HIDDEN}.Keep it."),
+        ((SECRET, ".Keep", " it."), f"{HIDDEN}.Keep it."),
         ((f"{SECRET}\n", "Keep it."), f"{HIDDEN}\nKeep it."),
     ],
 )

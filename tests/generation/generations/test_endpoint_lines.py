@@ -1,0 +1,74 @@
+"""What endpoints send that is JSON and Server-Sent Events all the same, and what is neither."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from generation_app.generations.model import endpoint
+from generation_app.generations.model.pieces import EndpointFailed
+
+END = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+class Sent(httpx.AsyncByteStream):
+    """One answer. `pieces`: as they arrive."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self.taken = pieces, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            self.taken += len(piece)
+            yield piece
+
+
+def received(sent: Sent, content_type: str = "text/event-stream") -> tuple[list[Any], str]:
+    """The pieces, and why it ended early."""
+
+    async def read() -> tuple[list[Any], str]:
+        response = httpx.Response(200, headers={"Content-Type": content_type}, stream=sent)
+        found: list[Any] = []
+        try:
+            async for piece in endpoint._pieces(response):
+                found += [(piece.kind, piece.value)]
+        except EndpointFailed as failed:
+            return found, str(failed)
+        return found, ""
+
+    return asyncio.run(read())
+
+
+def delta(value: str) -> bytes:
+    return f'data: {{"choices":[{{"delta":{value}}}]}}\n\n'.encode()
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_separators_of_unicode_end_no_line(separator: str) -> None:
+    said = f"one{separator}two"
+    assert received(Sent(iter([delta(f'{{"content":"{said}"}}'), END]))) == ([("text", said)], "")
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\r"])
+def test_lines_may_arrive_byte_by_byte_and_are_utf_8_whatever_the_header_says(ending: bytes) -> None:
+    sent = (delta('{"content":"größer"}') + END).replace(b"\n", ending)
+    arrived = Sent(sent[at : at + 1] for at in range(len(sent)))
+    assert received(arrived, "text/event-stream; charset=iso-8859-1") == ([("text", "größer")], "")
+
+
+def test_bad_utf_8_costs_one_character() -> None:
+    assert received(Sent(iter([delta('{"content":"a?b"}').replace(b"?", b"\xff"), END]))) == ([("text", "a\ufffdb")], "")
+
+
+def test_a_line_without_an_end_is_not_kept() -> None:
+    sent = Sent(b"x" * 100_000 for _ in range(1_000))
+    assert received(sent) == ([], "The answer broke off (ValueError).")
+    assert sent.taken < 2 * endpoint.LINE_BYTES
+
+
+@pytest.mark.parametrize("wrong", ['"text"', '["text"]', '{"tool_calls":[{"index":0,"function":"f"}]}', '{"tool_calls":"f"}'])
+def test_a_chunk_of_another_shape_loses_nothing_of_the_others(wrong: str) -> None:
+    found, error = received(Sent(iter([delta('{"content":"one "}'), delta(wrong), delta('{"content":"two"}'), END])))
+    assert ([value for kind, value in found if kind == "text"], error) == (["one ", "two"], "")
