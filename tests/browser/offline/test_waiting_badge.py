@@ -25,6 +25,19 @@ def allow_clipboard(browser: Browser, url: str) -> None:
     browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"origin": url, "permissions": permissions})
 
 
+def left_waiting(chat: ChatPage, station: Station) -> Browser:
+    """One message that only this browser has, of a chat that is closed; the server is there again."""
+    browser = chat.browser
+    station.leave()
+    browser.driver.refresh()
+    chat.ready()
+    chat.say("count to 3")
+    browser.until(TOLD, "1 message waiting")
+    browser.open("about:blank")
+    station.come_back()
+    return browser
+
+
 def test_the_chat_tells_what_waits_and_sends_it_once(chat: ChatPage, station: Station) -> None:
     browser = chat.browser
     assert browser.run(BADGE) == ""
@@ -57,14 +70,7 @@ def test_the_chat_tells_what_waits_and_sends_it_once(chat: ChatPage, station: St
 
 @pytest.mark.slow
 def test_another_page_sends_what_a_closed_chat_left(chat: ChatPage, station: Station, bob: User, alice: User) -> None:
-    browser = chat.browser
-    station.leave()
-    browser.driver.refresh()
-    chat.ready()
-    chat.say("count to 3")
-    browser.until(TOLD, "1 message waiting")
-    browser.open("about:blank")
-    station.come_back()
+    browser = left_waiting(chat, station)
     browser.sign_in_as(bob, station.url)
     browser.open(f"{station.url}/keys/")
     browser.until("return document.readyState === 'complete';")
@@ -83,14 +89,7 @@ def test_another_page_sends_what_a_closed_chat_left(chat: ChatPage, station: Sta
 
 def test_a_page_of_a_former_version_says_that_it_sends_nothing(chat: ChatPage, station: Station, alice: User) -> None:
     """Its scripts are gone from the server."""
-    browser = chat.browser
-    station.leave()
-    browser.driver.refresh()
-    chat.ready()
-    chat.say("count to 3")
-    browser.until(TOLD, "1 message waiting")
-    browser.open("about:blank")
-    station.come_back()
+    browser = left_waiting(chat, station)
     browser.sign_in_as(alice, station.url)
     browser.open(f"{station.url}/keys/")
     browser.until(TOLD, "1 message waiting")
