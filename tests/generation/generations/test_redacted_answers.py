@@ -70,6 +70,16 @@ def test_a_continued_answer_goes_on_behind_what_is_shown(chat: Chat) -> None:
     assert stored(chat) == f"{SHOWN}. Another: [REDACTED:anthropic_key]"
 
 
+def test_what_a_dead_server_left_behind_a_short_secret(chat: Chat) -> None:
+    """What stands in its place is longer than the secret, so the message looks longer than the stream."""
+    started(chat)
+    answer = begun(chat, text("PASSWORD=hunter2 "))
+    answer.add(text("Keep it."))
+    answer.stream()
+    Looking().look_for()
+    assert stored(chat) == "PASSWORD=[REDACTED:password] Keep it."
+
+
 def test_what_a_dead_server_left(chat: Chat) -> None:
     started(chat)
     answer = begun(chat, text(f"My key: {FIRST}"))
