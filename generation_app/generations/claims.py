@@ -21,7 +21,7 @@ from sessions_app.chats.locking import lock_session
 from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
 from sessions_app.core.errors import AppError
 from sessions_app.core.public_names import Caller, now
-from sessions_app.core.redaction import redact_text
+from sessions_app.core.redaction import MARK, redact_text
 from sessions_app.core.serialization.strict_json import UnreadableJson, loads
 from sessions_app.core.storage.transactions import write
 
@@ -30,7 +30,6 @@ LEASE = timedelta(seconds=10)
 COUNTED_SECONDS = 2.0
 MOST_LOOKED_AT = 500
 LEFT = "The server that made it ended."
-REMOVED = "[REDACTED:"
 logger = logging.getLogger(__name__)
 QUEUED, RUNNING = GenerationState.QUEUED.value, GenerationState.RUNNING.value
 
@@ -176,8 +175,8 @@ def _rescue(generation: Generation) -> list[dict[str, Any]]:
     except AppError:
         return [patch]
     stored = answer_text(session, generation.message_id)
-    # What stands in place of a secret can be longer than it was.
-    redacted = redact_text(streamed)[0] if REMOVED in stored else ""
+    # A secret can be shorter than what replaces it.
+    redacted = redact_text(streamed)[0] if MARK in stored else ""
     if max(len(streamed), len(redacted)) > len(stored):
         patch["text"] = streamed
     return [patch]

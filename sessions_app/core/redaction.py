@@ -42,7 +42,8 @@ _ENDINGS = {
 }
 # Placeholders that schemas and forms use in place of a value.
 _NO_SECRETS = {"", "string", "str", "text", "number", "integer", "boolean", "null", "none", "required", "optional", "uuid", "jwt"}
-_MARK = "[REDACTED:"
+# How what replaces a secret begins; its kind and `]` follow.
+MARK = "[REDACTED:"
 
 _ASSIGNED = r"(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|pwd)"
 _KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:-?[^-])*(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?"
@@ -178,10 +179,10 @@ def _cover(value: Any, kind: str, found: Counter[str]) -> Any:
     if isinstance(value, dict):
         return _clean_object(value, found)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and kind == "password"
-    if not is_number and (not isinstance(value, str) or value.lower() in _NO_SECRETS or value.startswith(_MARK)):
+    if not is_number and (not isinstance(value, str) or value.lower() in _NO_SECRETS or value.startswith(MARK)):
         return value
     found[kind] += 1
-    return f"{_MARK}{kind}]"
+    return f"{MARK}{kind}]"
 
 
 def _clean_text(text: str, found: Counter[str]) -> str:
@@ -202,7 +203,7 @@ def _covered(data: bytes, finds: Iterable[tuple[int, int, str]], found: Counter[
     pieces: list[bytes] = []
     end = 0
     for start, stop, kind in finds:
-        pieces += data[end:start], f"{_MARK}{kind}]".encode()
+        pieces += data[end:start], f"{MARK}{kind}]".encode()
         end = stop
         found[kind] += 1
     return b"".join([*pieces, data[end:]]) if pieces else data
@@ -236,7 +237,7 @@ def _kind_of_label(data: bytes, free: int, start: int, value: int) -> str:
 
 
 def _is_secret(value: bytes, kind: str) -> bool:
-    if value.startswith(_MARK.encode()):
+    if value.startswith(MARK.encode()):
         return False
     return kind not in {"quoted", "plain"} or _looks_secret(value.decode(errors="surrogatepass"), kind)
 

@@ -6,14 +6,14 @@ from dataclasses import fields
 from typing import Any
 
 from sessions_app.chats.message_content import Content
-from sessions_app.core.redaction import may_hold_secrets, redact, redact_text
+from sessions_app.core.redaction import MARK, may_hold_secrets, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import stored_object, written_json
 from sessions_app.models.project import FLAG, OFF, REDACT
 
 # What is searched for secrets.
 _SEARCHED = ("text", "parts", "metadata", "raw")
-_MARK_AT_END = re.compile(r"\[REDACTED:([a-z_]+)\]\Z")
+_MARK_AT_END = re.compile(rf"{re.escape(MARK)}([a-z_]+)\]\Z")
 _LONGEST_MARK = 60
 # How a secret of a kind goes on, as `core/redaction.py` finds it in a whole text. Others go on like a word.
 _LINE, _VALUE, _WORD = re.compile(r"[^\r\n'\"]*"), re.compile(r"[\w.~+/%!@#$^*=-]*"), re.compile(r"[\w-]*")

@@ -71,7 +71,7 @@ def test_a_continued_answer_goes_on_behind_what_is_shown(chat: Chat) -> None:
 
 
 def test_what_a_dead_server_left_behind_a_short_secret(chat: Chat) -> None:
-    """What stands in its place is longer than the secret, so the message looks longer than the stream."""
+    """What replaces the secret is longer, so the message looks longer than the stream."""
     started(chat)
     answer = begun(chat, text("PASSWORD=hunter2 "))
     answer.add(text("Keep it."))
