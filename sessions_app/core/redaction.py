@@ -44,6 +44,8 @@ _ENDINGS = {
 _NO_SECRETS = {"", "string", "str", "text", "number", "integer", "boolean", "null", "none", "required", "optional", "uuid", "jwt"}
 # How what replaces a secret begins; its kind and `]` follow.
 MARK = "[REDACTED:"
+# A private key whose last line is not there, at most the beginning of it: what is appended to the text belongs to it.
+UNFINISHED_KEY, KEY_BEGINS = "unfinished_private_key", "-----BEGIN PRIVATE KEY-----"
 
 _ASSIGNED = r"(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|pwd)"
 _KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:-?[^-])*(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?"
@@ -106,6 +108,7 @@ def _spread(name: str) -> str:
 _NAME_HINT = re2.compile(f'(?i)"{_BETWEEN}(?:{"|".join(map(_spread, _NAMES))})|{"|".join(map(_spread, _ENDINGS))}')
 # Kinds whose match begins with a prefix that is kept.
 _BEHIND_SOMETHING = {"header", "url_password", "bearer", "quoted", "plain"}
+_PART_OF_END = rb"-{0,5}|-----E(?:ND?|ND [A-Z ]{0,40}-{0,4})?"
 _NAME_CHARACTERS = (string.ascii_letters + string.digits + "_.-").encode()
 _LONGEST_PREFIX = 60
 _DIGIT = re.compile(r"\d")
@@ -216,7 +219,9 @@ def _finds(data: bytes) -> Iterator[tuple[int, int, str]]:
         start, stop = match.span()
         beginning = cast(re.Match[bytes], _BEGINNING.match(data, start, stop))
         kind = _KINDS[cast(int, beginning.lastindex) - 1]
-        if kind not in _BEHIND_SOMETHING:
+        if kind == "private_key":
+            yield start, stop, UNFINISHED_KEY if _is_unfinished(data, start, stop) else kind
+        elif kind not in _BEHIND_SOMETHING:
             yield start, stop, kind
         elif kind == "url_password":
             yield data.index(b":", beginning.end()) + 1, stop - 1, kind
@@ -227,6 +232,12 @@ def _finds(data: bytes) -> Iterator[tuple[int, int, str]]:
                 kind if kind == "bearer" else _kind_of_label(data, start if kind == "header" else last, start, value),
             )
         last = stop
+
+
+def _is_unfinished(data: bytes, start: int, stop: int) -> bool:
+    """Whether the text ends within the last key of this find, or within that key's last line."""
+    has_end = data.rfind(b"-----END ", start, stop) > data.rfind(b"-----BEGIN ", start, stop)
+    return not has_end and re.fullmatch(_PART_OF_END, data[stop : stop + _LONGEST_PREFIX]) is not None
 
 
 def _kind_of_label(data: bytes, free: int, start: int, value: int) -> str:

@@ -6,15 +6,16 @@ from dataclasses import fields
 from typing import Any
 
 from sessions_app.chats.message_content import Content
-from sessions_app.core.redaction import MARK, may_hold_secrets, redact, redact_text
+from sessions_app.core.redaction import KEY_BEGINS, MARK, UNFINISHED_KEY, may_hold_secrets, redact, redact_text
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import stored_object, written_json
 from sessions_app.models.project import FLAG, OFF, REDACT
 
 # What is searched for secrets.
 _SEARCHED = ("text", "parts", "metadata", "raw")
-_MARK_AT_END = re.compile(rf"{re.escape(MARK)}([a-z_]+)\]\Z")
-_LONGEST_MARK = 60
+# Behind that of a private key, the beginning of the key's last line.
+_MARK_AT_END = re.compile(rf"{re.escape(MARK)}(?P<kind>[a-z_]+)\](?P<end>(?:-[A-Z -]*)?)\Z")
+_LONGEST_MARK = 120
 # How a secret of a kind goes on, as `core/redaction.py` finds it in a whole text. Others go on like a word.
 _LINE, _VALUE, _WORD = re.compile(r"[^\r\n'\"]*"), re.compile(r"[\w.~+/%!@#$^*=-]*"), re.compile(r"[\w-]*")
 _GOES_ON = {
@@ -71,10 +72,13 @@ def _without_rest(text: str, stored: Content) -> str:
     """Without what is the rest of a secret that was removed at the end of the stored text, where an append continues it: alone it
     looks like no secret."""
     mark = _MARK_AT_END.search(stored.text[-_LONGEST_MARK:])
-    if mark is None or mark[1] not in stored_object(stored.flagged) or not text.startswith(stored.text):
+    if mark is None or mark["kind"] not in stored_object(stored.flagged) or not text.startswith(stored.text):
         return text
+    rest = text[len(stored.text) :]
+    if mark["kind"] == UNFINISHED_KEY:  # Where the key ends is found as in a whole text.
+        return stored.text[: -len(mark[0])] + KEY_BEGINS + mark["end"] + rest
     # Each finds something at once, if only nothing.
-    return stored.text + _GOES_ON.get(mark[1], _WORD).sub("", text[len(stored.text) :], count=1)
+    return text if mark["end"] else stored.text + _GOES_ON.get(mark["kind"], _WORD).sub("", rest, count=1)
 
 
 def _flag(content: Content) -> None:

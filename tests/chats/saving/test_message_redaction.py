@@ -188,6 +188,27 @@ def test_of_a_secret_that_an_append_continues_the_rest_is_taken_out_too(chat: Ch
     assert streamed(chat, *pieces) == stored
 
 
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEvQ+a/b=\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 28, 60, 200])
+def test_of_a_private_key_that_comes_line_by_line_nothing_stays(chat: Chat, size: int) -> None:
+    """Its lines alone look like no secret, and words behind its end stay."""
+    redaction(chat, "redact")
+    text = f"Here:\n{KEY}\nKeep it."
+    stored = streamed(chat, *(text[at : at + size] for at in range(0, len(text), size)))
+    assert not any(part in stored for part in ("4", "ENC", "MII", "vQ", "a/b"))
+    assert stored.startswith("Here:\n[REDACTED:private_key]")
+    assert stored.endswith("\nKeep it.")
+
+
+def test_a_private_key_without_its_end_takes_what_follows(chat: Chat) -> None:
+    redaction(chat, "redact")
+    unfinished = "Here: [REDACTED:unfinished_private_key]"
+    assert streamed(chat, f"Here: {KEY[:60]}", "MIIEvQ\n", "a/b") == unfinished
+    assert message(chat)["flagged"] == {"unfinished_private_key": 1}
+
+
 def test_words_that_only_look_like_a_removed_secret_are_continued(chat: Chat) -> None:
     redaction(chat, "redact")
     assert streamed(chat, "It says [REDACTED:token]", "s") == "It says [REDACTED:token]s"
