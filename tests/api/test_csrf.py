@@ -98,6 +98,7 @@ def test_a_cookie_without_its_token_changes_nothing(browser: Client, alices_worl
             assert wrong.status_code == 403
 
 
+@pytest.mark.slow
 def test_a_token_sent_from_elsewhere_changes_nothing(browser: Client, alices_world: World, alone: Alone) -> None:
     for name, row in MUTATIONS.items():
         with alone(name):

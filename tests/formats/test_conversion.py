@@ -2,7 +2,6 @@
 
 import gc
 import json
-import os
 import re
 import time
 from typing import Any
@@ -27,6 +26,7 @@ from sessions_app.formats.registry import FORMATS, detect
 from sessions_app.formats.writing import Loss, Stored
 from tests.formats.messages import stored
 from tests.formats.packages import ACCEPTS, TAKES, needs_node, ui_messages
+from tests.support.selection import is_patient
 
 pytestmark = pytest.mark.once
 IMAGE = "data:image/png;base64,iVBORw0="
@@ -261,7 +261,7 @@ NEUTRALS = st.builds(Neutral, st.sampled_from(["user", "assistant", "system", "t
 # The packages' types are built at the first example.
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("target", TAKES)
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30 if is_patient() else 10, suppress_health_check=list(HealthCheck))
 @given(neutrals=st.lists(NEUTRALS, max_size=6))
 def test_any_messages_once_repaired_are_accepted(target: str, neutrals: list[Neutral]) -> None:
     messages = [Stored(f"m{number}", each.role, None, None, each) for number, each in enumerate(neutrals)]
@@ -270,7 +270,7 @@ def test_any_messages_once_repaired_are_accepted(target: str, neutrals: list[Neu
 
 
 @needs_node
-@settings(max_examples=15 if "STILLHERE_TEST_SLOW" in os.environ else 4, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15 if is_patient() else 4, suppress_health_check=list(HealthCheck))
 @given(neutrals=st.lists(NEUTRALS, min_size=1, max_size=12))
 def test_the_ai_sdk_accepts_any_messages(neutrals: list[Neutral]) -> None:
     messages = [Stored(f"m{number}", each.role, None, None, each) for number, each in enumerate(neutrals)]

@@ -110,6 +110,7 @@ def test_other_changes_of_the_session_are_something_too(house: House, path: str,
     assert asked.took < 10
 
 
+@pytest.mark.slow
 def test_a_session_that_is_deleted_meanwhile_is_gone(house: House, path: str, wait: Wait) -> None:
     _, session = house.api.session(path)
     asked = wait(session).held()

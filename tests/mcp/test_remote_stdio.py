@@ -178,6 +178,7 @@ def test_a_process_whose_server_is_away_from_the_start_begins_its_run_later(stor
             agent.end()
 
 
+@pytest.mark.slow
 def test_nothing_is_listening(begin: Begin) -> None:
     with begin(url=f"http://127.0.0.1:{free_port()}") as agent:
         said, _ = agent.process.communicate(b"no json\n", timeout=PATIENCE_SECONDS)

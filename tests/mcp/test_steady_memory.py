@@ -35,7 +35,9 @@ def make_calls(server: ServerProcess, count: int) -> None:
             assert answer["isError"] == (number % 3 == 2), answer
 
 
-@pytest.mark.parametrize("count", [pytest.param(FEW, marks=pytest.mark.scale), pytest.param(MANY, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    "count", [pytest.param(FEW, marks=[pytest.mark.scale, pytest.mark.slow]), pytest.param(MANY, marks=pytest.mark.prove)]
+)
 def test_memory_is_flat_over_many_calls(server: ServerProcess, count: int) -> None:
     make_calls(server, FIRST_CALLS)
     before = memory_bytes(server)

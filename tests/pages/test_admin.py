@@ -80,6 +80,7 @@ def test_no_list_reads_large_columns_of_its_rows_or_of_those_beside_them(operato
     assert [column for column in large if '"{}"."{}"'.format(*column) in read] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_no_list_reads_all_values_of_a_column_or_all_users_for_its_filters(operator: Client, model: type[Model]) -> None:
     with CaptureQueriesContext(connection) as seen:

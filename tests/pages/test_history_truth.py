@@ -12,6 +12,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.pages.history.epochs import list_clearings
 from sessions_app.pages.history.past_messages import moment_of, past_page
 from tests.support.chat import Chat
+from tests.support.selection import first_of
 
 STEPS = 40
 
@@ -74,7 +75,7 @@ class Recorder:
         self.chat.ops(*ops, epoch=self.epoch, base_rev=newest)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", first_of(range(12), 4))
 def test_each_moment_is_as_it_was_read(seed: int, api: Callable[..., Any], alice: User) -> None:
     recorder = Recorder(Chat(api(alice)), seed)
     for _ in range(STEPS):

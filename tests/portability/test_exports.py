@@ -183,6 +183,7 @@ def test_no_secret_is_exported(api: Callable[..., Any], alice: User) -> None:
     assert b"body_sha256" not in content
 
 
+@pytest.mark.slow
 @pytest.mark.scale
 def test_an_account_of_30_megabytes_passes_through_little_memory(api: Callable[..., Any], alice: User, tmp_path: Path) -> None:
     chat = Chat(api(alice))

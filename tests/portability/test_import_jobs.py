@@ -99,6 +99,7 @@ def test_a_damaged_file_fails_and_says_where(api: Callable[..., Any], alice: Use
     assert projects(mine) == []
 
 
+@pytest.mark.slow
 def test_what_cannot_stand_beside_the_rest_takes_all_of_it_back(api: Callable[..., Any], alice: User) -> None:
     mine = api(alice)
     content = account(mine)

@@ -1,6 +1,8 @@
 """Which tests run: what each of them is marked with, the database, and the command decide."""
 
 import os
+import random
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -11,14 +13,25 @@ DATABASES = {"db", "transactional_db", "first_store"}
 LONG = ("browser", "scale", "prove")
 # What these are about is above the database: on the second one they are slow tests.
 ABOVE_THE_DATABASE = (
-    *("api/test_headers", "api/test_not_found", "api/test_schema", "api/test_scoping", "api/test_unknown_fields", "mcp"),
+    *("accounts", "agents/test_handoff_pages", "agents/test_mcp_words", "agents/test_transfer_page", "mcp", "pages"),
+    *(
+        f"api/test_{name}"
+        for name in ("edges", "former", "headers", "not_found", "other", "refused", "schema", "scoping", "unknown")
+    ),
+    *("browser/chat", "browser/module", "chats/files/test_backed", "chats/files/test_shown", "chats/search/test_search_page"),
     *(f"clients/python/{name}" for name in ("cli", "spool", "test_cancelled", "test_client", "test_documents")),
     *(f"clients/python/{name}" for name in ("test_event_loops", "test_forks", "test_wires")),
-    *("clients/js/claude_agent/test_refusals", "browser/chat", "browser/module"),
-    *("config/test_bridge", "config/test_http_limits", "config/test_loaded_libraries"),
-    *("frontends/test_assistant_cloud_access", "frontends/test_socket_access", "generation/generations/test_other_model_server"),
-    *("memory/errors/test_noise", "pages/test_admin", "pages/test_page_costs", "portability/test_import_refusals"),
-    *("portability/test_replay", "scale/load/test_large_bodies", "scale/operations/test_logs"),
+    *("clients/js/assistant_cloud/test_tokens", "clients/js/claude_agent/test_refusals"),
+    *(f"config/quick_requests/test_quick_{name}" for name in ("chats", "chunks", "memory")),
+    *(f"config/test_{name}" for name in ("app_icons", "bridge", "collector", "http", "loaded_libraries", "logs")),
+    *("core/test_extension", "core/test_markdown", "core/test_planted_secrets", "core/test_stream_share"),
+    *("frontends/test_assistant_cloud_access", "frontends/test_deaf_sockets", "frontends/test_socket_access"),
+    *(f"generation/generations/test_{name}" for name in ("attachments", "models", "other_model_server")),
+    *("memory/errors/test_error_pages", "memory/errors/test_noise", "memory/portability", "memory/test_context"),
+    *("memory/test_memory_editor", "memory/test_memory_pages", "memory/test_performance_page"),
+    *(f"portability/test_{name}" for name in ("import_page", "import_refusals", "import_secrets", "replay")),
+    *("scale/failures/test_hangups", "scale/load/test_floods", "scale/load/test_large_bodies"),
+    *(f"scale/operations/test_{name}" for name in ("commands_without_store", "logs", "serve_and_run")),
 )
 
 
@@ -27,7 +40,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     second database, what the suite runs `once`, and what uses no database. `make test-all` runs what is `slow` too."""
     proving = "STILLHERE_PROVE" in os.environ
     again = proving or not ON_POSTGRESQL
-    patient = proving or "STILLHERE_TEST_SLOW" in os.environ
+    patient = is_patient()
     left_out = [name for name, runs in (("prove", proving), ("once", again), ("slow", patient)) if not runs]
     tests = config.rootpath / "tests"
     above = tuple(str(tests / name) for name in ABOVE_THE_DATABASE) if ON_POSTGRESQL and not patient else ()
@@ -42,6 +55,22 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.get_closest_marker(name) for name in LONG) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("prove") else 300))
+
+
+def first_of(values: Iterable[Any], count: int) -> list[Any]:
+    """Parameters of a test: the first so many are of the suite, the others are `slow`."""
+    return [value if number < count else pytest.param(value, marks=pytest.mark.slow) for number, value in enumerate(values)]
+
+
+def some_of[T](values: Iterable[T], one_in: int) -> Sequence[T]:
+    """Of what a test goes through: one in so many, from a random one on; all of them where slow tests run too."""
+    known = list(values)
+    return known if is_patient() else known[random.randrange(one_in) :: one_in]
+
+
+def is_patient() -> bool:
+    """Do slow tests run too?"""
+    return "STILLHERE_PROVE" in os.environ or "STILLHERE_TEST_SLOW" in os.environ
 
 
 def uses_database(item: Any) -> bool:

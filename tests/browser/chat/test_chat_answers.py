@@ -79,6 +79,7 @@ def test_an_answer_whose_page_was_closed_goes_on_in_the_next(
         chat.browser.open("about:blank")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, pytest.param(30, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])])
 def test_reloads_at_any_moment_show_the_stored_answer(
     chat: ChatPage, stored: Callable[[], list[tuple[str, str]]], times: int

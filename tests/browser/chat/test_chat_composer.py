@@ -51,7 +51,6 @@ def saved(texts: int) -> list[Message]:
     return list(Message.objects.filter(role="user").order_by("position"))
 
 
-@pytest.mark.slow
 def test_a_long_paste_is_told_and_sent_as_several_messages(page: ChatPage) -> None:
     paste(page, LONG)
     [told] = page.browser.run(NOTICES)

@@ -136,6 +136,7 @@ def test_a_question_that_the_agent_changes_while_it_is_read_is_not_approved(chat
     chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
 
 
+@pytest.mark.slow
 def test_a_question_with_numbers_that_browsers_round_is_answered(chat: ChatPage, agent: Any) -> None:
     plan(chat)
     at = f"/sessions/{stored(agent, chat)['session']['id']}/agent-state"

@@ -40,6 +40,7 @@ def call(id_: str, arguments: str) -> dict[str, Any]:
     return {"id": id_, "type": "function", "function": {"name": "shell", "arguments": arguments}}
 
 
+@pytest.mark.slow
 def test_results_are_in_their_calls_as_on_the_sessions_page(page: ChatPage, agent: Chat) -> None:
     agent.say("q1", "List **both** folders")
     calls = [call("c1", '{"command": "ls a"}'), call("c2", '{"command": "ls b"}')]

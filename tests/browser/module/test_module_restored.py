@@ -28,6 +28,7 @@ def restore_without(*message_ids: str) -> None:
     begin_incarnation()
 
 
+@pytest.mark.slow
 def test_what_a_restored_backup_lacks_is_said_again(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:

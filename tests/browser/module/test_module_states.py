@@ -11,6 +11,7 @@ from sessions_app.models import AgentState, PendingAction
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 PLAN = {"title": "A plan", "steps": [{"id": "s1", "title": "Begin", "status": "pending"}]}
@@ -147,7 +148,7 @@ def test_of_what_several_closed_pages_left_the_newest_goes(page: Frontend, agent
     assert agent.get(f"/sessions/{session}/agent-state").json()["context"] == "third"
 
 
-@pytest.mark.parametrize("meanwhile", [False, True])
+@pytest.mark.parametrize("meanwhile", first_of([True, False], 1))
 def test_what_a_living_page_has_not_sent_is_sent_by_another_when_it_has_ended(
     page: Frontend, agent: Any, meanwhile: bool
 ) -> None:

@@ -11,6 +11,7 @@ from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 # The databases of the module are to be deleted, which waits for a page that has them open; who opens them then waits for that.
@@ -68,6 +69,7 @@ def with_one_saved(holder: Holder, server: LiveServer, alice: User) -> Frontend:
     return page
 
 
+@pytest.mark.slow
 def test_the_module_saves_and_stores_what_is_unsent_once_it_can(
     holder: Holder, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:
@@ -115,7 +117,7 @@ OLDER_FORMS = {
 }
 
 
-@pytest.mark.parametrize("by", OLDER_FORMS)
+@pytest.mark.parametrize("by", first_of(OLDER_FORMS, 2))
 def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any], by: str
 ) -> None:

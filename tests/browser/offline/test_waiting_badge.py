@@ -87,6 +87,7 @@ def test_another_page_sends_what_a_closed_chat_left(chat: ChatPage, station: Sta
     chat.until_answered("1 2 3")
 
 
+@pytest.mark.slow
 def test_a_page_of_a_former_version_says_that_it_sends_nothing(chat: ChatPage, station: Station, alice: User) -> None:
     """Its scripts are gone from the server."""
     browser = left_waiting(chat, station)

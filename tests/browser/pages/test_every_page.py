@@ -12,6 +12,7 @@ from tests.browser.driving import Browser
 from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages, world_of
 from tests.support.live_server import LiveServer
+from tests.support.selection import some_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STATES = ("/?state=deleted", "/?q=nothing-like-it", "/search/?q=Decimal&in=everything", "/search/", "/chat/?project=new")
@@ -94,7 +95,8 @@ def test_every_page(visitor: Browser, server: LiveServer, alices_world: World, a
         visitor.open(server.url + page)
         check(visitor, page, scheme)
     visitor.sign_in_as(alice, server.url)
-    for page in (*whole_pages(alices_world).values(), f"/projects/{alices_world.names['project']}/?state=deleted", *STATES):
+    pages = (*whole_pages(alices_world).values(), f"/projects/{alices_world.names['project']}/?state=deleted", *STATES)
+    for page in some_of(pages, one_in=3):
         visitor.open(server.url + page)
         check(visitor, page, scheme)
         assert visitor.complaints() == [], page

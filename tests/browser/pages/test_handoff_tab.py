@@ -56,6 +56,7 @@ def tab(signed_in: Browser, server: LiveServer, api: Callable[..., Any], alice: 
     return Tab(signed_in, server.url, api(alice), alice)
 
 
+@pytest.mark.slow
 def test_decide_freeze_and_compare_with_the_keyboard_alone(tab: Tab) -> None:
     tab.open()
     keys = tab.keyboard
@@ -108,6 +109,7 @@ def test_what_an_agent_writes_appears_and_what_one_writes_oneself_stays(tab: Tab
     assert tab.live()["decisions"][0]["text"] == "old and mine"
 
 
+@pytest.mark.slow
 def test_an_edit_is_given_up(tab: Tab) -> None:
     tab.add("Ship on Monday")
     tab.open()

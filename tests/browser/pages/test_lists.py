@@ -91,6 +91,7 @@ def test_ticks_stay_while_the_list_is_updated(lists: List) -> None:
     lists.browser.until("return !document.getElementById('bulk').checkVisibility();")
 
 
+@pytest.mark.slow
 def test_ticks_stay_though_a_filter_hides_their_rows(lists: List) -> None:
     one, two, three = lists.make("apple", "pear", "plum")
     for address in (f"projects/{lists.project}/", "sessions/"):
@@ -207,6 +208,7 @@ def test_a_title_that_somebody_else_gave_meanwhile_is_replaced_on_purpose_only(l
     assert ChatSession.objects.get().title == "mine"
 
 
+@pytest.mark.slow
 def test_a_row_s_button_leaves_rows_scroll_and_focus_where_they_are(lists: List) -> None:
     made = lists.make(*(f"talk {number:02}" for number in range(45)))
     lists.open()

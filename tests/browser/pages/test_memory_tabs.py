@@ -149,6 +149,7 @@ def test_a_rule_is_added_and_a_wrong_one_told_without_leaving_the_page(
     assert [line for line in signed_in.complaints() if "status of 422" not in line] == []
 
 
+@pytest.mark.slow
 def test_the_focus_stays_where_what_had_it_is_gone(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     happen(memory, "the first")
     [error] = memory.api.get(memory.address("errors")).json()["items"]

@@ -156,6 +156,7 @@ def test_code_in_a_fold_gets_its_buttons_when_it_is_opened(signed_in: Browser, s
     assert signed_in.run("return document.querySelectorAll('.tool .code .code').length;") == 0
 
 
+@pytest.mark.slow
 def test_images_are_shown_large_one_after_the_other(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     everything(chat)
     session_page(signed_in, server, chat)

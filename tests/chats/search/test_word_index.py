@@ -29,6 +29,7 @@ from tests.chats.search.indexed_rows import (
     waiting,
 )
 from tests.support.databases import ON_POSTGRESQL
+from tests.support.selection import some_of
 
 pytestmark = pytest.mark.usefixtures("index_asked_first")
 
@@ -41,12 +42,12 @@ def test_the_index_finds_what_reading_finds(projects: list[Project], seed: int, 
     chosen = random.Random(seed)
     parts = [text[at : at + chosen.randint(3, 8)] for text in texts for at in (0, len(text) // 2) if len(text) > at + 3]
     parts += [*map(str.swapcase, parts), *map(str.upper, parts), *texts_of(seed + 9, 20), *(r"\n", r"\u0001", '"}', "::", "***")]
-    searched = [part for part in dict.fromkeys(parts) if part]
+    searched = some_of((part for part in dict.fromkeys(parts) if part), one_in=3)
     monkeypatch.setattr(search_sources, "FIRST_ENTRIES", 7 * seed)
     with monkeypatch.context() as reading:
         reading.setattr(WordIndex, "candidates", lambda *_: None)
         expected = {part: found(projects, part) for part in searched}
-    assert sum(map(any, expected.values())) > 100
+    assert sum(map(any, expected.values())) > len(searched) / 4
     assert {part: found(projects, part) for part in searched} == expected
     monkeypatch.setattr(word_index, "AT_ONCE", 16)
     index_rows_in_passing()

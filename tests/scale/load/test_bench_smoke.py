@@ -20,6 +20,7 @@ SPEED = {"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11b", "P
 ALL = SPEED | {"RUNS", "P15", "AGENTS", "PYDANTIC", "G1", "G2", "G3", "S6", "G4"}
 
 
+@pytest.mark.slow
 @pytest.mark.scale
 @pytest.mark.once
 @pytest.mark.timeout(SECONDS + 30)

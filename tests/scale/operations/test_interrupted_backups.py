@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.selection import first_of
 from tests.support.server_process import ROOT, ServerProcess
 from tests.support.stores import Store
 
@@ -70,7 +71,7 @@ def left_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", first_of([signal.SIGTERM, signal.SIGINT, signal.SIGHUP], 1))
 def test_a_backup_that_is_told_to_end_leaves_nothing(server: ServerProcess, store: Store, number: signal.Signals) -> None:
     with half_way(server) as process:
         assert len(left_in(store.folder / "backups")) == 2
@@ -80,6 +81,7 @@ def test_a_backup_that_is_told_to_end_leaves_nothing(server: ServerProcess, stor
     assert left_in(store.folder / "backups") == []
 
 
+@pytest.mark.slow
 def test_the_next_backup_takes_away_what_a_killed_one_left(server: ServerProcess, store: Store, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -98,6 +100,7 @@ def test_the_next_backup_takes_away_what_a_killed_one_left(server: ServerProcess
     assert left_in(elsewhere / "own.files" / "1") == ["content"]
 
 
+@pytest.mark.slow
 def test_two_backups_at_once_do_not_take_away_each_others_files(server: ServerProcess, store: Store) -> None:
     with half_way(server):
         with pytest.raises(AssertionError, match=r"failed:\nCommandError: Another backup of .* is being made\."):
@@ -114,6 +117,7 @@ def test_a_full_disk_names_the_file_that_was_asked_for(server: ServerProcess, tm
     assert left_in(target.parent) == []
 
 
+@pytest.mark.slow
 def test_a_backup_that_fails_leaves_an_older_one_its_files(server: ServerProcess, tmp_path: Path) -> None:
     """Its own file was moved away; what is of no older backup goes."""
     target = tmp_path / "full" / "store.backup"

@@ -159,6 +159,7 @@ def test_a_migration_that_is_killed_before_its_record_is_made_again(old_store: S
     assert rows_of(old_store) == before
 
 
+@pytest.mark.slow
 def test_a_migration_that_fails_is_told_in_a_line(tmp_path: Path) -> None:
     """It ran again in the server's own process, which then ended with a traceback, or with the advice to run it."""
     kind = "relation" if ON_POSTGRESQL else "table"

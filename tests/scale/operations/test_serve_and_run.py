@@ -115,6 +115,7 @@ def test_servers_that_start_together_on_one_data_folder_wait_for_each_other(tmp_
         assert list(pool.map(script, each)) == [200, 200]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(ON_POSTGRESQL, reason="a store that is a file")
 def test_a_second_server_on_an_embedded_store_is_refused_and_may_follow_the_first(tmp_path: Path) -> None:
     """It ended the answers that the first one was making: on SQLite a server takes itself for the only one."""

@@ -61,6 +61,7 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_find_goes_on_beyond_the_hits_that_it_knows(
     signed_in: Browser, server: LiveServer, chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def opened_page(browser: Browser, address: str) -> Any:
     return browser.run(OPENED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("messages", SIZES)
 def test_a_rich_session_opens_and_is_searched_quickly(
     signed_in: Browser, server: LiveServer, chat: Chat, messages: int, record_property: Callable[[str, Any], None]

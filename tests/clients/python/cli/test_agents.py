@@ -160,6 +160,7 @@ def test_a_project_by_its_id_needs_no_server_at_the_start(environment: dict[str,
             process.wait(30)
 
 
+@pytest.mark.slow
 def test_a_silent_server_does_not_hold_an_agent_whose_input_ends(environment: dict[str, str], gate: Gate) -> None:
     """It would hold the lease of the project's memory as long."""
     settings = {**environment, "STILLHERE_URL": gate.url, "PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}

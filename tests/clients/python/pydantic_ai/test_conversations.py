@@ -100,6 +100,7 @@ def test_long_texts_and_what_waits_for_a_person(new_store: Callable[[], Stillher
     assert (asyncio.run(new_store().load("n" * 200)) or loaded).deferred_tool_requests is None
 
 
+@pytest.mark.slow
 def test_long_messages_are_whole_and_on_the_path(new_store: Callable[[], StillhereConversationStore]) -> None:
     file = BinaryContent(data=b"z" * 1_500_000, media_type="application/pdf")
     asked = ModelRequest(parts=[UserPromptPart(content=["Look", file, file, file], timestamp=AT)], timestamp=AT)
