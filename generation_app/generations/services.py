@@ -138,7 +138,7 @@ def continue_generation(*, caller: Caller, session_id: uuid.UUID, generation_id:
         again |= queries.metadata_with_model(get_session(caller=caller, session_id=session_id), generation)
         save(caller, generation, [again], base_rev=locked.rev)
         stream, _ = begin_stream(caller=caller, session_id=session_id, message_id=generation.message_id)
-        text = queries.answer_text(get_session(caller=caller, session_id=session_id), generation.message_id)
+        text, _ = queries.stored_answer(generation)
         if text and not stream.count:
             append_chunks(caller=caller, stream_id=stream.id, offset=0, chunks=[json_text(text)])
         generation.stream_id, generation.state, generation.continues = stream.id, GenerationState.QUEUED.value, True
