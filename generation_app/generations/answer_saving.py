@@ -26,13 +26,13 @@ def writer_of(generation: Generation) -> str:
 
 
 def save(
-    caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, base_rev: int = 0, epoch: int = 0, seq: int = 0
+    caller: Caller, generation: Generation, ops: list[dict[str, Any]], *, epoch: int = 0, seq: int = 0, **changed: Any
 ) -> Any:
-    """The answer of the save. `epoch` 0: that of the question. `seq`: of a request that is repeated, or 0. Raises
-    SessionCleared, SessionNotFound, SessionDeleted."""
+    """The answer of the save. `epoch` 0: that of the question. `seq`: of a request that is repeated, or 0. `changed`: more of
+    `Changes`. Raises SessionCleared, SessionNotFound, SessionDeleted."""
     changes = Changes(
         epoch=epoch or generation.epoch, writer_id=writer_of(generation), seq=seq or next_seq(generation), body_sha256=_BODY,
-        base_rev=base_rev, ops=ops,
+        ops=ops, **changed,
     )  # fmt: skip
     answer = save_changes(caller=caller, session_id=generation.session_id, changes=changes)
     if answer.status != 200:

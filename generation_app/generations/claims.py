@@ -141,13 +141,14 @@ def finish(
 
 def _save_late(caller: Caller, generation: Generation, tries: Sequence[list[dict[str, Any]]]) -> None:
     """What came after a clear: the message gets it if the clear was undone meanwhile. Else the save keeps it as a conflict copy,
-    which an undo takes in."""
+    which an undo takes in. In the trash it is saved too: a restore brings back all that was shown."""
     with suppress(AppError):
-        session = lock_session(caller=caller, session_id=generation.session_id)
+        session = lock_session(caller=caller, session_id=generation.session_id, in_trash=True)
         if position_of(session_id=session.id, live=session.live, message_id=generation.message_id) is None:
-            save(caller, generation, tries[0])
+            save(caller, generation, tries[0], in_trash=True)
         else:
-            save_end(caller, generation, tries, Status.INTERRUPTED.value, epoch=session.epoch, base_rev=session.rev)
+            seen = {"epoch": session.epoch, "base_rev": session.rev}
+            save_end(caller, generation, tries, Status.INTERRUPTED.value, **seen, in_trash=True)
 
 
 def _rescue(generation: Generation) -> list[list[dict[str, Any]]]:
