@@ -37,20 +37,24 @@ class CutOff(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A stream from the chunk number `offset` on. `as_`: None for the chunks as they are."""
+    """A stream from the chunk number `offset` on. `as_`: None for the chunks as they are. `of_session`: it is read as its
+    session's, which has another one later."""
 
     stream: StreamRow
     offset: int
     as_: str | None
+    of_session: bool = False
 
     def format(self) -> Format:
         if self.as_ == "ai-sdk":
             return AiSdk(self.stream.message_id)
-        return OpenAi(str(self.stream.id)) if self.as_ == "openai" else Plain()
+        if self.as_ == "openai":
+            return OpenAi(str(self.stream.id))
+        return Plain(f"{self.stream.id}:" if self.of_session else "")
 
 
-def place_of(request: HttpRequest, offset: int | None, as_: str | None) -> int:
-    """Where the reader begins: after the last event that it has, or at `offset`, or at the first chunk.
+def place_of(request: HttpRequest, stream_id: uuid.UUID | None, offset: int | None, as_: str | None) -> int:
+    """Where the reader begins: after the last event that it has of this stream, or at `offset`, or at the first chunk.
 
     What is converted has no numbers, so it always begins at the first chunk. Raises Invalid.
     """
@@ -60,7 +64,7 @@ def place_of(request: HttpRequest, offset: int | None, as_: str | None) -> int:
         if offset:
             raise Invalid("With `as` a stream is read from its beginning: leave out `offset`.", details={"field": "offset"})
         return 0
-    last = request.headers.get(LAST_EVENT_ID, "")
+    last = request.headers.get(LAST_EVENT_ID, "").removeprefix(f"{stream_id}:")
     if last.isascii() and last.isdigit() and len(last) < 16:
         return int(last) + 1
     return offset or 0

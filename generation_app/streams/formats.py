@@ -32,10 +32,13 @@ class Format(Protocol):
 
 
 class Plain:
-    """`id`: the chunk's number; `data`: the chunk. At the end an event `end` with the state."""
+    """`id`: the chunk's number behind `name`; `data`: the chunk. At the end an event `end` with the state."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def chunk(self, number: int, text: str) -> bytes:
-        return f"id: {number}\ndata: {text}\n\n".encode()
+        return f"id: {self._name}{number}\ndata: {text}\n\n".encode()
 
     def end(self, state: str) -> bytes:
         return b"event: end\ndata: " + orjson.dumps({"state": state}) + b"\n\n"

@@ -104,7 +104,7 @@ def test_what_has_ended_badly_can_be_continued(chat: Chat) -> None:
     chat.ops({"op": "patch", "id": made["message"], "text": "half an"}, base_rev=99)
     again = step(chat, made, "continue").json()
     assert again["stream"] != made["stream"]
-    assert chat.get("stream").content.startswith(b'id: 0\ndata: "half an"\n')
+    assert chat.get("stream").content.startswith(f'id: {again["stream"]}:0\ndata: "half an"\n'.encode())
     assert chat.read()["messages"][1]["status"] == "streaming"
     question = question_of(claimed())
     assert question.text == "half an"
