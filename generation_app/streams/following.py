@@ -4,16 +4,18 @@ The operation only checks and says what is followed; the server's event loop the
 connection (`config/server/stream_readers.py`). Without such a server the response has the chunks so far.
 """
 
+import logging
 import uuid
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from django.db import Error
 from django.http import HttpRequest, HttpResponse
 
 from generation_app.streams.formats import AiSdk, Format, OpenAi, Plain
 from generation_app.streams.hub import StreamHub
-from generation_app.streams.queries import OPEN, StreamRow, chunks_from
+from generation_app.streams.queries import OPEN, StreamNotFound, StreamRow, chunks_from, has_chunk
 from sessions_app.core.errors import Invalid
 
 # Key in `request.META` of what is called with a request and what it follows.
@@ -21,6 +23,7 @@ FOLLOWS = "stillhere.follows"
 LAST_EVENT_ID = "Last-Event-ID"
 FORMATS = ("ai-sdk", "openai")
 PING = b": ping\n\n"
+logger = logging.getLogger(__name__)
 
 
 class UnknownStreamFormat(Invalid):
@@ -31,8 +34,8 @@ class UnknownStreamFormat(Invalid):
 
 
 class CutOff(ConnectionError):
-    """The server ends before the stream does. The response then ends with its connection: some clients take one that ends as
-    HTTP ends it for a whole answer."""
+    """The server ends before the stream does, its database is away, or chunks were dropped that the reader has not got. The
+    response then ends with its connection: some clients take one that ends as HTTP ends it for a whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,13 @@ def place_of(request: HttpRequest, stream_id: uuid.UUID | None, offset: int | No
 
 
 def follow(request: HttpRequest, followed: Followed | None) -> HttpResponse:
-    """The response; 204 if nothing streams, or if the reader has all of a stream that has ended."""
+    """The response; 204 if nothing streams, or if the reader has all of a stream that has ended. Raises StreamNotFound: the chunks
+    that come next were dropped."""
     if followed is None or _is_over(request, followed):
         return _headers(HttpResponse(status=204))
+    stream = followed.stream
+    if not stream.is_open and followed.offset < stream.count and not has_chunk(stream.id, followed.offset):
+        raise StreamNotFound
     follows = request.META.get(FOLLOWS)
     if follows is not None:
         follows(request, followed)
@@ -85,11 +92,15 @@ async def written(live: StreamHub, followed: Followed) -> AsyncGenerator[bytes]:
     """The response's content, until the stream ends. Raises CutOff."""
     form, number, stream_id = followed.format(), followed.offset, followed.stream.id
     with live.watch(stream_id) as watched:
-        async with aclosing(live.read(stream_id, followed.offset)) as lists:
-            async for chunks in lists:
-                yield b"".join(form.chunk(number + at, text) for at, text in enumerate(chunks)) or PING
-                number += len(chunks)
-        if watched.state == OPEN:
+        try:
+            async with aclosing(live.read(stream_id, followed.offset)) as lists:
+                async for chunks in lists:
+                    yield b"".join(form.chunk(number + at, text) for at, text in enumerate(chunks)) or PING
+                    number += len(chunks)
+        except Error as error:
+            logger.warning("a reader of a stream was cut off: %s", type(error).__name__)
+            raise CutOff from error
+        if watched.state == OPEN or number < watched.count:
             raise CutOff
         yield form.end(watched.state)
 
@@ -107,7 +118,7 @@ def _present(followed: Followed) -> Iterator[bytes]:
     while found := chunks_from(followed.stream.id, number):
         yield from (form.chunk(number + at, text) for at, text in enumerate(found))
         number += len(found)
-    if not followed.stream.is_open:
+    if not followed.stream.is_open and number >= followed.stream.count:
         yield form.end(followed.stream.state)
 
 
