@@ -74,8 +74,8 @@ def place_of(request: HttpRequest, stream_id: uuid.UUID | None, offset: int | No
 
 
 def follow(request: HttpRequest, followed: Followed | None) -> HttpResponse:
-    """The response; 204 if nothing streams, or if the reader has all of a stream that has ended. Raises StreamNotFound: the chunks
-    that come next were dropped."""
+    """The response; 204 if nothing streams, or if the reader has all of a stream that has ended. Raises StreamNotFound: the
+    chunks that come next were dropped."""
     if followed is None or _is_over(request, followed):
         return _headers(HttpResponse(status=204))
     stream = followed.stream

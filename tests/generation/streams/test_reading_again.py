@@ -69,15 +69,17 @@ def cut_off(missing: Exception | None) -> bytes:
     """What a reader got before it was cut off."""
     row = StreamRow(uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), "/p", "m1", "open", 0)
 
-    async def read() -> bytes:
-        live, got = Hub(asyncio.get_running_loop()), b""
-        live.missing = missing
-        with pytest.raises(CutOff):
-            async for some in written(live, Followed(row, 0, None)):
-                got += some
-        return got
+    got = bytearray()
 
-    return asyncio.run(read())
+    async def read() -> None:
+        live = Hub(asyncio.get_running_loop())
+        live.missing = missing
+        async for some in written(live, Followed(row, 0, None)):
+            got.extend(some)
+
+    with pytest.raises(CutOff):
+        asyncio.run(read())
+    return bytes(got)
 
 
 def test_a_reader_whose_chunks_were_dropped_is_not_told_that_it_has_all(caplog: pytest.LogCaptureFixture) -> None:
