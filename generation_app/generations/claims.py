@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -132,6 +133,7 @@ def finish(
 ) -> None:
     """`end_generation`, but one whose session was cleared or deleted meanwhile ends too. Raises GenerationTaken."""
     caller = caller_of_generation(generation)
+    generation = copy(generation)  # What is noted in it must not outlive a transaction that fails and is repeated.
     try:
         end_generation(caller=caller, generation=generation, state=state, error=error, tries=tries)
     except (SessionCleared, SessionDeleted, SessionNotFound, StreamNotFound) as gone:

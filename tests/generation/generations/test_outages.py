@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError
 
 from generation_app.generations import answer as answers
-from generation_app.generations import claims, runner
+from generation_app.generations import claims, runner, services
 from generation_app.generations.answer import Answer
 from generation_app.generations.answer_saving import save
 from generation_app.generations.claims import renew
@@ -208,3 +208,23 @@ def test_a_left_answer_that_cannot_be_ended_keeps_no_other_one_waiting(chat: Cha
     assert list(Generation.objects.order_by("created_at").values_list("state", flat=True)) == ["running", "interrupted"]
     monkeypatch.undo()
     assert Looking().look_for() == 1
+
+
+def test_an_end_that_was_not_committed_is_repeated(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = an_answer(chat, "All of it.")
+    generation = Generation.objects.select_related("owner").get()
+    publish = services._publish
+    numbers = itertools.count()
+
+    def published(*arguments: Any) -> None:
+        publish(*arguments)
+        if next(numbers) == 0:
+            raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(services, "_publish", published)
+    with pytest.raises(OperationalError):
+        runner._finish(generation, answer, GenerationState.COMPLETE, "")
+    runner._finish(generation, answer, GenerationState.COMPLETE, "")
+    assert Generation.objects.get().state == GenerationState.COMPLETE
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("All of it.", "complete")
