@@ -13,6 +13,9 @@ from copy import copy
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
 from generation_app.generations.answer import Answer
 from generation_app.generations.answer_saving import SessionCleared, save, save_end
 from generation_app.generations.queries import caller_of_generation
@@ -83,13 +86,16 @@ def claim(*, worker: str, running: Mapping[int, int], share: int) -> Generation 
 
 
 def renew(*, worker: str, held: Collection[uuid.UUID]) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
-    """Of the held ones: which are still this worker's, and which of those have to be stopped."""
+    """Of the held ones: which are still this worker's, and which of those have to be stopped, also because their session was
+    cleared or deleted: a model that thinks for minutes gives nothing to save, so nothing else would tell."""
     if not held:
         return set(), set()
     own = Generation.objects.filter(id__in=held, worker=worker, state=RUNNING)
     write(lambda: own.update(leased_until=now() + LEASE))
-    found = dict(own.values_list("id", "stop_requested"))
-    return set(found), {generation_id for generation_id, stop in found.items() if stop}
+    gone = Q(session__deleted_at__isnull=False) | Q(session__project__deleted_at__isnull=False)
+    cleared = ~Q(epoch=F("session__epoch") + Coalesce("session__epochs_ahead", 0))
+    stopped = own.filter(Q(stop_requested=True) | gone | cleared)
+    return set(own.values_list("id", flat=True)), set(stopped.values_list("id", flat=True))
 
 
 def end_abandoned(*, worker: str, watch: LeaseWatch, only_worker: bool) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from generation_app.generations.claims import finish
+from generation_app.generations.claims import finish, renew
 from generation_app.generations.queries import caller_of_generation, question_of
 from generation_app.models import Generation, GenerationState
 from generation_app.streams.services import append_chunks
@@ -115,3 +115,16 @@ def test_what_came_after_a_clear_goes_to_the_trash_too(chat: Chat) -> None:
     brought_back(chat)
     chat.undo(of=1, epoch=2)
     assert (chat.texts()[-1], chat.conflicts()) == ("half and more", [])
+
+
+@pytest.mark.parametrize("gone", ["cleared", "session", "project"])
+def test_an_answer_of_which_nothing_comes_ends_with_its_session(chat: Chat, gone: str) -> None:
+    """A model may think for minutes: nothing is saved meanwhile that could be refused."""
+    started(chat)
+    generation = claimed()
+    assert renew(worker="w", held={generation.id}) == ({generation.id}, set())
+    if gone == "cleared":
+        chat.clear()
+    else:
+        thrown_away(chat, "" if gone == "session" else f"/projects/{chat.read()['session']['project_id']}")
+    assert renew(worker="w", held={generation.id}) == ({generation.id}, {generation.id})
