@@ -137,6 +137,8 @@ def continue_generation(*, caller: Caller, session_id: uuid.UUID, generation_id:
         again = {"op": "patch", "id": generation.message_id, "status": Status.STREAMING.value}
         again |= queries.metadata_with_model(get_session(caller=caller, session_id=session_id), generation)
         save(caller, generation, [again], base_rev=locked.rev)
+        if generation.stream_id is not None:  # One that ended in the trash, where its stream could not be ended.
+            end_stream(caller=caller, stream_id=generation.stream_id, state="interrupted")
         stream, _ = begin_stream(caller=caller, session_id=session_id, message_id=generation.message_id)
         text, _ = queries.stored_answer(generation)
         if text and not stream.count:

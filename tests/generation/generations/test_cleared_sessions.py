@@ -1,5 +1,6 @@
 """Answers whose session is cleared or deleted while they are made: they end, and keep what they have."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from generation_app.generations.claims import finish, renew
 from generation_app.generations.queries import caller_of_generation, question_of
 from generation_app.models import Generation, GenerationState
+from generation_app.streams.queries import find_stream
 from generation_app.streams.services import append_chunks
 from sessions_app.core.storage.transactions import write
 from tests.generation.generations.steps import Looking, claimed, started, step
@@ -128,3 +130,16 @@ def test_an_answer_of_which_nothing_comes_ends_with_its_session(chat: Chat, gone
     else:
         thrown_away(chat, "" if gone == "session" else f"/projects/{chat.read()['session']['project_id']}")
     assert renew(worker="w", held={generation.id}) == ({generation.id}, {generation.id})
+
+
+def test_what_is_continued_after_the_trash_has_a_stream_of_its_own(chat: Chat) -> None:
+    made = started(chat)
+    answer = begun(chat, text("half "), thought("hm"))
+    answer.stream()
+    thrown_away(chat)
+    end(answer, GenerationState.INTERRUPTED)
+    brought_back(chat)
+    again = step(chat, made, "continue").json()
+    assert again["stream"] != made["stream"]
+    assert (again["state"], find_stream(caller=answer._caller, stream_id=uuid.UUID(again["stream"])).count) == ("queued", 1)
+    assert not find_stream(caller=answer._caller, stream_id=uuid.UUID(made["stream"])).is_open
