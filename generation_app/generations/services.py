@@ -245,12 +245,12 @@ def _newest(caller: Caller, made: Generation) -> str:
 
 def _answered(caller: Caller, made: Generation, asked: Asked, question: dict[str, Any] | None) -> str:
     """The id of the last message that the model is given."""
-    if question is not None:
-        return str(question["id"])
     session = get_session(caller=caller, session_id=made.session_id)
-    if asked.parent_id is not None and not queries.has_message(session, asked.parent_id):
-        raise NothingToAnswer(NO_SUCH_MESSAGE, details={"field": "parent_id"})
-    return asked.parent_id or asked.after or _newest(caller, made)
+    # A question that was removed before is not restored by a save, and one of another branch is not shown.
+    named = asked.parent_id if question is None else str(question["id"])
+    if named is not None and not queries.has_message(session, named):
+        raise NothingToAnswer(NO_SUCH_MESSAGE, details={"field": "parent_id" if question is None else "message"})
+    return named or asked.after or _newest(caller, made)
 
 
 def _empty_answer(made: Generation, parent_id: str | None) -> dict[str, Any]:
