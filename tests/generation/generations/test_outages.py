@@ -131,6 +131,34 @@ def test_an_answer_goes_on_after_the_clock_went_back(chat: Chat, monkeypatch: py
     assert chat.texts()[-1] == "half and more"
 
 
+def made() -> Generation:
+    """The queued one, by a runner."""
+    making = runner.Runner()
+    making.start()
+    until = time.monotonic() + PATIENCE_SECONDS
+    try:
+        while Generation.objects.get().ended_at is None and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        making.stop()
+    return Generation.objects.get()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_nobody_foresaw_ends_its_answer_and_says_so(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(generation: Generation) -> Any:
+        raise ValueError("a text of the chat")
+
+    monkeypatch.setattr(runner, "_prepare", failing)
+    started(chat, "hello")
+    found = made()
+    assert (found.state, found.error) == ("failed", "The server could not make the answer.")
+    assert "an answer failed: ValueError" in caplog.messages
+    assert "a text of the chat" not in caplog.text
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_goes_away_as_an_answer_begins_is_waited_for(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, settings: Any
@@ -147,15 +175,7 @@ def test_a_database_that_goes_away_as_an_answer_begins_is_waited_for(
     monkeypatch.setattr(runner, "_prepare", preparing)
     monkeypatch.setattr(runner, "LOOK_SECONDS", 0.05)
     started(chat, "hello")
-    making = runner.Runner()
-    making.start()
-    until = time.monotonic() + PATIENCE_SECONDS
-    try:
-        while Generation.objects.get().ended_at is None and time.monotonic() < until:
-            time.sleep(0.02)
-    finally:
-        making.stop()
-    assert Generation.objects.get().state == "complete"
+    assert made().state == "complete"
 
 
 def test_a_damaged_stream_leaves_what_stands_before_the_damage(chat: Chat) -> None:
