@@ -83,22 +83,28 @@ class Answer:
         if piece.kind == "text":
             said = piece.value[: TEXT_LENGTH - len(self._text)]
             self._text += said
-            self._waiting += [json_text(said)] if said else []
+            if said:
+                self._tell(said)
         elif piece.kind == "reasoning":
             self._reasoning += piece.value[: THOUGHTS_LENGTH - len(self._reasoning)]
-            self._waiting.append(json_text({"type": "reasoning", "text": piece.value}))
+            self._tell({"type": "reasoning", "text": piece.value})
         else:
             self._calls.append(piece.value)
-            self._waiting.append(json_text({"type": "tool_call", **piece.value}))
+            self._tell({"type": "tool_call", **piece.value})
+
+    def _tell(self, chunk: Any) -> None:
+        if self._streams:
+            self._waiting.append(json_text(chunk))
 
     @property
     def waits(self) -> bool:
         """Is there anything that the stream does not have?"""
-        return bool(self._waiting) and self._streams
+        return bool(self._waiting)
 
     def leave_stream(self) -> None:
         """The stream takes nothing more; the message does."""
         self._streams = False
+        self._waiting.clear()
 
     def stream(self) -> None:
         """Append what was received to the stream."""

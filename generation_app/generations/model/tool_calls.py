@@ -5,10 +5,13 @@ Most number their calls. Some leave the number out, or give all calls the same o
 
 from typing import Any
 
+from generation_app.generations.model.pieces import EndpointFailed
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.strict_json import UnreadableJson, loads
 
 type Call = dict[str, str]
+# Of all calls of an answer together, each counted with what is around it: an endpoint that ends none would fill the memory.
+LENGTH, CALL_LENGTH = 1_000_000, 100
 
 
 class ToolCalls:
@@ -18,9 +21,10 @@ class ToolCalls:
         self._calls: list[Call] = []
         # The newest call under each number.
         self._numbered: dict[int, Call] = {}
+        self._length = 0
 
     def add(self, deltas: Any) -> None:
-        """`deltas`: whatever the endpoint sent as `tool_calls`."""
+        """`deltas`: whatever the endpoint sent as `tool_calls`. Raises EndpointFailed if they are too large."""
         for delta in deltas if isinstance(deltas, list) else ():
             if isinstance(delta, dict):
                 self._add(delta)
@@ -39,11 +43,16 @@ class ToolCalls:
         if call is None or _is_another(call, call_id, name, numbered=isinstance(index, int)):
             call = {"id": "", "name": "", "arguments": ""}
             self._calls.append(call)
+            self._length += CALL_LENGTH + len(call_id)
         if isinstance(index, int):
             self._numbered[index] = call
         call["id"] = call["id"] or call_id
         call["name"] += name
-        call["arguments"] += arguments if isinstance(arguments, str) else json_text(arguments)
+        said = arguments if isinstance(arguments, str) else json_text(arguments)
+        call["arguments"] += said
+        self._length += len(name) + len(said)
+        if self._length > LENGTH:
+            raise EndpointFailed("The calls of tools are larger than a message can hold.")
 
     def _unnumbered(self, call_id: str) -> Call | None:
         """The call with this id, or the last one."""

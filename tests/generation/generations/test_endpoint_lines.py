@@ -117,3 +117,11 @@ def test_numbers_of_arguments_stay_as_they_were_written(number: str) -> None:
 def test_arguments_that_cannot_be_stored_as_json_are_text(text: str) -> None:
     piece = orjson.dumps([{"index": 0, "id": "a", "function": {"name": "f", "arguments": text}}]).decode()
     assert calls(piece) == [{"id": "a", "name": "f", "input": text}]
+
+
+@pytest.mark.parametrize("piece", ['{"index":0,"function":{"arguments":"%s"}}', '{"function":{"name":"%s"}}', '{"index":%d}'])
+def test_calls_without_an_end_are_not_kept(piece: str) -> None:
+    sent = Sent(delta(f'{{"tool_calls":[{piece % (number if "%d" in piece else "x" * 10_000)}]}}') for number in range(100_000))
+    found, error = received(sent)
+    assert (found, error) == ([], "The calls of tools are larger than a message can hold.")
+    assert sent.taken < 4_000_000
