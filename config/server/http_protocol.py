@@ -24,6 +24,8 @@ MOST_WAITING = 16
 REST_SECONDS, REST_RATE_BYTES, REST_BYTES, MOST_RESTS = 10, 16_000, 64_000_000, 100
 # An ASGI extension of ours: `{type, status, headers, body}` is a whole answer.
 WHOLE_ANSWER = "stillhere.answer"
+# Another: `{type}` ends the connection in the middle of an answer, which uvicorn would take for a fault of ours.
+CUT_OFF = "stillhere.cut"
 # In the state of the lifespan: headers and content of the answers to what is no HTTP, by status.
 MALFORMED = "stillhere.malformed"
 _SOUND_HEADERS = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
@@ -103,7 +105,7 @@ class IdleTimeoutProtocol(EndsStalled, HttpToolsProtocol):
             raise OverflowError  # The parser cannot wait, only stop.
         self._in_head, self._quiet = True, False
         super().on_message_begin()
-        self.scope["extensions"] = {WHOLE_ANSWER: {}}
+        self.scope["extensions"] = {WHOLE_ANSWER: {}, CUT_OFF: {}}
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_head:
@@ -201,7 +203,11 @@ class _Flow(FlowControl):
 
 class _Cycle(RequestResponseCycle):
     async def send(self, message: Any) -> None:
-        if message["type"] != WHOLE_ANSWER:
+        if message["type"] == CUT_OFF:
+            if self.response_started and not self.response_complete:
+                self.disconnected = True
+                self.transport.close()
+        elif message["type"] != WHOLE_ANSWER:
             await self._send_part(message)
         elif (head := self._head_of(message)) is not None:
             self._send_whole(head, message["body"])

@@ -22,6 +22,7 @@ from config.http.files.uploads import Application
 from config.http.refusals import refuse
 from config.http.request_body import Receive
 from config.http.request_log import Message, Send
+from config.server.http_protocol import CUT_OFF
 from config.server.long_polls import TooManyWaiting, disconnected
 from generation_app.streams import hub as stream_hub
 from generation_app.streams.following import FOLLOWS, Followed, project_of, written
@@ -83,6 +84,8 @@ class StreamReaders:
                     await send(message)
             else:
                 await self._follow(scope, receive, send, reader, reader.followed, reader.admission, answer)
+        if CUT_OFF in scope.get("extensions", ()):
+            await send({"type": CUT_OFF})  # Unless the answer has its end.
 
     async def _follow(
         self,

@@ -1,17 +1,20 @@
 """An answer while it is made: what was received, what its stream has, and what is saved."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from generation_app.generations.answer_saving import next_seq, save
 from generation_app.generations.model.pieces import Piece
-from generation_app.generations.queries import caller_of_generation
+from generation_app.generations.queries import caller_of_generation, stored_answer
 from generation_app.models import Generation
 from generation_app.streams.chunk_batches import Append
+from generation_app.streams.queries import chunks_from
 from generation_app.streams.services import append_chunks
 from sessions_app.core.public_names import TEXT_LENGTH, Status
+from sessions_app.core.redaction import MARK, redact_text
 from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.stored_json import written_json
 
 REMOVED = "Its message was removed."
 # In the message, so that it fits beside text and calls, at four bytes a character. The stream has all of them.
@@ -51,6 +54,23 @@ class Answer:
         self._waiting: list[str] = []
         self._streams = generation.stream_id is not None
 
+    @classmethod
+    def left(cls, generation: Generation) -> "Answer":
+        """One whose worker is gone, for its last save: what its message has, and what its stream has beyond that."""
+        (text, parts), pieces = stored_answer(generation), list(_streamed(generation))
+        said = "".join(piece.value for piece in pieces if piece.kind == "text")
+        # A secret can be shorter than what replaces it.
+        redacted = redact_text(said)[0] if MARK in text else ""
+        whole = said if max(len(said), len(redacted)) > len(text) else text
+        begun, others = _without_last_text(text, parts)
+        if not whole.startswith(begun):  # Somebody changed it: theirs is not continued.
+            begun, others = "", []
+        answer = cls(generation, text=begun, parts=others, chunk_count=0)
+        answer._is_as_sent = False
+        for piece in (Piece("text", whole[len(begun) :]), *(piece for piece in pieces if piece.kind != "text")):
+            answer.add(piece)
+        return answer
+
     @property
     def is_full(self) -> bool:
         return len(self._text) >= TEXT_LENGTH
@@ -63,22 +83,28 @@ class Answer:
         if piece.kind == "text":
             said = piece.value[: TEXT_LENGTH - len(self._text)]
             self._text += said
-            self._waiting += [json_text(said)] if said else []
+            if said:
+                self._tell(said)
         elif piece.kind == "reasoning":
             self._reasoning += piece.value[: THOUGHTS_LENGTH - len(self._reasoning)]
-            self._waiting.append(json_text({"type": "reasoning", "text": piece.value}))
+            self._tell({"type": "reasoning", "text": piece.value})
         else:
             self._calls.append(piece.value)
-            self._waiting.append(json_text({"type": "tool_call", **piece.value}))
+            self._tell({"type": "tool_call", **piece.value})
+
+    def _tell(self, chunk: Any) -> None:
+        if self._streams:
+            self._waiting.append(json_text(chunk))
 
     @property
     def waits(self) -> bool:
         """Is there anything that the stream does not have?"""
-        return bool(self._waiting) and self._streams
+        return bool(self._waiting)
 
     def leave_stream(self) -> None:
         """The stream takes nothing more; the message does."""
         self._streams = False
+        self._waiting.clear()
 
     def stream(self) -> None:
         """Append what was received to the stream."""
@@ -145,6 +171,35 @@ class Answer:
         said = part["text"] + self._text[self._begun :]
         calls = ({"type": "tool_call", **call} for call in self._calls)
         return [*before, *thoughts, *([{**part, "text": said}] if said else []), *after, *calls]
+
+
+def _streamed(generation: Generation) -> Iterator[Piece]:
+    """What its stream has, without what others may have appended. Reads it a little at a time."""
+    offset = 0
+    while generation.stream_id is not None and (found := chunks_from(generation.stream_id, offset)):
+        offset += len(found)
+        for chunk in found:
+            try:
+                value = written_json(chunk)
+            except (ValueError, RecursionError):  # Damaged: what stands before it is whole.
+                return
+            match value:
+                case str():
+                    yield Piece("text", value)
+                case {"type": "reasoning", "text": str(thought)}:
+                    yield Piece("reasoning", thought)
+                case {"type": "tool_call", **call}:
+                    yield Piece("tool_call", call)
+
+
+def _without_last_text(text: str, parts: Sequence[dict[str, Any]]) -> tuple[str, Sequence[dict[str, Any]]]:
+    """Text and parts without the text of the last text part, or of none. The stream has it too, as it came: with secrets."""
+    before, last, after = _around_text(parts)
+    if not any(part is last for part in parts):
+        return "", parts
+    if not text.endswith(last["text"]):
+        return text, parts
+    return text.removesuffix(last["text"]), [*before, {**last, "text": ""}, *after]
 
 
 def _around_text(parts: Sequence[dict[str, Any]]) -> tuple[Sequence[dict[str, Any]], dict[str, Any], Sequence[dict[str, Any]]]:

@@ -9,20 +9,24 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from generation_app.generations.answer_saving import SessionCleared, save
-from generation_app.generations.queries import answer_text, caller_of_generation, has_message
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from generation_app.generations.answer import Answer
+from generation_app.generations.answer_saving import SessionCleared, save, save_end
+from generation_app.generations.queries import caller_of_generation
 from generation_app.generations.services import GenerationTaken, end_generation, end_overtaken
 from generation_app.models import Generation, GenerationState
-from generation_app.streams.queries import StreamNotFound, chunks_from
+from generation_app.streams.queries import StreamNotFound
 from sessions_app.chats.locking import lock_session
-from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound, get_session
+from sessions_app.chats.reading.messages import position_of
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionNotFound
 from sessions_app.core.errors import AppError
-from sessions_app.core.public_names import Caller, now
-from sessions_app.core.redaction import MARK, redact_text
-from sessions_app.core.serialization.strict_json import UnreadableJson, loads
+from sessions_app.core.public_names import Caller, Status, now
 from sessions_app.core.storage.transactions import write
 
 LEASE = timedelta(seconds=10)
@@ -82,13 +86,16 @@ def claim(*, worker: str, running: Mapping[int, int], share: int) -> Generation 
 
 
 def renew(*, worker: str, held: Collection[uuid.UUID]) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
-    """Of the held ones: which are still this worker's, and which of those have to be stopped."""
+    """Of the held ones: which are still this worker's, and which of those have to be stopped, also because their session was
+    cleared or deleted: a model that thinks for minutes gives nothing to save, so nothing else would tell."""
     if not held:
         return set(), set()
     own = Generation.objects.filter(id__in=held, worker=worker, state=RUNNING)
     write(lambda: own.update(leased_until=now() + LEASE))
-    found = dict(own.values_list("id", "stop_requested"))
-    return set(found), {generation_id for generation_id, stop in found.items() if stop}
+    gone = Q(session__deleted_at__isnull=False) | Q(session__project__deleted_at__isnull=False)
+    cleared = ~Q(epoch=F("session__epoch") + Coalesce("session__epochs_ahead", 0))
+    stopped = own.filter(Q(stop_requested=True) | gone | cleared)
+    return set(own.values_list("id", flat=True)), set(stopped.values_list("id", flat=True))
 
 
 def end_abandoned(*, worker: str, watch: LeaseWatch, only_worker: bool) -> int:
@@ -121,7 +128,7 @@ def interrupt(generation_id: uuid.UUID, error: str = LEFT) -> None:
     def work() -> None:
         generation = Generation.objects.select_related("owner").get(id=generation_id)
         if generation.ended_at is None:
-            finish(generation, GenerationState.INTERRUPTED, error, tries=[_rescue(generation)])
+            finish(generation, GenerationState.INTERRUPTED, error, tries=_rescue(generation))
 
     with suppress(GenerationTaken):
         write(work)
@@ -132,51 +139,26 @@ def finish(
 ) -> None:
     """`end_generation`, but one whose session was cleared or deleted meanwhile ends too. Raises GenerationTaken."""
     caller = caller_of_generation(generation)
+    generation = copy(generation)  # What is noted in it must not outlive a transaction that fails and is repeated.
     try:
         end_generation(caller=caller, generation=generation, state=state, error=error, tries=tries)
     except (SessionCleared, SessionDeleted, SessionNotFound, StreamNotFound) as gone:
-        _save_late_text(caller, generation)
+        _save_late(caller, generation, tries or _rescue(generation))
         end_overtaken(caller=caller, generation=generation, error=gone.message)
 
 
-def _save_late_text(caller: Caller, generation: Generation) -> None:
+def _save_late(caller: Caller, generation: Generation, tries: Sequence[list[dict[str, Any]]]) -> None:
     """What came after a clear: the message gets it if the clear was undone meanwhile. Else the save keeps it as a conflict copy,
-    which an undo takes in."""
+    which an undo takes in. In the trash it is saved too: a restore brings back all that was shown."""
     with suppress(AppError):
-        lock_session(caller=caller, session_id=generation.session_id)
-        session = get_session(caller=caller, session_id=generation.session_id)
-        if has_message(session, generation.message_id):
-            save(caller, generation, _rescue(generation), epoch=session.epoch, base_rev=session.rev)
-        elif text := _streamed(generation):
-            late = {"op": "upsert", "id": generation.message_id, "role": "assistant", "text": text, "status": "interrupted"}
-            save(caller, generation, [late])
+        session = lock_session(caller=caller, session_id=generation.session_id, in_trash=True)
+        if position_of(session_id=session.id, live=session.live, message_id=generation.message_id) is None:
+            save(caller, generation, tries[0], in_trash=True)
+        else:
+            seen = {"epoch": session.epoch, "base_rev": session.rev}
+            save_end(caller, generation, tries, Status.INTERRUPTED.value, **seen, in_trash=True)
 
 
-def _streamed(generation: Generation) -> str:
-    """The text that its stream has."""
-    streamed, offset = "", 0
-    while generation.stream_id is not None and (found := chunks_from(generation.stream_id, offset)):
-        offset += len(found)
-        for chunk in found:
-            try:
-                text = loads(chunk.encode())[0]
-            except UnreadableJson:  # Damaged: what stands before it is whole.
-                return streamed
-            streamed += text if isinstance(text, str) else ""
-    return streamed
-
-
-def _rescue(generation: Generation) -> list[dict[str, Any]]:
+def _rescue(generation: Generation) -> list[list[dict[str, Any]]]:
     """The last save of a generation whose worker left no other."""
-    patch: dict[str, Any] = {"op": "patch", "id": generation.message_id, "status": "interrupted"}
-    streamed = _streamed(generation)
-    try:
-        session = get_session(caller=caller_of_generation(generation), session_id=generation.session_id)
-    except AppError:
-        return [patch]
-    stored = answer_text(session, generation.message_id)
-    # A secret can be shorter than what replaces it.
-    redacted = redact_text(streamed)[0] if MARK in stored else ""
-    if max(len(streamed), len(redacted)) > len(stored):
-        patch["text"] = streamed
-    return [patch]
+    return Answer.left(generation).last_tries(complete=False)

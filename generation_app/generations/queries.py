@@ -17,7 +17,8 @@ from sessions_app.core.errors import NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.public_names import Caller, rfc3339
 from sessions_app.core.serialization import strict_json
-from sessions_app.models import Project
+from sessions_app.core.serialization.stored_json import written_json
+from sessions_app.models import Message, Project
 
 FORMAT = "openai.chat"
 MOST_MESSAGES = 200
@@ -92,23 +93,22 @@ def question_of(generation: Generation) -> Question:
     session = get_session(caller=caller, session_id=generation.session_id)
     own = Project.objects.values_list("settings", flat=True).get(id=session.project_id).get("instructions", "")
     told = {"role": "system", "content": generation.instructions or instructions_for(session.opening_step, own)}
-    text, parts = _begun(session, generation.message_id) if generation.continues else ("", [])
+    text, parts = stored_answer(generation) if generation.continues else ("", [])
     messages = [told, *_history(session, generation.last_message_id, caller)]
     if text:
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": CONTINUE}]
     return Question(generation.model, messages, text, parts)
 
 
-def answer_text(session: SessionRow, message_id: str) -> str:
-    """The stored text of an answer; empty if it was removed."""
-    found = find_message(session_id=session.id, live=session.live, message_id=message_id)
-    return "" if found is None else str(found["text"])
-
-
-def _begun(session: SessionRow, message_id: str) -> tuple[str, list[dict[str, Any]]]:
-    """The stored text and parts of an answer that is continued."""
-    found = find_message(session_id=session.id, live=session.live, message_id=message_id)
-    return ("", []) if found is None else (str(found["text"]), _stored(found["parts"]))
+def stored_answer(generation: Generation) -> tuple[str, list[dict[str, Any]]]:
+    """The text and the parts of its message, whether that is shown, removed, cleared or in the trash. Damaged parts: none."""
+    rows = Message.objects.filter(session_id=generation.session_id, message_id=generation.message_id)
+    text, stored = rows.order_by("-rev").values_list("text", "parts").first() or ("", None)
+    try:
+        parts = [{"type": "text", "text": text}] if stored is None else written_json(stored)
+    except (ValueError, RecursionError):
+        parts = []
+    return text, [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def metadata_with_model(session: SessionRow, generation: Generation) -> dict[str, Any]:

@@ -45,6 +45,7 @@ PATIENCE_SECONDS = 30.0
 TOLD_SECONDS = 60.0
 TOO_LONG = "The answer was longer than a message can be."
 STORE_AWAY = "The answer could not be stored."
+FAULT = "The server could not make the answer."
 logger = logging.getLogger(__name__)
 
 
@@ -176,10 +177,12 @@ class Runner:
         except _Stopped as stopped:
             state, error = stopped.state, stopped.error
         except EndpointFailed as failed:
-            received = answer is not None and answer.has_text
-            state, error = GenerationState.INTERRUPTED if received else GenerationState.FAILED, str(failed)
+            state, error = _broken_off(answer), str(failed)
         except (AnswerOvertaken, SessionCleared, AppError) as overtaken:
             state, error = GenerationState.INTERRUPTED, str(overtaken)
+        except Exception as unforeseen:
+            logger.error("an answer failed: %s", type(unforeseen).__name__)
+            state, error = _broken_off(answer), FAULT
         if state is not None:
             self._ending.add(generation.id)
             await self._patiently(partial(_finish, generation, answer, state, error))
@@ -222,7 +225,7 @@ class Runner:
         """The server ends, somebody stops it, or another worker has taken it: then it is not ours to end."""
         if self._stopping:
             return GenerationState.INTERRUPTED, claims.LEFT
-        own, stopped = await self._in_database(partial(claims.renew, worker=self._worker, held={generation.id}))
+        own, stopped = await self._patiently(partial(claims.renew, worker=self._worker, held={generation.id}))
         if stopped:
             return GenerationState.STOPPED, ""
         return (GenerationState.INTERRUPTED, claims.LEFT) if own else (None, "")
@@ -255,6 +258,10 @@ async def _read(question: Question, answer: Answer, endpoint: "Endpoint") -> Non
             answer.add(piece)
             if answer.is_full:
                 raise _Stopped(GenerationState.INTERRUPTED, TOO_LONG)
+
+
+def _broken_off(answer: Answer | None) -> GenerationState:
+    return GenerationState.INTERRUPTED if answer is not None and answer.has_text else GenerationState.FAILED
 
 
 def _prepare(generation: Generation) -> tuple[Question, Answer]:

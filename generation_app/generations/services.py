@@ -137,8 +137,10 @@ def continue_generation(*, caller: Caller, session_id: uuid.UUID, generation_id:
         again = {"op": "patch", "id": generation.message_id, "status": Status.STREAMING.value}
         again |= queries.metadata_with_model(get_session(caller=caller, session_id=session_id), generation)
         save(caller, generation, [again], base_rev=locked.rev)
+        if generation.stream_id is not None:  # One that ended in the trash, where its stream could not be ended.
+            end_stream(caller=caller, stream_id=generation.stream_id, state="interrupted")
         stream, _ = begin_stream(caller=caller, session_id=session_id, message_id=generation.message_id)
-        text = queries.answer_text(get_session(caller=caller, session_id=session_id), generation.message_id)
+        text, _ = queries.stored_answer(generation)
         if text and not stream.count:
             append_chunks(caller=caller, stream_id=stream.id, offset=0, chunks=[json_text(text)])
         generation.stream_id, generation.state, generation.continues = stream.id, GenerationState.QUEUED.value, True
@@ -243,12 +245,12 @@ def _newest(caller: Caller, made: Generation) -> str:
 
 def _answered(caller: Caller, made: Generation, asked: Asked, question: dict[str, Any] | None) -> str:
     """The id of the last message that the model is given."""
-    if question is not None:
-        return str(question["id"])
     session = get_session(caller=caller, session_id=made.session_id)
-    if asked.parent_id is not None and not queries.has_message(session, asked.parent_id):
-        raise NothingToAnswer(NO_SUCH_MESSAGE, details={"field": "parent_id"})
-    return asked.parent_id or asked.after or _newest(caller, made)
+    # A question that was removed before is not restored by a save, and one of another branch is not shown.
+    named = asked.parent_id if question is None else str(question["id"])
+    if named is not None and not queries.has_message(session, named):
+        raise NothingToAnswer(NO_SUCH_MESSAGE, details={"field": "parent_id" if question is None else "message"})
+    return named or asked.after or _newest(caller, made)
 
 
 def _empty_answer(made: Generation, parent_id: str | None) -> dict[str, Any]:

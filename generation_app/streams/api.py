@@ -24,7 +24,7 @@ LAST_EVENT_ID = {
     "in": "header",
     "name": "Last-Event-ID",
     "required": False,
-    "description": "The number of the last chunk that the reader has: it continues behind it.",
+    "description": "The `id` of the last event that the reader has: it continues behind it.",
     "schema": {"type": "string"},
 }
 EVENTS: dict[str, Any] = {
@@ -91,8 +91,9 @@ def end(request: HttpRequest, stream_id: str, payload: EndIn = COMPLETE) -> Http
 )
 def read(request: HttpRequest, stream_id: str, offset: int | None = OFFSET, as_: str | None = AS) -> HttpResponse:
     """Server-Sent Events: first what was, then what comes, closed at the end. `id` is the chunk's number, `data` the chunk."""
-    place = place_of(request, offset, as_)
-    stream = find_stream(caller=caller_of(request), stream_id=stream_uuid(stream_id))
+    found = stream_uuid(stream_id)
+    place = place_of(request, found, offset, as_)
+    stream = find_stream(caller=caller_of(request), stream_id=found)
     return follow(request, Followed(stream, place, as_))
 
 
@@ -103,8 +104,9 @@ def read(request: HttpRequest, stream_id: str, offset: int | None = OFFSET, as_:
     openapi_extra=EVENTS,
 )
 def read_of_session(request: HttpRequest, session_id: str, offset: int | None = OFFSET, as_: str | None = AS) -> HttpResponse:
-    """The stream of the session's answer that is being made now, as `GET /streams/{stream_id}` sends it; 204 if there is none."""
-    place = place_of(request, offset, as_)
+    """The stream of the session's answer that is being made now, as `GET /streams/{stream_id}` sends it, but `id` is its id,
+    a colon and the chunk's number: a reader that continues gets all of another stream. 204 if there is none."""
     session = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     stream = open_stream_of(caller=caller_of(request), session_id=session.id)
-    return follow(request, None if stream is None else Followed(stream, place, as_))
+    place = place_of(request, None if stream is None else stream.id, offset, as_)
+    return follow(request, None if stream is None else Followed(stream, place, as_, of_session=True))

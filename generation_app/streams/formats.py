@@ -11,6 +11,9 @@ from typing import Any, Protocol
 
 import orjson
 
+from sessions_app.core.serialization.json_text import json_text
+from sessions_app.core.serialization.stored_json import written_json
+
 COMPLETE = "complete"
 DONE = b"data: [DONE]\n\n"
 INTERRUPTED = "The answer was interrupted."
@@ -32,10 +35,13 @@ class Format(Protocol):
 
 
 class Plain:
-    """`id`: the chunk's number; `data`: the chunk. At the end an event `end` with the state."""
+    """`id`: the chunk's number behind `name`; `data`: the chunk. At the end an event `end` with the state."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def chunk(self, number: int, text: str) -> bytes:
-        return f"id: {number}\ndata: {text}\n\n".encode()
+        return f"id: {self._name}{number}\ndata: {text}\n\n".encode()
 
     def end(self, state: str) -> bytes:
         return b"event: end\ndata: " + orjson.dumps({"state": state}) + b"\n\n"
@@ -50,7 +56,7 @@ class AiSdk:
         self._block, self._blocks = "", 0
 
     def chunk(self, number: int, text: str) -> bytes:
-        return b"".join(_event(event) for event in self._events(orjson.loads(text)))
+        return b"".join(_event(event) for event in self._events(_value(text)))
 
     def end(self, state: str) -> bytes:
         last = {"type": "finish", "finishReason": "stop"} if state == COMPLETE else {"type": "error", "errorText": INTERRUPTED}
@@ -105,7 +111,7 @@ class OpenAi:
         self._began, self._calls = False, 0
 
     def chunk(self, number: int, text: str) -> bytes:
-        deltas = [self._delta(name, value) for name, value in _pieces(orjson.loads(text))]
+        deltas = [self._delta(name, value) for name, value in _pieces(_value(text))]
         return b"".join(_event(self._completion(delta, None)) for delta in deltas)
 
     def end(self, state: str) -> bytes:
@@ -118,7 +124,7 @@ class OpenAi:
             return {"content": value}
         if name == "reasoning":
             return {"reasoning_content": value}
-        function = {"name": value["name"], "arguments": orjson.dumps(value["input"]).decode()}
+        function = {"name": value["name"], "arguments": json_text(value["input"])}
         self._calls += 1
         return {"tool_calls": [{"index": self._calls - 1, "id": value["id"], "type": "function", "function": function}]}
 
@@ -126,6 +132,11 @@ class OpenAi:
         role = {} if self._began else {"role": "assistant"}
         self._began = True
         return {**self._shape, "choices": [{"index": 0, "delta": {**role, **delta}, "finish_reason": reason}]}
+
+
+def _value(text: str) -> Any:
+    """Of a chunk's JSON text. Most chunks are texts; in the others numbers stay as they were written."""
+    return orjson.loads(text) if text.startswith('"') else written_json(text)
 
 
 def _pieces(chunk: Any) -> Iterator[tuple[str, Any]]:
@@ -147,4 +158,4 @@ def _pieces(chunk: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _event(content: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(content) + b"\n\n"
+    return f"data: {json_text(content)}\n\n".encode()

@@ -75,18 +75,26 @@ def _visible(caller: Caller) -> QuerySet[Stream]:
 
 def chunks_from(stream_id: uuid.UUID, offset: int) -> list[str]:
     """The JSON texts of the chunks from this number on: as many as one read returns, none if there are none."""
-    # Pieces follow each other without a gap, so the last one that begins at or before `offset` has it, or nothing has.
+    # Pieces follow each other, so the last one that begins at or before `offset` has it, or nothing has.
     pieces = StreamPiece.objects.filter(stream_id=stream_id)
     at = pieces.filter(first__lte=offset).order_by("-first").values_list("first", flat=True)[:1]
     rows = pieces.filter(first__gte=at).order_by("first").values_list("first", "chunks")
     found: list[str] = []
     size = 0
     for first, text in rows[:PIECES_AT_ONCE].iterator(chunk_size=20):
+        if first > offset + len(found):  # A gap: these are being dropped.
+            break
         found += text.split("\n")[max(0, offset - first) :]
         size += len(text)
         if size >= BYTES_AT_ONCE:
             break
     return found
+
+
+def has_chunk(stream_id: uuid.UUID, number: int) -> bool:
+    pieces = StreamPiece.objects.filter(stream_id=stream_id, first__lte=number).order_by("-first")
+    first, count = pieces.values_list("first", "count").first() or (0, 0)
+    return number < first + count
 
 
 def standing_of(stream_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[int, str]]:

@@ -1,7 +1,7 @@
 """What is dropped a day after a stream's end; `sessions_app/chats/lifecycle/pruning.py` erases it in batches.
 
 Chunks cannot be redacted: a secret may be split between two of them. Where the project removes secrets from messages, they are
-dropped at the first look after the stream's end; the message itself is redacted.
+dropped at the first look a minute after the stream's end; the message itself is redacted.
 """
 
 from datetime import timedelta

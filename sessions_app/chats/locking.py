@@ -88,10 +88,10 @@ class LockedSession:
         )
 
 
-def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
+def lock_session(*, caller: Caller, session_id: uuid.UUID, in_trash: bool = False) -> LockedSession:
     """One of the caller's sessions, locked: SQLite's transaction is the lock already, PostgreSQL locks the row.
 
-    Unknown or not yours → 404; in the trash → 410.
+    Unknown or not yours → 404; in the trash → 410, unless `in_trash`.
     """
     found = fetch_row(_lock(), [db_uuid(session_id), caller.user_id])
     if found is None:
@@ -117,7 +117,7 @@ def lock_session(*, caller: Caller, session_id: uuid.UUID) -> LockedSession:
     project = as_uuid(project_id)
     if caller.project_id not in {None, project}:
         raise SessionNotFound
-    if deleted_at is not None or project_deleted_at is not None:
+    if not in_trash and (deleted_at is not None or project_deleted_at is not None):
         raise SessionDeleted(session_id)
     live = Live(epoch, revived_rev or 0, revived_to or 0, revived_revs or 1)
     counters = [live, epoch + (ahead or 0), *counters]

@@ -35,13 +35,15 @@ class SessionToCreate:
     current: bool = True
 
 
-def lock_or_create(*, caller: Caller, session_id: uuid.UUID, new: SessionToCreate | None) -> LockedSession:
+def lock_or_create(
+    *, caller: Caller, session_id: uuid.UUID, new: SessionToCreate | None, in_trash: bool = False
+) -> LockedSession:
     """`lock_session`, which with `new` creates the session if there is none.
 
     Raises NotFound (session or project), Gone, ExternalIdTaken, QuotaExceeded.
     """
     try:
-        return lock_session(caller=caller, session_id=session_id)
+        return lock_session(caller=caller, session_id=session_id, in_trash=in_trash)
     except SessionNotFound:
         if new is None:
             raise

@@ -97,6 +97,6 @@ class StreamReader:
 
 
 def _event(fields: dict[str, str]) -> Event:
-    number = int(fields["id"]) if "id" in fields else None
+    number = int(fields["id"].rpartition(":")[2]) if "id" in fields else None
     data = fields["data"] if fields["data"] == "[DONE]" else orjson.loads(fields["data"])
     return Event(number, fields.get("event", ""), data, time.monotonic())

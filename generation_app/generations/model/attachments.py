@@ -76,7 +76,9 @@ class _Reader:
     def _content(self, part: dict[str, Any]) -> _Content:
         name, url = part.get("filename") or "", part.get("url")
         if isinstance(url, str) and url.startswith(TEXT_FILE):
-            return _Content(f"{name or 'file'}:\n\n{unquote(url.removeprefix(TEXT_FILE))}")
+            text = unquote(url.removeprefix(TEXT_FILE))
+            if self._has_room_for_text(len(text.encode(errors="replace"))):
+                return _Content(f"{name or 'file'}:\n\n{text}")
         if isinstance(url, str) and url.startswith(IMAGE_URL) and self._has_room_for_image(len(url)):
             return _image(name, url)
         return self._stored(part.get("file"), name) or _Content(f"(Attached file: {name or 'without a name'})")
@@ -91,11 +93,15 @@ class _Reader:
             if file.media_type in IMAGE_TYPES and self._has_room_for_image(file.size_bytes):
                 encoded = base64.b64encode(_bytes_at(file.key)).decode()
                 return _image(name or file.name, f"data:{file.media_type};base64,{encoded}")
-            if _is_text(file.media_type) and file.size_bytes <= self._text_bytes:
-                text = _bytes_at(file.key).decode()
-                self._text_bytes -= file.size_bytes
-                return _Content(f"{name or file.name}:\n\n{text}")
+            if _is_text(file.media_type) and self._has_room_for_text(file.size_bytes):
+                return _Content(f"{name or file.name}:\n\n{_bytes_at(file.key).decode()}")
         return None
+
+    def _has_room_for_text(self, size: int) -> bool:
+        if size > self._text_bytes:
+            return False
+        self._text_bytes -= size
+        return True
 
     def _has_room_for_image(self, size: int) -> bool:
         if self._images == 0 or size > self._image_bytes:

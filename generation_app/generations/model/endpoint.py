@@ -16,6 +16,7 @@ from django.conf import settings
 from generation_app.generations.model.attachments import without_images
 from generation_app.generations.model.pieces import EndpointFailed, Piece
 from generation_app.generations.model.stand_in import StandIn
+from generation_app.generations.model.tool_calls import ToolCalls
 from sessions_app.core.serialization.strict_json import UnreadableJson, clean_text, loads
 
 ATTEMPTS = 3
@@ -85,7 +86,7 @@ def _pause(response: httpx.Response, attempt: int) -> float:
 async def _pieces(response: httpx.Response) -> AsyncGenerator[Piece]:
     if response.status_code != httpx.codes.OK:
         raise EndpointFailed(f"The endpoint answered with HTTP {response.status_code}.")
-    calls = _ToolCalls()
+    calls = ToolCalls()
     finished = False
     try:
         async for line in _lines(response):
@@ -150,34 +151,3 @@ def _parsed(data: str) -> Any:
         return loads(data.encode())[0]
     except UnreadableJson as error:
         raise ValueError(error.why) from error
-
-
-class _ToolCalls:
-    """Calls come in pieces: the name first, then the arguments as a growing JSON text."""
-
-    def __init__(self) -> None:
-        self._calls: dict[int, dict[str, str]] = {}
-
-    def add(self, deltas: Any) -> None:
-        for delta in deltas if isinstance(deltas, list) else ():
-            match delta:
-                case {"index": int(index)}:
-                    call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-                    function = delta.get("function")
-                    function = function if isinstance(function, dict) else {}
-                    call["id"] = call["id"] or str(delta.get("id") or "")
-                    call["name"] += str(function.get("name") or "")
-                    call["arguments"] += str(function.get("arguments") or "")
-
-    def whole(self) -> list[dict[str, Any]]:
-        return [
-            {"id": call["id"] or f"call_{index}", "name": call["name"], "input": _arguments(call["arguments"])}
-            for index, call in sorted(self._calls.items())
-        ]
-
-
-def _arguments(text: str) -> Any:
-    try:
-        return orjson.loads(text or "{}")
-    except ValueError:
-        return text

@@ -2,7 +2,9 @@
 
 import threading
 import time
+from collections.abc import Iterable
 
+import orjson
 from django.conf import settings
 
 from generation_app.models.generation import MODEL_LENGTH
@@ -41,14 +43,25 @@ def _ask(url: str) -> list[str]:
     import httpx  # A server that makes no answers starts without it.
 
     headers = {"Authorization": f"Bearer {settings.CHAT_KEY}"} if settings.CHAT_KEY else {}
+    timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     try:
-        with httpx.Client(timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS), follow_redirects=False) as client:
-            answer = client.get(f"{url}/models", headers=headers)
-        if answer.status_code != httpx.codes.OK or len(answer.content) > LONGEST_ANSWER_BYTES:
-            return []
-        found = answer.json()
+        with (
+            httpx.Client(timeout=timeout, follow_redirects=False) as client,
+            client.stream("GET", f"{url}/models", headers=headers) as answer,
+        ):
+            found = orjson.loads(_body(answer.iter_bytes())) if answer.status_code == httpx.codes.OK else None
     except (httpx.HTTPError, ValueError):
         return []
     listed = found.get("data") if isinstance(found, dict) else None
     names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return [name for name in dict.fromkeys(names) if isinstance(name, str) and 0 < len(name) <= MODEL_LENGTH][:MOST_MODELS]
+
+
+def _body(pieces: Iterable[bytes]) -> bytes:
+    """Raises ValueError if it is too large or comes too slowly."""
+    body, until = bytearray(), time.monotonic() + READ_SECONDS
+    for piece in pieces:
+        body += piece
+        if len(body) > LONGEST_ANSWER_BYTES or time.monotonic() > until:
+            raise ValueError("too large, or too slow")
+    return bytes(body)

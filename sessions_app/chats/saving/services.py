@@ -55,6 +55,8 @@ class Changes(Step):
     session: dict[str, Any] | None = None
     # Sent by `flush`, whose response has no body.
     beacon: bool = False
+    # The server's own end of an answer whose session was deleted meanwhile: a restore brings it back whole.
+    in_trash: bool = False
 
 
 class RevChanged(PreconditionFailed):
@@ -100,7 +102,7 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
         step=changes,
         act=act,
         refuse_stale=lambda session: _keep_late_texts(caller, session, changes),
-        lock=partial(lock_or_create, new=changes.create),
+        lock=partial(lock_or_create, new=changes.create, in_trash=changes.in_trash),
         check=lambda session: _check(caller, session, changes),
     )
 

@@ -73,6 +73,22 @@ def test_the_newest_files_have_the_budget(chat: Chat, monkeypatch: pytest.Monkey
     assert (text, image[1]) == ("Look.\n\n2.txt:\n\ntext2", PICTURE)
 
 
+def test_so_have_texts_that_are_in_their_message(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "TEXT_BYTES", 10)
+    for number in (1, 2):
+        part = {"type": "file", "filename": f"{number}.txt", "url": f"{attachments.TEXT_FILE}%C3%A4{number}%20text"}
+        chat.ops(
+            {
+                "op": "upsert",
+                "id": f"q{number}",
+                "role": "user",
+                "text": "Look.",
+                "parts": [{"type": "text", "text": "Look."}, part],
+            }
+        )
+    assert questions(chat) == ["Look.\n\n(Attached file: 1.txt)", "Look.\n\n2.txt:\n\nä2 text"]
+
+
 @pytest.mark.parametrize(("takes_text", "said"), [(True, "A dot."), (False, "")])
 def test_an_endpoint_that_refuses_images_is_asked_once_more_without(settings: Any, takes_text: bool, said: str) -> None:
     settings.CHAT_URL = "http://model.invalid/v1"

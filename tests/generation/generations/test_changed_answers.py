@@ -139,6 +139,16 @@ def test_what_others_note_on_a_message_does_not_keep_its_end_out(
         assert message["metadata"] == change["metadata"]
 
 
+@pytest.mark.parametrize("rest", ["", "and more"])
+def test_nor_does_it_leave_a_stopped_one_open(chat: Chat, rest: str) -> None:
+    started(chat)
+    answer = begun(chat, text("half "))
+    patch(chat, metadata={"rating": 5})
+    answer.add(text(rest))
+    end(answer, INTERRUPTED)
+    assert Message.objects.get(message_id=chat.read()["messages"][-1]["id"]).status == "interrupted"
+
+
 @pytest.mark.parametrize("theirs", ["theirs, and longer than that", "th"])
 @pytest.mark.parametrize("status", ["streaming", "complete"])
 def test_a_text_that_somebody_wrote_stays_and_the_answer_s_is_a_copy(chat: Chat, theirs: str, status: str) -> None:

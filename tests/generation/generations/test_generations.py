@@ -104,7 +104,7 @@ def test_what_has_ended_badly_can_be_continued(chat: Chat) -> None:
     chat.ops({"op": "patch", "id": made["message"], "text": "half an"}, base_rev=99)
     again = step(chat, made, "continue").json()
     assert again["stream"] != made["stream"]
-    assert chat.get("stream").content.startswith(b'id: 0\ndata: "half an"\n')
+    assert chat.get("stream").content.startswith(f'id: {again["stream"]}:0\ndata: "half an"\n'.encode())
     assert chat.read()["messages"][1]["status"] == "streaming"
     question = question_of(claimed())
     assert question.text == "half an"
@@ -183,6 +183,16 @@ def test_a_question_that_was_removed_is_not_answered(chat: Chat, name: str) -> N
     assert refusal(refused) == (422, "nothing_to_answer")
     assert refused.json()["error"]["details"] == {"field": name}
     assert not Generation.objects.exists()
+
+
+def test_nor_is_one_that_is_sent_and_not_shown(chat: Chat) -> None:
+    chat.say("q1", "why?")
+    chat.say("q2", "and?")
+    chat.ops({"op": "delete", "id": "q1"}, base_rev=2)
+    chat.ops({"op": "upsert", "id": "q3", "role": "user", "text": "or?", "parent_id": None})
+    for message in ({"id": "q1", "text": "why?"}, {"text": "so?", "parent_id": "q2"}):
+        assert refusal(chat.post_plain("generations", {"message": message})) == (422, "nothing_to_answer")
+    assert (chat.texts(), Generation.objects.count()) == (["or?"], 0)
 
 
 def test_a_session_deleted_meanwhile_ends_its_generation(chat: Chat) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError
 
 from generation_app.generations import answer as answers
-from generation_app.generations import claims, runner
+from generation_app.generations import claims, runner, services
 from generation_app.generations.answer import Answer
 from generation_app.generations.answer_saving import save
 from generation_app.generations.claims import renew
@@ -131,6 +131,34 @@ def test_an_answer_goes_on_after_the_clock_went_back(chat: Chat, monkeypatch: py
     assert chat.texts()[-1] == "half and more"
 
 
+def made() -> Generation:
+    """The queued one, by a runner."""
+    making = runner.Runner()
+    making.start()
+    until = time.monotonic() + PATIENCE_SECONDS
+    try:
+        while Generation.objects.get().ended_at is None and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        making.stop()
+    return Generation.objects.get()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_nobody_foresaw_ends_its_answer_and_says_so(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(generation: Generation) -> Any:
+        raise ValueError("a text of the chat")
+
+    monkeypatch.setattr(runner, "_prepare", failing)
+    started(chat, "hello")
+    found = made()
+    assert (found.state, found.error) == ("failed", "The server could not make the answer.")
+    assert "an answer failed: ValueError" in caplog.messages
+    assert "a text of the chat" not in caplog.text
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_goes_away_as_an_answer_begins_is_waited_for(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, settings: Any
@@ -147,15 +175,7 @@ def test_a_database_that_goes_away_as_an_answer_begins_is_waited_for(
     monkeypatch.setattr(runner, "_prepare", preparing)
     monkeypatch.setattr(runner, "LOOK_SECONDS", 0.05)
     started(chat, "hello")
-    making = runner.Runner()
-    making.start()
-    until = time.monotonic() + PATIENCE_SECONDS
-    try:
-        while Generation.objects.get().ended_at is None and time.monotonic() < until:
-            time.sleep(0.02)
-    finally:
-        making.stop()
-    assert Generation.objects.get().state == "complete"
+    assert made().state == "complete"
 
 
 def test_a_damaged_stream_leaves_what_stands_before_the_damage(chat: Chat) -> None:
@@ -185,7 +205,8 @@ def test_a_stream_that_is_full_does_not_end_its_answer(
         made = runner.Runner()
         monkeypatch.setattr(made._writer, "write", AsyncMock(side_effect=full.value))
         asyncio.run(made._stream(answer))
-        assert not answer.waits
+        answer.add(Piece("reasoning", "hm"))
+        assert (answer.waits, answer._waiting) == (False, []), "thoughts without an end would fill the memory"
     runner._finish(Generation.objects.select_related("owner").get(), answer, GenerationState.COMPLETE, "")
     message = chat.read()["messages"][-1]
     assert (message["text"], message["status"]) == ("Longer than that.", "complete")
@@ -208,3 +229,23 @@ def test_a_left_answer_that_cannot_be_ended_keeps_no_other_one_waiting(chat: Cha
     assert list(Generation.objects.order_by("created_at").values_list("state", flat=True)) == ["running", "interrupted"]
     monkeypatch.undo()
     assert Looking().look_for() == 1
+
+
+def test_an_end_that_was_not_committed_is_repeated(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = an_answer(chat, "All of it.")
+    generation = Generation.objects.select_related("owner").get()
+    publish = services._publish
+    numbers = itertools.count()
+
+    def published(*arguments: Any) -> None:
+        publish(*arguments)
+        if next(numbers) == 0:
+            raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(services, "_publish", published)
+    with pytest.raises(OperationalError):
+        runner._finish(generation, answer, GenerationState.COMPLETE, "")
+    runner._finish(generation, answer, GenerationState.COMPLETE, "")
+    assert Generation.objects.get().state == GenerationState.COMPLETE
+    message = chat.read()["messages"][-1]
+    assert (message["text"], message["status"]) == ("All of it.", "complete")

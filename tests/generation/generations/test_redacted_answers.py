@@ -5,7 +5,7 @@ import pytest
 from generation_app.models import GenerationState
 from sessions_app.models import Message, Project
 from tests.generation.generations.steps import Looking, started, step
-from tests.generation.generations.test_changed_answers import begun, end, text
+from tests.generation.generations.test_changed_answers import begun, call, end, text, thought
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -87,3 +87,15 @@ def test_what_a_dead_server_left(chat: Chat) -> None:
     answer.stream()
     Looking().look_for()
     assert stored(chat) == SHOWN
+
+
+def test_what_a_dead_server_left_beside_its_thoughts(chat: Chat) -> None:
+    started(chat)
+    answer = begun(chat, text(f"My key: {FIRST}"))
+    for piece in (thought(f"{FIRST}{SECOND}"), text(SECOND), call("c1")):
+        answer.add(piece)
+    answer.stream()
+    Looking().look_for()
+    assert stored(chat) == SHOWN
+    parts = chat.read()["messages"][-1]["parts"]
+    assert [part.get("text") for part in parts] == ["[REDACTED:anthropic_key]", SHOWN, None]

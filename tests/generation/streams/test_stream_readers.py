@@ -211,8 +211,8 @@ def test_a_killed_server_has_every_acknowledged_chunk_and_a_stopped_one_lets_rea
         api.close()
 
 
-def test_the_protocol_that_serves_sends_it_too(secret: str, path: str) -> None:
-    """It sends most answers whole, in one write."""
+def test_the_protocol_that_serves_sends_it_too(secret: str, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """It sends most answers whole, in one write. A reader that is cut off is no fault, so the log says nothing of it."""
     with LiveServer(http=IdleTimeoutProtocol) as live:
         api = Api(live.url, secret)
         held = Held(api, path)
@@ -225,7 +225,15 @@ def test_the_protocol_that_serves_sends_it_too(secret: str, path: str) -> None:
         assert (reader.chunks, reader.whole) == (["before", "after"], True)
         with StreamReader(live.url, secret, f"/sessions/{held.session}/stream") as none:
             assert none.status == 204
+        gone = Held(api, path)
+        with StreamReader(live.url, secret, f"/streams/{gone.id}") as reader:
+            gone.append("a")
+            reader.wait_for_chunks(1)
+            api.call("DELETE", f"/sessions/{gone.session}")
+            assert reader.wait_for_end() == ""
+        assert not reader.whole
         api.close()
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.timed
