@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from sessions_app.core.limits import quotas
 from sessions_app.models import ChatSession, ImportJob, Project, StoredFile
 from sessions_app.portability.imports import staging
+from tests.portability.background_imports import post, work
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, upload
 
@@ -107,13 +108,26 @@ def test_files_of_chats_count_before_they_are_stored(api: Callable[..., Any], al
 
 
 @pytest.mark.parametrize("counted", [0.0, 60.0])
+@pytest.mark.parametrize("in_background", [False, True])
 def test_a_file_that_the_server_was_sent_counts_once(
-    exported: Path, api: Callable[..., Any], alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch, counted: float
+    exported: Path,
+    api: Callable[..., Any],
+    alice: User,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    counted: float,
+    in_background: bool,
 ) -> None:
     """It was counted when it came, and its content is no larger."""
     monkeypatch.setattr(quotas, "RECOUNTED_EVERY", counted)
-    content = exported.read_bytes()
+    mine, content = api(alice), exported.read_bytes()
     settings.ACCOUNT_BYTES = len(content) + 5_000
-    answer = upload(api(alice), content)
+    if in_background:
+        job = post(mine, content)
+        work()
+        answer = mine.get(f"/imports/{job['id']}")
+        assert answer.json()["error"] is None
+    else:
+        answer = upload(mine, content)
     assert answer.status_code == 200, answer.content
     assert answer.json()["added"]["message"] == MESSAGES
