@@ -116,16 +116,22 @@ def _restore(engine: Engine, database: str, file: Path, *, discard: bool) -> Res
     connection.close()
     engine.check_alone(database)
     engine.drop(ready)
+    swapped = False
     try:
         engine.unpack(file, ready)
         with _connected_to(ready):
             number = _renew(file, above)
+            if not discard:
+                stored_files.keep(former)
             missing = stored_files.restore(file)
         engine.swap(database, ready, former)
+        swapped = True
     except OSError as error:
         raise BackupError(f"{file} cannot be put in the store's place: {error.strerror}.") from None
     finally:
         engine.drop(ready)
+        if not swapped:
+            stored_files.discard_former(former)
     if discard:
         engine.drop(former)
     return Restored(number, "" if discard else former, missing)

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from django.conf import settings
 from django.core.files.storage import storages
 
 from sessions_app.chats.files.folder_storage import FolderStorage
@@ -16,11 +17,22 @@ def folder_of(backup: Path) -> Path:
     return backup.with_name(f"{backup.name}.files")
 
 
+def folder_of_former(former: str) -> Path:
+    """Of the store that a restore puts aside. Its name is a file's on SQLite, a database's on PostgreSQL."""
+    return folder_of(Path(settings.DATA_DIR) / former)
+
+
 def save(backup: Path) -> None:
     """Add the present files to a backup. Called before the store is dumped, and after it: so no file that the dump names is
     missing, whether it was stored or collected meanwhile."""
     if (source := _folder()) is not None and source.is_dir():
         _add(source, folder_of(backup))
+
+
+def keep(former: str) -> None:
+    """The present files stay for the store that is put aside: the restored one deletes from its folder what it does not name."""
+    if (source := _folder()) is not None and source.is_dir():
+        _add(source, folder_of_former(former))
 
 
 def restore(backup: Path) -> int:
@@ -47,6 +59,10 @@ def _is_whole(file: Path, size: int) -> bool:
 
 def discard(backup: Path) -> None:
     shutil.rmtree(folder_of(backup), ignore_errors=True)
+
+
+def discard_former(former: str) -> None:
+    shutil.rmtree(folder_of_former(former), ignore_errors=True)
 
 
 def _folder() -> Path | None:

@@ -76,6 +76,11 @@ class Kind:
         return not any(field.get_internal_type() in {"BinaryField", "FloatField", "JSONField"} for field in self.fields.values())
 
     @cached_property
+    def contents(self) -> tuple[str, ...]:
+        """The fields with texts and bytes of any length: what an account's usage counts of a row."""
+        return tuple(name for name, field in self.fields.items() if field.get_internal_type() in {"BinaryField", "TextField"})
+
+    @cached_property
     def link_column(self) -> str:
         return cast("ForeignKey[Any, Any]", self.model._meta.get_field(self.link)).attname
 

@@ -61,6 +61,7 @@ def test_not_ready_without_its_redis(client: Client, db: None, settings: Any) ->
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "channel_layer_unreachable")
+    assert "events reach other processes later, by the log" in answer.json()["error"]["message"]
     assert "127.0.0.1" not in answer.content.decode()
 
 

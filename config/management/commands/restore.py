@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.backups import BackupError
 from config.backups.save_and_restore import restore
-from config.backups.stored_files import folder_of
+from config.backups.stored_files import folder_of, folder_of_former
 from config.server.signals import ended_by_signals
 
 
@@ -31,4 +31,6 @@ class Command(BaseCommand):
                 "Put that folder there and restore again."
             )
         if restored.former:
-            self.stdout.write(f"The previous store is kept as {restored.former}.")
+            files = folder_of_former(restored.former)
+            beside = f", its files as {files}" if files.is_dir() else ""
+            self.stdout.write(f"The previous store is kept as {restored.former}{beside}.")

@@ -61,11 +61,13 @@ def _find_earlier_messages(files: list[StoredFile]) -> None:
 
 
 def collect_orphans() -> int:
-    """Delete content that no row names: of uploads that a crash interrupted, and of deleted accounts. Returns 0: all is done."""
+    """Delete content that no row names: of uploads that a crash interrupted, and of deleted accounts. Returns 0: all is done.
+
+    What another store put into the same folder stays."""
     for owner_id in blobs.owners():
         for keys in batched(blobs.keys_of(owner_id), AT_ONCE):
             known = set(StoredFile.objects.filter(key__in=keys).values_list("key", flat=True))
-            blobs.delete([key for key in keys if key not in known and _is_old(key)])
+            blobs.delete([key for key in keys if key not in known and _is_old(key) and blobs.is_of_this_store(key)])
     return 0
 
 

@@ -72,4 +72,4 @@ def _stored_anew(owner_id: int, file: Incoming, fields: dict[str, Any]) -> Store
 def delete_content(user_id: int) -> None:
     """Delete the content of all files of an account that was deleted. What fails is collected later."""
     with suppress(OSError, AppError):
-        blobs.delete(list(blobs.keys_of(user_id)))
+        blobs.delete([key for key in blobs.keys_of(user_id) if blobs.is_of_this_store(key)])

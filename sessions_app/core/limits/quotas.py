@@ -43,9 +43,12 @@ _accounts: LRUCache[int, _Counted] = LRUCache(ACCOUNTS_REMEMBERED)
 _lock = threading.Lock()
 
 
-def check_bytes(user_id: int, needed: int) -> None:
-    """Check that `needed` more bytes fit and count them as stored. Raises QuotaExceeded."""
-    _take(user_id, "bytes", settings.ACCOUNT_BYTES, needed)
+def check_bytes(user_id: int, needed: int, *, beside: int = 0) -> None:
+    """Check that `needed` more bytes fit and count them as stored. Raises QuotaExceeded.
+
+    `beside`: bytes that are stored and that no usage has yet; negative for some that it has and that will go.
+    """
+    _take(user_id, "bytes", settings.ACCOUNT_BYTES, needed, beside)
 
 
 def check_state_bytes(user_id: int, needed: int) -> None:
@@ -69,15 +72,15 @@ def usage_now(user_id: int) -> Usage:
     return found
 
 
-def _take(user_id: int, what: str, limit: int, needed: int) -> None:
-    if not limit or not needed:
+def _take(user_id: int, what: str, limit: int, needed: int, beside: int = 0) -> None:
+    if not limit or needed + max(beside, 0) == 0:
         return
     name = "size_bytes" if what == "bytes" else what
     counted = _counted(user_id, COUNTED_EVERY)
-    if getattr(counted, name) + needed > limit:
+    if getattr(counted, name) + beside + needed > limit:
         counted = _counted(user_id, RECOUNTED_EVERY, states_every=STATES_RECOUNTED_EVERY)
-        if (used := getattr(counted, name)) + needed > limit:
-            raise QuotaExceeded(what, limit, used, needed)
+        if (used := getattr(counted, name)) + beside + needed > limit:
+            raise QuotaExceeded(what, limit, used, max(beside, 0) + needed)
     with _lock:
         setattr(counted, name, getattr(counted, name) + needed)
 

@@ -19,7 +19,7 @@ _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 class ChannelLayerUnreachable(Unavailable):
     code = "channel_layer_unreachable"
-    message = "Redis does not answer. Saves still work; events reach other processes again when it does."
+    message = "Redis does not answer. Saves still work; events reach other processes later, by the log, until it does."
 
 
 class ChannelLayerRefusesAccess(Unavailable):

@@ -245,6 +245,7 @@ def _keep_file(job: ImportJob, staging: Staging, incoming: Incoming, piece: Piec
     """Stores a file at once: it is visible to its account alone, and collected if no message that is imported names it."""
     there = StoredFile.objects.filter(owner_id=job.user_id, sha256=piece.sha256).exists()
     staging.counts["present" if there else "added"][FILE] += 1
+    staging.check_quota(0 if there else incoming.size_bytes)
     if not job.dry_run:
         store_file(owner_id=job.user_id, file=incoming, name=piece.name, media_type=piece.media_type, created_at=at)
     if _is_due(job):

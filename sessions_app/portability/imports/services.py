@@ -31,14 +31,15 @@ class Imported:
     redacted: dict[str, int]
 
 
-def import_file(*, caller: Caller, file: BinaryIO, patient: bool = False) -> Imported:
-    """Add the file's content. Raises BadFile, IdTaken, OtherProject, ExternalIdTaken, ImportRunning; then nothing was added.
+def import_file(*, caller: Caller, file: BinaryIO, sent_bytes: int = 0, patient: bool = False) -> Imported:
+    """Add the file's content. Raises BadFile, IdTaken, OtherProject, ExternalIdTaken, QuotaExceeded, ImportRunning; then nothing
+    was added.
 
-    An interrupted import of the same file is continued; leftovers of another one are removed first. `patient`: wait
-    for another import of the same user.
+    An interrupted import of the same file is continued; leftovers of another one are removed first. `sent_bytes`: of a
+    file that a request sent, which the quota has counted. `patient`: wait for another import of the same user.
     """
     digest = _sha256(file)
-    job = _left_by_another(caller, digest, patient=patient) or _begin(caller, digest)
+    job = _left_by_another(caller, digest, patient=patient) or _begin(caller, digest, sent_bytes)
     run_paced(steps(caller, job, file))
     job.refresh_from_db()
     return imported(job)
@@ -56,11 +57,12 @@ def _sha256(file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def _begin(caller: Caller, digest: str) -> ImportJob:
+def _begin(caller: Caller, digest: str, sent_bytes: int) -> ImportJob:
     job = ImportJob(
         user_id=caller.user_id,
         only_project=caller.project_id,
         state=ImportState.RUNNING,
+        size_bytes=sent_bytes,
         sha256=digest,
         heartbeat_at=now(),
     )

@@ -1,5 +1,7 @@
-"""Statements for rows that an import has staged."""
+"""Rows that an import stages: where they belong, what they take, and statements for them."""
 
+import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
@@ -7,7 +9,7 @@ from django.db.models import Model, QuerySet
 
 from sessions_app.core.errors import Conflict
 from sessions_app.models import ImportJob, Message
-from sessions_app.portability.content_kinds import Kind, kind_named
+from sessions_app.portability.content_kinds import USER, Kind, export_kinds, kind_named
 
 
 class IdTaken(Conflict):
@@ -24,6 +26,37 @@ class Stopped(Exception):
     """The import was stopped, or another process continues it."""
 
 
+@dataclass(slots=True)
+class Place:
+    """The parent of the following rows. `made`: this import created it, so all its children are new too."""
+
+    made: bool
+    pk: Any = None
+    # A row gets its key on insert.
+    row: Model | None = None
+    # Of a project: the file's current session, and the inbox for its sessions.
+    current: uuid.UUID | None = None
+    inbox: uuid.UUID | None = None
+
+    @property
+    def key(self) -> Any:
+        return self.pk if self.row is None else self.row.pk
+
+    def as_json(self) -> list[Any]:
+        keys = (self.key, self.current, self.inbox)
+        return [self.made, *(str(key) if isinstance(key, uuid.UUID) else key for key in keys)]
+
+
+def read_places(stored: dict[str, list[Any]]) -> dict[str, Place]:
+    places = {USER: Place(made=False)}
+    for kind in export_kinds():
+        if kind.name in stored:
+            made, pk, current, inbox = stored[kind.name]
+            key = kind.model._meta.pk.to_python(pk)
+            places[kind.name] = Place(made, key, None, current and uuid.UUID(current), inbox and uuid.UUID(inbox))
+    return places
+
+
 def insertion(rows: list[tuple[Model, Any]]) -> tuple[str, list[list[Any]]]:
     """One INSERT statement for all these messages (each with its session's id), and its parameters."""
     columns = [column for column in Message._meta.concrete_fields if not column.primary_key]
@@ -34,6 +67,11 @@ def insertion(rows: list[tuple[Model, Any]]) -> tuple[str, list[list[Any]]]:
         made.session_id = session_id  # type: ignore[attr-defined]
         parameters.append([column.get_db_prep_save(column.pre_save(made, add=True), connection) for column in columns])
     return statement, parameters
+
+
+def stored_bytes(kind: Kind, values: dict[str, Any]) -> int:
+    """What the row adds to its account's usage."""
+    return sum(len(value.encode() if isinstance(value, str) else value) for name in kind.contents if (value := values.get(name)))
 
 
 def staged_rows(kind: Kind, job: ImportJob) -> QuerySet[Any]:

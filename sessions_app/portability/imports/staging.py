@@ -16,6 +16,7 @@ from django.db.models.functions import Greatest
 
 from sessions_app.chats.saving.message_redaction import redact_stored_message
 from sessions_app.chats.sessions.services import ExternalIdTaken
+from sessions_app.core.limits import quotas
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.sql import write_later
 from sessions_app.core.storage.transactions import write
@@ -26,7 +27,16 @@ from sessions_app.models.times import now
 from sessions_app.portability.content_kinds import USER, Kind, export_kinds
 from sessions_app.portability.imports.file_reader import Reader, Row
 from sessions_app.portability.imports.file_summary import ProjectsInFile
-from sessions_app.portability.imports.staged_rows import CannotStandBeside, IdTaken, Stopped, insertion, staged_rows
+from sessions_app.portability.imports.staged_rows import (
+    CannotStandBeside,
+    IdTaken,
+    Place,
+    Stopped,
+    insertion,
+    read_places,
+    staged_rows,
+    stored_bytes,
+)
 from sessions_app.projects.services import OtherProject
 
 PIECE_BYTES = 500_000
@@ -34,31 +44,10 @@ AUTHOR_LENGTH, IMPORTED = 150, " (imported)"
 
 
 @dataclass(slots=True)
-class _Place:
-    """The parent of the following rows. `made`: this import created it, so all its children are new too."""
-
-    made: bool
-    pk: Any = None
-    # A row gets its key on insert.
-    row: Model | None = None
-    # Of a project: the file's current session, and the inbox for its sessions.
-    current: uuid.UUID | None = None
-    inbox: uuid.UUID | None = None
-
-    @property
-    def key(self) -> Any:
-        return self.pk if self.row is None else self.row.pk
-
-    def as_json(self) -> list[Any]:
-        keys = (self.key, self.current, self.inbox)
-        return [self.made, *(str(key) if isinstance(key, uuid.UUID) else key for key in keys)]
-
-
-@dataclass(slots=True)
 class _Waiting:
     """Rows of the next batch, by kind."""
 
-    rows: dict[str, list[tuple[Model, _Place]]] = field(default_factory=dict)
+    rows: dict[str, list[tuple[Model, Place]]] = field(default_factory=dict)
     count: int = 0
     size: int = 0
     # By how many bytes redaction made messages smaller, by session and epoch: only the current epoch counts.
@@ -71,11 +60,13 @@ class Staging:
     def __init__(self, job: ImportJob) -> None:
         self.job = job
         self.pace = Pace()
-        self.places = _read_places(job.place.get("places", {}))
+        self.places = read_places(job.place.get("places", {}))
         self.counts = {name: Counter[str](job.counts.get(name, {})) for name in ("added", "present", "redacted")}
         self._projects = ProjectsInFile(job.counts.get("projects", []))
         # The current project's rule for secrets in messages.
         self._redaction: str = job.place.get("redaction", DEFAULT_REDACTION)
+        # Of the rows that were added: no usage has them while they are hidden.
+        self._added_bytes: int = job.place.get("added_bytes", 0)
         self._waiting = _Waiting()
         # Rows of the next batch by their `known_by` fields: they are not in the database yet.
         self._new: dict[tuple[str, Any], Any] = {}
@@ -88,7 +79,7 @@ class Staging:
         """Raises IdTaken, OtherProject, ExternalIdTaken."""
         self._projects.take(row)
         kind, above = row.kind, self.places[row.kind.under]
-        place = self._find(kind, row.values) if kind.known_by else None if above.made else _Place(made=False)
+        place = self._find(kind, row.values) if kind.known_by else None if above.made else Place(made=False)
         if place is not None:
             self.places[kind.name] = place
             self.counts["present"][kind.name] += 1
@@ -97,10 +88,20 @@ class Staging:
         _not_ahead(row.values)
         self._guard(kind, row.values)
         self._name_author(kind, row.values)
+        self._added_bytes += stored_bytes(kind, row.values)
         self._add(kind, above, row.values)
 
+    def check_quota(self, file_bytes: int = 0) -> None:
+        """Whether what was taken so far fits, and a file of a chat beside it. Raises QuotaExceeded.
+
+        A file that the server was sent was counted when it came, and goes when the import ends: its rows count in its place.
+        """
+        if not self.job.dry_run:
+            quotas.check_bytes(self.job.user_id, file_bytes, beside=self._added_bytes - self.job.size_bytes)
+
     def flush(self, reader: Reader) -> None:
-        """Store the batch and the progress in one transaction. Raises CannotStandBeside, IdTaken, Stopped."""
+        """Store the batch and the progress in one transaction. Raises CannotStandBeside, IdTaken, QuotaExceeded, Stopped."""
+        self.check_quota()
         waiting, self._waiting = self._waiting, _Waiting()
         self._new.clear()
         # By far the most rows; prepared before the lock is taken.
@@ -122,7 +123,7 @@ class Staging:
         except IntegrityError:
             raise CannotStandBeside from None
 
-    def _insert(self, kind: Kind, rows: list[tuple[Model, _Place]]) -> None:
+    def _insert(self, kind: Kind, rows: list[tuple[Model, Place]]) -> None:
         """Inserts the rows of one kind. It may be retried, so keys from the database are reset first."""
         if not rows:
             return
@@ -154,6 +155,7 @@ class Staging:
             "read": dict(reader.counts),
             "places": places,
             "redaction": self._redaction,
+            "added_bytes": self._added_bytes,
         }
         self.job.counts |= {name: dict(count) for name, count in self.counts.items()} | {"projects": self._projects.told}
         job = ImportJob.objects.filter(pk=self.job.pk, state=ImportState.RUNNING, heartbeat_at=self.job.heartbeat_at)
@@ -162,7 +164,7 @@ class Staging:
             raise Stopped
         return at
 
-    def _find(self, kind: Kind, values: dict[str, Any]) -> _Place | None:
+    def _find(self, kind: Kind, values: dict[str, Any]) -> Place | None:
         """The existing row for this one, if any."""
         if kind.name == "project":
             return self._find_project(kind, values)
@@ -171,12 +173,12 @@ class Staging:
         staged = Q(user=None, import_id=self.job.id)
         found = AppState.objects.filter(staged | Q(user_id=self.job.user_id), client=values["client"])
         if ("app_state", values["client"]) in self._new or found.exists():
-            return _Place(made=False)
+            return Place(made=False)
         if self.job.only_project is not None:
             raise OtherProject
         return None
 
-    def _find_project(self, kind: Kind, values: dict[str, Any]) -> _Place | None:
+    def _find_project(self, kind: Kind, values: dict[str, Any]) -> Place | None:
         """The existing project with this id, else with this path, which is unique within an account."""
         mine = Q(owner_id=self.job.user_id)
         staged = Q(owner=None, import_id=self.job.id, import_into=None)
@@ -196,11 +198,11 @@ class Staging:
         stored = Project.objects.filter(id=found).values_list("settings", "owner_id").first()
         settings, owner_id = stored or (self._new["project", found], None)
         self._redaction = _rule(settings)
-        return _Place(False, found, None, values.get("current_session_id"), found if owner_id is None else None)
+        return Place(False, found, None, values.get("current_session_id"), found if owner_id is None else None)
 
-    def _find_session(self, kind: Kind, values: dict[str, Any]) -> _Place | None:
+    def _find_session(self, kind: Kind, values: dict[str, Any]) -> Place | None:
         if ("session", values["id"]) in self._new:
-            return _Place(made=False, pk=values["id"])
+            return Place(made=False, pk=values["id"])
         columns = ("project__owner_id", "project_id", "import_id")
         there = ChatSession.objects.filter(id=values["id"]).values_list(*columns).first()
         if there is None:
@@ -210,37 +212,37 @@ class Staging:
         staged = owner_id is None and import_id == self.job.id
         if not staged and (owner_id != self.job.user_id or self.job.only_project not in {None, project_id}):
             raise IdTaken(kind, str(values["id"]))
-        return _Place(made=False, pk=values["id"])
+        return Place(made=False, pk=values["id"])
 
-    def _add(self, kind: Kind, above: _Place, values: dict[str, Any]) -> None:
+    def _add(self, kind: Kind, above: Place, values: dict[str, Any]) -> None:
         made = kind.model(**{name: value for name, value in values.items() if name not in kind.later})
         if isinstance(made, Project):
             made.import_id, made.import_current = self.job.id, values.get("current_session_id")
             self._new |= {("project", made.id): made.settings, ("path", made.path): made.id}
         elif isinstance(made, ChatSession):
             made.import_id, self._new["session", made.id] = self.job.id, None
-            above = above if above.made else _Place(made=False, pk=self._inbox(above))
+            above = above if above.made else Place(made=False, pk=self._inbox(above))
         elif isinstance(made, AppState):
             made.import_id, self._new["app_state", made.client] = self.job.id, None
         if kind.known_by or kind.children:
-            self.places[kind.name] = _Place(made=True, row=made)
+            self.places[kind.name] = Place(made=True, row=made)
         size = sum(len(value) for value in values.values() if isinstance(value, str | bytes))
         self._wait(kind.name, made, above, size)
 
-    def _wait(self, kind: str, made: Model, above: _Place, size: int = 0) -> None:
+    def _wait(self, kind: str, made: Model, above: Place, size: int = 0) -> None:
         if not self.job.dry_run:
             self._waiting.rows.setdefault(kind, []).append((made, above))
             self._waiting.count += 1
             self._waiting.size += size
 
-    def _inbox(self, project: _Place) -> uuid.UUID:
+    def _inbox(self, project: Place) -> uuid.UUID:
         """The inbox where sessions for an existing project wait."""
         if project.inbox is None:
             inboxes = Project.objects.filter(import_id=self.job.id, import_into=project.pk)
             project.inbox = inboxes.values_list("id", flat=True).first()
         if project.inbox is None:
             made = Project(import_id=self.job.id, import_into=project.pk, import_current=project.current)
-            self._wait("project", made, _Place(made=False))
+            self._wait("project", made, Place(made=False))
             project.inbox = made.id
         return project.inbox
 
@@ -263,16 +265,6 @@ class Staging:
             self._waiting.shrunk[session] += size - values["size_bytes"]
 
 
-def _read_places(stored: dict[str, list[Any]]) -> dict[str, _Place]:
-    places = {USER: _Place(made=False)}
-    for kind in export_kinds():
-        if kind.name in stored:
-            made, pk, current, inbox = stored[kind.name]
-            key = kind.model._meta.pk.to_python(pk)
-            places[kind.name] = _Place(made, key, None, current and uuid.UUID(current), inbox and uuid.UUID(inbox))
-    return places
-
-
 def _not_ahead(values: dict[str, Any]) -> None:
     """Times ahead of this server's clock would look like changes after the import, which an undo keeps."""
     at = now()
@@ -286,7 +278,7 @@ def _rule(settings: Any) -> str:
     return mode if isinstance(mode, str) and mode in REDACTION_MODES else DEFAULT_REDACTION
 
 
-def _refuse_external_id(project: _Place, external_id: str | None) -> None:
+def _refuse_external_id(project: Place, external_id: str | None) -> None:
     if project.made or external_id is None:
         return
     same = ChatSession.objects.filter(project_id=project.pk, external_id=external_id)

@@ -24,5 +24,5 @@ def put_back(request: HttpRequest) -> HttpResponse:
 
     A damaged file → 422 naming the line. For a file above the request limit use `POST /imports` or `manage.py import`.
     """
-    done = import_file(caller=caller_of(request), file=io.BytesIO(request.body))
+    done = import_file(caller=caller_of(request), file=io.BytesIO(request.body), sent_bytes=len(request.body))
     return json_reply({"added": done.added, "present": done.present, "redacted": done.redacted})

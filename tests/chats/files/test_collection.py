@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import connections, transaction
 from django.utils.timezone import now
 
-from sessions_app.chats.files import collection
+from sessions_app.chats.files import blobs, collection
 from sessions_app.chats.files.collection import KEPT_FOR, collect_files, collect_orphans
 from sessions_app.chats.lifecycle.deletion import delete_account
 from sessions_app.chats.lifecycle.pruning import prune
@@ -156,6 +156,12 @@ def test_damaged_json_names_nothing_and_harms_nothing(chat: Chat, reference: str
     assert FileReference.objects.count() == 1
 
 
+@pytest.fixture
+def store_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blobs, "store_made_at", lambda: now() - timedelta(days=365 * 100))
+
+
+@pytest.mark.usefixtures("store_is_old")
 def test_content_without_a_row_goes_once_it_is_old(reference: str, folder: Path) -> None:
     [kept] = stored(folder)
     old, young, unknown = kept.with_name("old.part"), kept.with_name("young"), folder / "999" / "ab" / "left"
@@ -166,6 +172,27 @@ def test_content_without_a_row_goes_once_it_is_old(reference: str, folder: Path)
         os.utime(path, (0, 0))
     collect_orphans()
     assert set(stored(folder)) == {kept, young}
+
+
+def test_what_another_store_put_into_the_folder_stays(
+    reference: str, folder: Path, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server on SQLite that is started on PostgreSQL for once has the files of both in its data folder."""
+    own = StoredFile.objects.get().key
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(blobs, "store_made_at", lambda: now() - timedelta(days=9))
+        others = folder / blobs.new_key(alice.pk, "ab" * 32)
+    # As keys were before they told their store: made before this store was.
+    before = folder / f"{alice.pk}/cd/{'cd' * 32}-0123456789ab"
+    for path in (others, before):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"of another store")
+    for path in (others, before, folder / own):
+        os.utime(path, (1e9, 1e9))
+    collect_orphans()
+    assert set(stored(folder)) == {others, before, folder / own}
+    delete_account(user_id=alice.pk)
+    assert set(stored(folder)) == {others, before}
 
 
 def test_an_account_takes_its_files_with_it(reference: str, folder: Path, alice: User) -> None:

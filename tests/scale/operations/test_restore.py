@@ -1,6 +1,7 @@
 """What a restore refuses, before anything is changed, and what it leaves behind."""
 
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -204,6 +205,25 @@ def test_a_file_that_is_not_whole_is_put_back(store: Store, tmp_path: Path) -> N
         server.start()
         assert api.http.get(f"/files/{file}").content == b"all words"
         api.close()
+
+
+def test_the_previous_store_keeps_the_files_that_the_backup_does_not_know(store: Store, tmp_path: Path) -> None:
+    """The restored store deletes them from their folder, since no row of its own names them."""
+    with ServerProcess(store) as server:
+        api = server.api(server.key("ana"))
+        _, session = api.session("/with-a-file")
+        backup = Path(server.manage("backup", "--to", str(tmp_path / "before.backup")))
+        assert api.http.post(f"/sessions/{session}/files", content=b"after the backup").status_code == 201
+    told = server.manage("restore", str(backup))
+    [file] = [path for path in (store.folder / "files").rglob("*") if path.is_file()]
+    former, files = re.findall(r"kept as (.+), its files as (.+)\.$", told)[0]
+    [kept] = [path for path in Path(files).rglob("*") if path.is_file()]
+    assert kept.samefile(file)
+    file.unlink()
+    if not ON_POSTGRESQL:
+        server.manage("restore", former, "--discard")
+        assert file.read_bytes() == b"after the backup"
+        assert list(store.folder.glob("*.files")) == [Path(files)]
 
 
 def test_a_restore_begins_anew_where_a_killed_one_ended(store: Store, tmp_path: Path) -> None:
