@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,22 +114,25 @@ class Storage:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def next_after(self, number: int) -> Item | None:
+    def next_after(self, number: int, but: Collection[str] = ()) -> Item | None:
+        """`but`: ids of sessions, of both kinds, whose requests are passed over."""
         sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
-        sql += " WHERE scope = ? AND refused IS NULL AND number > ? ORDER BY number LIMIT 1"
-        row = self._one(sql, (self._scope, number))
+        sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
+        row = self._one(sql, (self._scope, number, *but, *but))
         return None if row is None else Item(*row)
 
     def count_after(self, number: int) -> int:
         row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
         return 0 if row is None else int(row[0])
 
-    def last_after(self, number: int, last: int | None = None) -> int | None:
-        """The number of the newest request that waits behind this one; with `last` up to that one. None: none does."""
-        sql = (
-            "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ? AND number <= ifnull(?, number)"
-        )
-        row = self._one(sql, (self._scope, number, last))
+    def last_after(
+        self, number: int, external_id: str | None = None, last: int | None = None, but: Collection[str] = ()
+    ) -> int | None:
+        """The number of the newest request that waits behind this one; with `external_id` of that session, with `last` up to that
+        number. None: none does."""
+        sql = "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?"
+        sql += f" AND number <= ifnull(?, number) AND ? IN ('', external_id){_without(but)}"
+        row = self._one(sql, (self._scope, number, last, external_id or "", *but, *but))
         return None if row is None else row[0]
 
     def stranded(self) -> dict[str, int]:
@@ -144,6 +147,9 @@ class Storage:
     def forget_up_to(self, number: int) -> None:
         """What was acknowledged."""
         self._write("DELETE FROM requests WHERE scope = ? AND refused IS NULL AND number <= ?", (self._scope, number))
+
+    def remove(self, number: int) -> None:
+        self._write("DELETE FROM requests WHERE number = ?", (number,))
 
     def refuse(self, number: int, error: dict[str, Any]) -> None:
         self._write("UPDATE requests SET refused = ? WHERE number = ?", (json.dumps(error), number))
@@ -174,6 +180,11 @@ class Storage:
     def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
         with self._lock, _naming(self.path):
             return self._db.execute(sql, values).fetchone()
+
+
+def _without(sessions: Collection[str]) -> str:
+    each = ", ".join("?" * len(sessions))
+    return f" AND ifnull(session, '') NOT IN ({each}) AND ifnull(external_id, '') NOT IN ({each})" if sessions else ""
 
 
 @contextmanager
