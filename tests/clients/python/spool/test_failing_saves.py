@@ -101,6 +101,16 @@ def test_what_waits_behind_it_is_for_the_epoch_after_a_clear(
     assert [each.error["code"] for each in spool.refused()] == ["stale_epoch"]
 
 
+def test_a_server_that_fails_at_everything_is_asked_less_and_less(new_spool: NewSpool, gate: Gate) -> None:
+    gate.own_refusal = lambda body: 500
+    spool = new_spool()
+    for number in range(20):
+        spool.save([{"id": "m", "role": "user", "text": "x"}], external_id=f"t{number}")
+    assert not spool.flush(1.5)
+    assert len(gate.seen) <= 20
+    assert not spool.is_held_up
+
+
 def test_transcripts_of_other_sessions_are_read(gate: Gate, secret: str, tmp_path: Path) -> None:
     fail_at_poison(gate)
 

@@ -22,6 +22,8 @@ from stillhere.spool.sender import SEQ_STEP, Sender
 from stillhere.spool.storage import DamagedSpool, Item, Refused, SpoolError, Storage
 
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
+# While somebody waits for it, a server that is away is asked as often.
+SECONDS_BETWEEN_QUESTIONS = 1.0
 # For a thread that has nothing to wait for.
 ENDING_SECONDS = 0.5
 OPENING_FIELDS = {"title", "metadata", "tags", "current"}
@@ -200,7 +202,8 @@ class Spool:
     # --- Sending.
 
     def _flush(self, seconds: float, external_id: str | None, given_up: threading.Event) -> bool:
-        attempt, ends_at = self._attempt, time.monotonic() + seconds  # What the present attempt is told may be outdated.
+        asks_at, ends_at = 0.0, time.monotonic() + seconds
+        attempt = self._attempt  # What the present attempt is told may be outdated.
         self._delivery.asked = True
         self._work()
         with self._progress:
@@ -209,10 +212,11 @@ class Spool:
             while last is not None:
                 if given_up.is_set() or (self._failed > attempt and self._is_stuck(external_id, last)):
                     return False
-                self._wake.set()
-                left = ends_at - time.monotonic()
-                if left <= 0:
+                if (left := ends_at - time.monotonic()) <= 0:
                     return False
+                if time.monotonic() >= asks_at:  # Each answer, or none, wakes this loop too.
+                    self._wake.set()
+                    asks_at = time.monotonic() + SECONDS_BETWEEN_QUESTIONS
                 self._progress.wait(min(left, 1))
                 last = self._storage.last_after(self._delivery.acknowledged, external_id, last)
         return True
