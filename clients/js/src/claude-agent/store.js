@@ -12,7 +12,7 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
 /**
  * @import { Entry } from "./entries.js"
  * @import { Key } from "./names.js"
- * @import { Batch } from "./spool.js"
+ * @import { Batch } from "./batch-files.js"
  * @import { Rejected } from "../client.js"
  */
 
@@ -51,7 +51,8 @@ export class StillhereSessionStore {
     this.sender = /** @type {Requester} */ (/** @type {unknown} */ (new Client(options)));
     Object.assign(this.sender, { patience: 0, signal: this.closing.signal });
     const scope = `${this.client.http.base} ${this.client.project}`;
-    this.spool = new Spool(spool ?? ownFolder(), scope, (batch) => this._deliver(batch));
+    const ask = async () => this.sender._send("GET", `/projects/${await this.sender._project()}`);
+    this.spool = new Spool(spool ?? ownFolder(), scope, (batch) => this._deliver(batch), ask);
     /** Ids of sessions by their external ids. @type {Map<string, string>} */
     this.sessions = new Map();
     /** Batches that neither the disk nor the server took: the SDK sends them again, and some may be stored. @type {Map<string, Batch>} */
@@ -79,8 +80,9 @@ export class StillhereSessionStore {
 
   /** @param {Key} key */
   async load(key) {
-    await this._settled();
-    const session = await this._find(externalIdOf(key));
+    const name = externalIdOf(key);
+    await this._settled(name);
+    const session = await this._find(name);
     return session && objectsIn(await this.client.messages(session.id), FORMAT);
   }
 
@@ -116,6 +118,7 @@ export class StillhereSessionStore {
   /** @param {Key} key */
   async delete(key) {
     await this._settled();
+    await this._settled(externalIdOf(key));
     const subagents = key.subpath ? [] : await this._tagged([SUBAGENT_TAG, ofSession(key)]);
     const own = await this._idOf(externalIdOf(key));
     for (const id of [...subagents.map(({ id }) => id), ...(own ? [own] : [])]) {
@@ -141,8 +144,9 @@ export class StillhereSessionStore {
     return all;
   }
 
-  async _settled() {
-    if (await this.spool.flush(FLUSH_MS)) return;
+  /** @param {string} [name] of one transcript; without it one at which the server fails is passed over */
+  async _settled(name) {
+    if ((await this.spool.flush(FLUSH_MS, name)) || (name === undefined && this.spool.isHeldUp)) return;
     const { error } = this.spool;
     const why = error === undefined ? "it is slow." : messageOf(error);
     throw new SpoolError(`The server has not taken everything that was appended: ${why}`, error);
@@ -204,6 +208,7 @@ export class StillhereSessionStore {
   /** What waits on the disk comes first. @param {Batch} batch @param {unknown} error */
   async _sendNow(batch, error) {
     await this._settled();
+    await this._settled(batch.name);
     try {
       await this._deliver(batch, this.client);
     } catch (refusal) {
