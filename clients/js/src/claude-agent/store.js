@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { foldSessionSummary } from "@anthropic-ai/claude-agent-sdk";
+import { byExternal } from "../addresses.js";
 import { ApiError, Client } from "../client.js";
 import { asMessage, FORMAT } from "./entries.js";
 import { entriesOf, objectsIn, upsertsOf } from "./long-objects.js";
@@ -21,8 +22,7 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
  * @typedef {object} Requests
  * @property {(method: string, where: string, body?: object) => Promise<any>} _send
  * @property {() => Promise<string>} _project
- * @property {() => void} _forgetProject
- * @property {(externalId: string) => Promise<string>} _byExternal
+ * @property {(method: string, where: string, body?: object) => Promise<any>} _sendIn
  * @property {(session: string, ops: object[], options: {key: string, baseRev: number}) => Promise<{rejected: Rejected[]}[]>} _saveOps
  * @property {{base: string}} http
  * @property {number} patience
@@ -51,7 +51,7 @@ export class StillhereSessionStore {
     this.sender = /** @type {Requester} */ (/** @type {unknown} */ (new Client(options)));
     Object.assign(this.sender, { patience: 0, signal: this.closing.signal });
     const scope = `${this.client.http.base} ${this.client.project}`;
-    const ask = async () => this.sender._send("GET", `/projects/${await this.sender._project()}`);
+    const ask = () => this.sender._sendIn("GET", "");
     this.spool = new Spool(spool ?? ownFolder(), scope, (batch) => this._deliver(batch), ask);
     /** Ids of sessions by their external ids. @type {Map<string, string>} */
     this.sessions = new Map();
@@ -59,7 +59,8 @@ export class StillhereSessionStore {
     this.failed = new Map();
     /** What the disk does not take, one batch after the other. @type {Promise<unknown>} */
     this.sendingAtOnce = Promise.resolve();
-    this.setUp = false;
+    /** The project whose memory is set up. @type {string | undefined} */
+    this.setUpIn = undefined;
   }
 
   /** @param {Key} key @param {Entry[]} entries */
@@ -155,7 +156,7 @@ export class StillhereSessionStore {
   /** Null if there is none, or it is in the trash. @param {string} name */
   async _find(name) {
     try {
-      return await this.client._send("GET", await this.client._byExternal(name));
+      return await this.client._sendIn("GET", byExternal(name));
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
       if (error.code === "session_deleted") warn(`The session ${name} is in the trash. Restore it on its page to continue it.`);
@@ -166,7 +167,7 @@ export class StillhereSessionStore {
   /** Also if it is in the trash. @param {string} name @returns {Promise<string | null>} */
   async _idOf(name) {
     try {
-      return (await this.client._send("GET", await this.client._byExternal(name))).id;
+      return (await this.client._sendIn("GET", byExternal(name))).id;
     } catch (error) {
       if (error instanceof ApiError && error.code === "session_deleted") return String(error.details.session);
       if (error instanceof ApiError && error.status === 404) return null;
@@ -187,11 +188,10 @@ export class StillhereSessionStore {
 
   /** @param {string[]} tags @returns {Promise<any[]>} */
   async _tagged(tags) {
-    const project = await this.client._project();
     const all = [];
     for (let cursor = ""; ; ) {
       const asked = new URLSearchParams([...tags.map((tag) => ["tag", tag]), ["limit", `${MOST}`], ["cursor", cursor]]);
-      const page = await this.client._send("GET", `/projects/${project}/sessions?${asked}`);
+      const page = await this.client._sendIn("GET", `/sessions?${asked}`);
       all.push(...page.items);
       if (!page.next) return all;
       cursor = page.next;
@@ -224,7 +224,6 @@ export class StillhereSessionStore {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
       // It was erased meanwhile, or its project was: what comes now begins another one.
       this.sessions.delete(batch.name);
-      for (const each of [this.client, this.sender]) each._forgetProject();
       await this._save(batch, client);
     }
   }
@@ -274,17 +273,17 @@ export class StillhereSessionStore {
 
   /** @param {object[]} ops */
   async _keep(ops) {
-    if (ops.length > 0 && !this.setUp) {
-      const settings = { exact: true, leased: false, versions: 0 };
-      await this.client._send("PUT", `/projects/${await this.client._project()}/memory-settings/${TAG}`, settings);
-      this.setUp = true;
+    const project = await this.client._project();
+    if (ops.length > 0 && this.setUpIn !== project) {
+      await this.client._sendIn("PUT", `/memory-settings/${TAG}`, { exact: true, leased: false, versions: 0 });
+      this.setUpIn = project;
     }
     for (let start = 0; start < ops.length; start += MOST) await this._batch(ops.slice(start, start + MOST));
   }
 
   /** @param {object[]} ops */
   async _batch(ops) {
-    return (await this.client._send("POST", `/projects/${await this.client._project()}/memory/batch`, { ops })).results;
+    return (await this.client._sendIn("POST", "/memory/batch", { ops })).results;
   }
 }
 
