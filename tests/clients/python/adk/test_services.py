@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("checks", ["session_checks", "state_checks", "rule_checks", "scenario_checks"])
+@pytest.mark.parametrize("checks", ["session_checks", "state_checks", "rule_checks", "retry_checks", "scenario_checks"])
 def test_the_checks_pass(server: LiveServer, secret: str, checks: str) -> None:
     settings = {"STILLHERE_URL": server.url, "STILLHERE_KEY": secret, "PYTHONPATH": f"{SOURCE}{os.pathsep}{ROOT}"}
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | settings
