@@ -14,7 +14,7 @@ from stillhere.operations.records import Session
 from stillhere.operations.saving import Op
 from stillhere.operations.sessions import get_session, open_session
 from stillhere.spool.leftovers import Leftovers, left_of, refusal_by, refusal_for, together, too_large
-from stillhere.spool.storage import Item, Storage
+from stillhere.spool.storage import Item, Storage, ops_in
 
 # Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
 _PASSING = {401, 403, 408, 429}
@@ -48,7 +48,8 @@ class Sender:
 
     def _refusal_of(self, item: Item) -> dict[str, Any] | None:
         try:
-            return refusal_for(self._sent_past_proxies(item, json.loads(item.ops)))
+            ops: list[Op] = [*ops_in(item.ops)]
+            return refusal_for(self._sent_past_proxies(item, ops))
         except (KeyError, TypeError) as error:  # Something else answers instead of the server.
             raise StillhereError(0, "unreadable", "This is no answer to a save.", {}) from error
         except (ValueError, RecursionError) as error:  # No request can be made of it, now or later.

@@ -53,11 +53,11 @@ class Item(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A request that the server did not do, or not completely. `ops`: what it had. `error`: `{status, code, message, details}`.
-    With the status 200 `details` lists what was not done, and the rest is stored: `rejected` as in `Saved`, and what others had
-    changed before (if it is only that, the code is `conflict`): `conflicts` (`{id, copy_id}`, of an append with `length`; with a
-    `copy_id` the session keeps the text as a copy), `spared`, which a truncate left, and `removed`, which no save restores. The
-    status 0: it cannot be sent."""
+    """A request that the server did not do, or not completely. `ops`: what it had; of a damaged row `[{"damaged": …}]`. `error`:
+    `{status, code, message, details}`. With the status 200 `details` lists what was not done, and the rest is stored:
+    `rejected` as in `Saved`, and what others had changed before (if it is only that, the code is `conflict`): `conflicts`
+    (`{id, copy_id}`, of an append with `length`; with a `copy_id` the session keeps the text as a copy), `spared`, which a
+    truncate left, and `removed`, which no save restores. The status 0: it cannot be sent."""
 
     number: int
     session: str | None
@@ -160,7 +160,7 @@ class Storage:
         with self._lock, _naming(self.path):
             rows = self._db.execute(sql, (self._scope,)).fetchall()
         return [
-            Refused(number, session, external_id, json.loads(ops), json.loads(error))
+            Refused(number, session, external_id, _shown(ops), json.loads(error))
             for number, session, external_id, ops, error in rows
         ]
 
@@ -182,6 +182,24 @@ class Storage:
             return self._db.execute(sql, values).fetchone()
 
 
+def ops_in(text: object) -> list[dict[str, Any]]:
+    """Those of a row. Raises ValueError if it is damaged, and RecursionError."""
+    if not isinstance(text, str):
+        raise ValueError("the row is damaged.")
+    text.encode()  # What was no UTF-8 cannot be written as it.
+    ops = json.loads(text)
+    if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
+        raise ValueError("the row is damaged.")
+    return ops
+
+
+def _shown(text: object) -> list[dict[str, Any]]:
+    try:
+        return ops_in(text)
+    except (ValueError, RecursionError):
+        return [{"damaged": text}]
+
+
 def _without(sessions: Collection[str]) -> str:
     each = ", ".join("?" * len(sessions))
     return f" AND ifnull(session, '') NOT IN ({each}) AND ifnull(external_id, '') NOT IN ({each})" if sessions else ""
@@ -201,6 +219,7 @@ def _naming(path: Path) -> Iterator[None]:
 def _opened(path: Path) -> sqlite3.Connection:
     _make_private(path)
     opened = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    opened.text_factory = lambda content: content.decode(errors="surrogateescape")  # One damaged row leaves the others readable.
     try:
         with _naming(path):
             # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
