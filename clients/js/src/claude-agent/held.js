@@ -6,7 +6,7 @@ const FAILURES = new Set([500, 502, 504]);
 // A fault that passes at once is no news.
 const TO_TELL = 3;
 
-/** @param {unknown} error */
+/** @param {unknown} error @returns {error is ApiError} */
 export const isFailure = (error) => error instanceof ApiError && FAILURES.has(error.status);
 
 export class Held {

@@ -225,6 +225,7 @@ export class Spool {
       await this.ask().catch(() => {
         throw error;
       });
+      error.retryAfter = 0; // Others do not wait for it.
       if (held.add(name, error)) {
         warn(`The server fails at entries of ${name}: ${messageOf(error)} They wait in ${this.folder}. Other transcripts go on.`);
       }

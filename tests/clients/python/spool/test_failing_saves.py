@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stillhere import Client, Spool, StillhereError
+from stillhere import Client, Spool, SpoolError, StillhereError
 from stillhere.claude_agent import StillhereSessionStore
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT
@@ -109,6 +109,34 @@ def test_a_server_that_fails_at_everything_is_asked_less_and_less(new_spool: New
     assert not spool.flush(1.5)
     assert len(gate.seen) <= 20
     assert not spool.is_held_up
+
+
+def test_nobody_else_waits_as_long_as_the_failure_asks(new_spool: NewSpool, gate: Gate, texts: Texts) -> None:
+    gate.next.extend(["passed", "passed", (500, 60)])
+    spool = new_spool()
+    spool.save([{"id": "m", "role": "user", "text": "failed"}], external_id="bad")
+    wait_for(lambda: isinstance(spool.error, StillhereError) and spool.error.status == 500)
+    say(spool, 0)
+    wait_for(lambda: texts("t") == ["0"])
+    wait_for(lambda: texts("bad") == ["failed"])
+
+
+def test_a_full_disk_holds_up_no_other_session(new_spool: NewSpool, gate: Gate, texts: Texts) -> None:
+    fail_at_poison(gate)
+    spool = new_spool()
+    save_poison(spool)
+    assert not spool.flush(20)
+    database = spool._storage._db
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {pages}").fetchone()
+    long = "x" * 50_000
+    spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
+    assert texts("t") == [long]
+    with pytest.raises(SpoolError):
+        spool.save([{"id": "long", "role": "user", "text": long}], external_id="bad")
+    gate.own_refusal = lambda body: None
+    assert spool.flush()
+    assert texts("bad") == TEXTS
 
 
 def test_transcripts_of_other_sessions_are_read(gate: Gate, secret: str, tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ class Delivery:
     def _hold(self, item: Item, error: StillhereError) -> None:
         self._held[item.number] = self._names_of(item)
         self._held_error = error
+        error.retry_after = None  # Other sessions do not wait for it.
         self._failures[item.number] += 1
         if self._failures[item.number] == FAILURES_TO_TELL:
             _log.warning(HELD, self._url, item.external_id or item.session, error, self._storage.path)
