@@ -14,6 +14,7 @@ from stillhere import AsyncClient, Client, NoAnswer, StillhereError
 from stillhere.http import retries
 from stillhere.http.retries import Attempts
 from stillhere.langgraph import StillhereStore
+from stillhere.operations import recent
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.clients.python.test_claude_agent import erased
@@ -256,3 +257,14 @@ def test_who_waits_for_a_server_is_told_why_once(caplog: pytest.LogCaptureFixtur
     assert [line.getMessage() for line in caplog.records] == [
         "http://127.0.0.1:1 does not answer: refused. It is tried again for 30 s."
     ]
+
+
+def test_of_many_sessions_the_last_ones_are_known(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "MOST_KNOWN", 3)
+    sessions = [client.open_session(f"t{number}").id for number in range(6)]
+    for text in ("one", "two"):
+        for session in sessions:
+            assert client.save(session, [{**HELLO, "text": text}]).applied
+    assert len(client._writer._epochs) == 3
+    client.clear(sessions[0])
+    assert client.save(sessions[0], [HELLO]).epoch == 2

@@ -35,6 +35,8 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
 const FLUSH_MS = 30_000;
 const CLOSE_MS = 5000;
 const MOST = 500;
+// Of sessions, of which a program may see millions while it runs.
+const MOST_KNOWN = 10_000;
 // About what a request has: the others of its batch are stored without it.
 const OF_CONTENT = new Set([400, 413, 422]);
 // The newest append counts: an entry that comes again replaces the former one.
@@ -233,6 +235,8 @@ export class StillhereSessionStore {
     const { name, opening, ops, key } = batch;
     const session = this.sessions.get(name) ?? (await client.openSession(name, opening)).id;
     this.sessions.set(name, session);
+    const [first] = this.sessions.keys();
+    if (this.sessions.size > MOST_KNOWN) this.sessions.delete(first);
     for (const left of await this._store(client, session, entriesOf(ops), key)) {
       await this.spool.keepRefused({ ...batch, ops: left.ops }, left.why);
     }

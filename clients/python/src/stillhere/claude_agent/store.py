@@ -30,6 +30,7 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations import memory, sessions
 from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
+from stillhere.operations.recent import Recent
 from stillhere.operations.records import Entry, Session
 from stillhere.operations.saving import SEEN_ALL
 from stillhere.spool import Spool, SpoolError
@@ -63,7 +64,7 @@ class StillhereSessionStore(SessionStore):
         self.client = Client(url, key, project)
         self.spool = Spool(spool or _own_file(), url, key, project)
         # Of what was read before, by external id.
-        self._session_ids: dict[str, str] = {}
+        self._session_ids = Recent[str]()
         # Ids of entries that neither the disk nor the server took: the SDK sends them again, and some may be stored.
         self._ids_of_failed: dict[str, list[str]] = {}
         self._warned_of: set[int] = set()
@@ -154,7 +155,7 @@ class StillhereSessionStore(SessionStore):
             except StillhereError as error:
                 if error.status not in {404, 410}:
                     raise
-                del self._session_ids[name]
+                self._session_ids.pop(name, None)  # Another load may have met it too.
         try:
             found: str = (yield Request("GET", sessions.by_external(name)))["id"]
         except StillhereError as error:

@@ -10,6 +10,7 @@ import httpx
 from stillhere.connection import Connection, Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations.projects import get_project, session_path
+from stillhere.operations.recent import Recent
 from stillhere.operations.records import Session
 from stillhere.operations.saving import Op
 from stillhere.operations.sessions import get_session, open_session
@@ -32,7 +33,7 @@ class Sender:
 
     def __init__(self, connection: Connection, storage: Storage, writer_id: str) -> None:
         self._connection, self._storage, self._writer_id = connection, storage, writer_id
-        self._epochs: dict[str, tuple[str, int]] = {}
+        self._epochs = Recent[tuple[str, int]]()
         # Where requests without an answer were sent, by number: each is the same each time.
         self._tried: dict[int, tuple[str, int]] = {}
 
