@@ -12,6 +12,7 @@ import pytest
 
 from stillhere import AsyncClient, Client, NoAnswer, StillhereError
 from stillhere.http import retries
+from stillhere.http.answers import Answer
 from stillhere.http.retries import Attempts
 from stillhere.langgraph import StillhereStore
 from stillhere.operations import recent
@@ -268,3 +269,11 @@ def test_of_many_sessions_the_last_ones_are_known(client: Client, monkeypatch: p
     assert len(client._writer._epochs) == 3
     client.clear(sessions[0])
     assert client.save(sessions[0], [HELLO]).epoch == 2
+
+
+@pytest.mark.parametrize("hours", [-3, 0, 3])
+def test_a_date_to_wait_for_is_one_of_the_servers_clock(hours: int) -> None:
+    now = datetime.now(UTC) + timedelta(hours=hours)
+    later, date = (format_datetime(at, usegmt=True) for at in (now + timedelta(seconds=30), now))
+    assert retries.retry_after(Answer(503, {"retry-after": later, "date": date}, b"")) == 30
+    assert retries.retry_after(Answer(503, {"retry-after": "soon"}, b"")) is None
