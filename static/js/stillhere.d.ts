@@ -160,7 +160,7 @@ export interface State {
 export type ConnectionStatus = "connecting" | "online" | "offline" | "denied";
 
 export interface Operation extends Partial<Message> {
-  op: "upsert" | "delete";
+  op: "upsert" | "patch" | "delete";
   id: string;
 }
 

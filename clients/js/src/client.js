@@ -11,6 +11,7 @@
 import { readStream } from "#module/answers/stream-reader.js";
 import { ApiError, backoff, Http } from "#module/server/http.js";
 import { bytesOf, sleep, uuid } from "#module/util.js";
+import { byExternal } from "./addresses.js";
 import { StreamWriter } from "./stream-writer.js";
 
 /** @import { StreamEnd, StreamWriter as Declared } from "./client.js" */
@@ -28,9 +29,6 @@ const KEY = /^[\x20-\x7e]+$/;
 /** @param {string} name */
 const setting = (name) => /** @type {any} */ (globalThis).process?.env?.[name];
 
-/** @param {string} text */
-const path = (text) => encodeURIComponent(text);
-
 export class Client {
   /** @param {{url?: string, key?: string, project?: string}} [options] */
   constructor({ url, key, project } = {}) {
@@ -46,19 +44,18 @@ export class Client {
     /** Ends all requests. @type {AbortSignal | undefined} */
     this.signal = undefined;
     /** @type {Promise<string> | undefined} */
-    this.projectId = undefined;
-    this._forgetProject();
+    this.projectId = this._byId ? Promise.resolve(this.project) : undefined;
   }
 
   /** The session with your own id, created if there is none. @param {string} externalId @param {object} [fields] */
   async openSession(externalId, fields = {}) {
-    return this._send("PUT", await this._byExternal(externalId), fields);
+    return this._sendIn("PUT", byExternal(externalId), fields);
   }
 
   /** The same if there is one, else null. @param {string} externalId */
   async findSession(externalId) {
     try {
-      return await this._send("GET", await this._byExternal(externalId));
+      return await this._sendIn("GET", byExternal(externalId));
     } catch (error) {
       if (error instanceof ApiError && (error.status === 404 || error.status === 410)) return null;
       throw error;
@@ -148,16 +145,20 @@ export class Client {
     return ID.test(this.project);
   }
 
-  /** @param {string} externalId */
-  async _byExternal(externalId) {
-    // An address that ends with a dot or two is that of something else.
-    if (/^\.{0,2}$/.test(externalId)) throw new TypeError("The id of a session is not empty, and neither `.` nor `..`.");
-    return `/projects/${await this._project()}/sessions/by-external/${path(externalId)}`;
-  }
-
-  /** One that was erased is created again, if it is known by its path. */
-  _forgetProject() {
-    this.projectId = this._byId ? Promise.resolve(this.project) : undefined;
+  /**
+   * In the project. One that was erased meanwhile is created again, if it is known by its path.
+   * @param {string} method @param {string} where @param {object} [body] @returns {Promise<any>}
+   */
+  async _sendIn(method, where, body) {
+    const known = this._project();
+    try {
+      return await this._send(method, `/projects/${await known}${where}`, body);
+    } catch (error) {
+      const isErased = error instanceof ApiError && error.status === 404 && error.details.kind === "project";
+      if (!isErased || this._byId) throw error;
+      if (this.projectId === known) this.projectId = undefined;
+      return this._send(method, `/projects/${await this._project()}${where}`, body);
+    }
   }
 
   _project() {

@@ -200,3 +200,15 @@ def test_a_clock_that_is_set_back_prolongs_nothing(script: Script) -> None:
     process.exit();
     """
     assert script(code) == ["ApiError", 0, "unreachable"]
+
+
+def test_a_project_that_was_erased_is_created_again_if_its_path_is_known(script: Script) -> None:
+    code = """
+    const project = await client._project();
+    await client._send("DELETE", `/projects/${project}?purge=1`);
+    const byId = await refusal(open(project).openSession("a"));
+    const found = await client.findSession("a");
+    const again = await client.openSession("a");
+    say([byId, found, again.project_id !== project, await refusal(client.save(again.id, [{ role: "user", text: "x" }]))]);
+    """
+    assert script(code) == [["ApiError", 404, "not_found"], None, True, None]

@@ -59,6 +59,22 @@ def test_a_timeout_of_the_caller_ends_it(
     assert time.monotonic() - begun < 15
 
 
+def test_a_timeout_of_the_caller_ends_it_while_the_server_is_silent(gate: Gate, client: Client, secret: str) -> None:
+    """Its thread is free for others then, and the client goes on."""
+    project = client.get_project().id
+    with Client(gate.url, secret, project) as through_gate:
+        session = StillhereSession("t", client=through_gate)
+        gate.silent = True
+        begun = time.monotonic()
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(session.get_items(), 0.5))
+        assert time.monotonic() - begun < 15
+        gate.silent = False
+        item: Any = {"role": "user", "content": "words"}
+        asyncio.run(session.add_items([item]))
+        assert asyncio.run(session.get_items()) == [item]
+
+
 @pytest.mark.slow
 def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
     gate.away = True

@@ -266,5 +266,15 @@ def test_an_erased_project_begins_anew(make: Make, client: Client) -> None:
     assert store.spool.refused() == []
 
 
+def test_an_erased_session_may_be_met_by_two_loads_at_once(make: Make) -> None:
+    store = make()
+    store._session_ids["name"] = "gone"
+    loads = [store._load("name") for _ in range(2)]
+    for load in loads:
+        next(load)
+    for load in loads:
+        assert "by-external" in load.throw(StillhereError(404, "not_found", "", {})).path
+
+
 def erased(project: str) -> Operation[Any]:
     return (yield Request("DELETE", f"/projects/{project}", query={"purge": "1"}))

@@ -12,8 +12,10 @@ import pytest
 
 from stillhere import AsyncClient, Client, NoAnswer, StillhereError
 from stillhere.http import retries
+from stillhere.http.answers import Answer
 from stillhere.http.retries import Attempts
 from stillhere.langgraph import StillhereStore
+from stillhere.operations import recent
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.clients.python.test_claude_agent import erased
@@ -256,3 +258,22 @@ def test_who_waits_for_a_server_is_told_why_once(caplog: pytest.LogCaptureFixtur
     assert [line.getMessage() for line in caplog.records] == [
         "http://127.0.0.1:1 does not answer: refused. It is tried again for 30 s."
     ]
+
+
+def test_of_many_sessions_the_last_ones_are_known(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "MOST_KNOWN", 3)
+    sessions = [client.open_session(f"t{number}").id for number in range(6)]
+    for text in ("one", "two"):
+        for session in sessions:
+            assert client.save(session, [{**HELLO, "text": text}]).applied
+    assert len(client._writer._epochs) == 3
+    client.clear(sessions[0])
+    assert client.save(sessions[0], [HELLO]).epoch == 2
+
+
+@pytest.mark.parametrize("hours", [-3, 0, 3])
+def test_a_date_to_wait_for_is_one_of_the_servers_clock(hours: int) -> None:
+    now = datetime.now(UTC) + timedelta(hours=hours)
+    later, date = (format_datetime(at, usegmt=True) for at in (now + timedelta(seconds=30), now))
+    assert retries.retry_after(Answer(503, {"retry-after": later, "date": date}, b"")) == 30
+    assert retries.retry_after(Answer(503, {"retry-after": "soon"}, b"")) is None

@@ -20,7 +20,7 @@ export interface StoreOptions {
  * are on the disk; they are sent in the background, or by the next process with the same folder. Reads wait up to 30 seconds for
  * what was appended here before. They reject with a `SpoolError` then, or at once if the server refuses the key (`cause`: why it
  * took nothing), or with an `ApiError`. A delete erases for good. `console.warn` names a key that is refused, entries that the server
- * refused, and a session in the trash.
+ * refused, a session in the trash, and one at which the server fails: that waits alone.
  */
 export class StillhereSessionStore implements SessionStore {
   constructor(options?: StoreOptions);

@@ -1,10 +1,12 @@
 /** What the server does not have yet, in files of a folder: one for each batch, sent in the order of their names. */
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError, backoff } from "#module/server/http.js";
+import { batchIn, store } from "./batch-files.js";
+import { Held, isFailure } from "./held.js";
 
-/** @typedef {{key: string, name: string, opening: object, ops: object[]}} Batch `name`: the session's external id */
+/** @import { Batch } from "./batch-files.js" */
 
 // Until somebody mends the key. Other refusals do not pass by waiting.
 const KEY_REFUSED = new Set([401, 403]);
@@ -37,13 +39,18 @@ export class Spool {
   /**
    * @param {string} folder @param {string} scope the server and project whose batches these are: others may share the folder
    * @param {(batch: Batch) => Promise<void>} send repeatable
+   * @param {() => Promise<unknown>} ask rejects if the server takes nothing at all
    */
-  constructor(folder, scope, send) {
+  constructor(folder, scope, send, ask) {
     this.folder = folder;
     this.scope = createHash("sha256").update(scope).digest("hex").slice(0, 16);
     this.send = send;
+    this.ask = ask;
     /** Names of files. @type {string[]} */
     this.waiting = [];
+    /** Of which session each is, by its file's name, if that was read already. @type {Map<string, string>} */
+    this.sessions = new Map();
+    this.held = new Held();
     this.counter = 0;
     this.lastAt = 0;
     this.closed = false;
@@ -52,6 +59,8 @@ export class Spool {
     /** How many attempts were begun, and which of them was the last that failed. */
     this.attempt = 0;
     this.failed = 0;
+    /** In a row. */
+    this.failures = 0;
     this.hasWarned = false;
     /** Ends the pause before the next attempt. */
     this.wake = () => {};
@@ -67,26 +76,33 @@ export class Spool {
   async add(batch) {
     const written = this.writing.then(() => this._write(batch));
     this.writing = written.catch(() => {});
-    this.waiting.push(await written);
+    const file = await written;
+    this.sessions.set(file, batch.name);
+    this.waiting.push(file);
+    if (this.held.names.size > 0) this.wake();
     this._sendAll();
   }
 
   /**
-   * Whether the server has everything that was appended before, at the latest after so many milliseconds; at once if it refuses the key.
-   * @param {number} milliseconds
+   * Whether the server has everything that was appended before, or to this session, at the latest after so many milliseconds; at once if it
+   * refuses the key or fails at what is left.
+   * @param {number} milliseconds @param {string} [name] the session's external id
    */
-  async flush(milliseconds) {
+  async flush(milliseconds, name) {
     await this.writing;
-    const last = this.waiting.at(-1);
-    if (last === undefined || this.closed) return last === undefined;
+    const before = new Set(this.waiting);
+    const isOf = (/** @type {string} */ file) => name === undefined || (this.sessions.get(file) ?? name) === name;
+    const left = () => this.waiting.filter((file) => before.has(file) && isOf(file));
+    if (left().length === 0 || this.closed) return left().length === 0;
     // What the present attempt is told may be outdated.
     const { attempt } = this;
+    this.held.asked = true;
     this.wake();
     this._sendAll();
     return new Promise((resolve) => {
       const attempted = () => {
-        if (!this.waiting.includes(last)) end(true);
-        else if (this.failed > attempt && refusesKey(this.error)) end(false);
+        if (left().length === 0) end(true);
+        else if (this.failed > attempt && (refusesKey(this.error) || this._isStuck(left()))) end(false);
       };
       const end = (/** @type {boolean} */ all) => {
         clearTimeout(timer);
@@ -98,6 +114,11 @@ export class Spool {
     });
   }
 
+  /** Does only wait what is for sessions at whose next batch the server fails again and again? */
+  get isHeldUp() {
+    return this._isStuck(this.waiting);
+  }
+
   /** Names of files with what the server refused. */
   async refused() {
     return this._own(await readdir(join(this.folder, REFUSED_FOLDER)));
@@ -106,7 +127,7 @@ export class Spool {
   /** Keeps what was refused, and says so. @param {Batch} batch @param {string} why @param {string} [name] */
   async keepRefused(batch, why, name = this._newName()) {
     const file = join(this.folder, REFUSED_FOLDER, name);
-    await this._store(file, { ...batch, why });
+    await store(file, { ...batch, why });
     const ids = batch.ops.map((op) => /** @type {{id?: string}} */ (op).id);
     const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : "";
     warn(`Entries of ${batch.name} are not stored, they are in ${file}: ${why} (${ids.slice(0, MOST_NAMED).join(", ")}${more})`);
@@ -140,28 +161,8 @@ export class Spool {
   /** @param {Batch} batch */
   async _write(batch) {
     const name = this._newName();
-    await this._store(join(this.folder, name), batch);
+    await store(join(this.folder, name), batch);
     return name;
-  }
-
-  /** Whole or not at all, and on the disk. @param {string} file @param {Batch & {why?: string}} batch */
-  async _store(file, batch) {
-    const begun = `${file}.${randomUUID()}.tmp`;
-    try {
-      const handle = await open(begun, "wx", 0o600);
-      try {
-        await handle.writeFile(JSON.stringify(batch));
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(begun, file);
-    } catch (error) {
-      await rm(begun, { force: true }).catch(() => {});
-      throw error;
-    }
-    const folder = await open(this.folder, "r");
-    await folder.sync().finally(() => folder.close());
   }
 
   _newName() {
@@ -180,21 +181,65 @@ export class Spool {
   }
 
   async _run() {
-    for (let failures = 0; !this.closed && this.waiting.length > 0; ) {
+    while (!this.closed && this.waiting.length > 0) {
       this.attempt += 1;
       try {
-        await this._sendFile(this.waiting[0]);
-        this.waiting.shift();
-        failures = 0;
+        await this._round();
         this.error = undefined;
         this.hasWarned = false;
       } catch (error) {
-        failures += 1;
+        this.failures += 1;
         this._note(error);
       }
-      for (const listener of [...this.listeners]) listener();
-      if (this.error !== undefined && !this.closed) await this._pause(failures);
+      this._tell();
+      if (this.error !== undefined && !this.closed) await this._pause();
     }
+  }
+
+  /** Sends what waits, except behind batches at which the server fails. Rejects if something is left. */
+  async _round() {
+    const { held } = this;
+    const triesAgain = held.begin();
+    for (let at = 0; at < this.waiting.length && !this.closed; ) {
+      const file = this.waiting[at];
+      if (await this._isDone(file)) {
+        this.waiting.splice(this.waiting.indexOf(file), 1);
+        this.sessions.delete(file);
+        this.failures = 0;
+        this._tell();
+      } else at += 1;
+    }
+    if (triesAgain) held.end();
+    if (held.error !== undefined) throw held.error;
+  }
+
+  /** @param {string} file @returns whether it need not be sent any more; false if it has to wait */
+  async _isDone(file) {
+    const { held } = this;
+    if (held.names.has(this.sessions.get(file) ?? "")) return false;
+    try {
+      return await this._sendFile(file);
+    } catch (error) {
+      const name = this.sessions.get(file);
+      if (name === undefined || !isFailure(error)) throw error;
+      await this.ask().catch(() => {
+        throw error;
+      });
+      error.retryAfter = 0; // Others do not wait for it.
+      if (held.add(name, error)) {
+        warn(`The server fails at entries of ${name}: ${messageOf(error)} They wait in ${this.folder}. Other transcripts go on.`);
+      }
+      return false;
+    }
+  }
+
+  _tell() {
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  /** @param {string[]} files */
+  _isStuck(files) {
+    return files.length > 0 && files.every((file) => this.held.isStuck(this.sessions.get(file) ?? ""));
   }
 
   /** @param {unknown} error */
@@ -206,11 +251,10 @@ export class Spool {
     warn(`The server refuses the key: ${messageOf(error)} What is appended waits in ${this.folder}.`);
   }
 
-  /** @param {number} failures */
-  async _pause(failures) {
+  async _pause() {
     const asked = this.error instanceof ApiError ? this.error.retryAfter : 0;
     const longest = this.listeners.size > 0 ? LONGEST_AWAITED_MS : Number.POSITIVE_INFINITY;
-    const wait = Math.max(asked * 1000, Math.min(backoff(failures), longest));
+    const wait = Math.max(asked * 1000, Math.min(backoff(this.failures), longest));
     await new Promise((resolve) => {
       // What the server asks for is not cut short. The program may end meanwhile.
       if (asked === 0) this.wake = () => resolve(undefined);
@@ -219,7 +263,7 @@ export class Spool {
     this.wake = () => {};
   }
 
-  /** @param {string} name */
+  /** @param {string} name @returns whether it is done; false if its session waits */
   async _sendFile(name) {
     const file = join(this.folder, name);
     let batch;
@@ -232,10 +276,12 @@ export class Spool {
       }
     } catch (error) {
       // Another process with this folder sent it.
-      if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return;
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return true;
       throw error;
     }
-    if (batch === null) return;
+    if (batch === null) return true;
+    this.sessions.set(name, batch.name);
+    if (this.held.names.has(batch.name)) return false;
     try {
       await this.send(batch);
     } catch (error) {
@@ -243,17 +289,8 @@ export class Spool {
       await this.keepRefused(batch, error.message, name);
     }
     await rm(file, { force: true });
-  }
-}
-
-/** @param {string} text @returns {Batch | null} null: the file is damaged */
-function batchIn(text) {
-  try {
-    const batch = JSON.parse(text);
-    const isWhole = typeof batch.key === "string" && typeof batch.name === "string" && Array.isArray(batch.ops);
-    return isWhole ? batch : null;
-  } catch {
-    return null;
+    this.held.passed(batch.name);
+    return true;
   }
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { foldSessionSummary } from "@anthropic-ai/claude-agent-sdk";
+import { byExternal } from "../addresses.js";
 import { ApiError, Client } from "../client.js";
 import { asMessage, FORMAT } from "./entries.js";
 import { entriesOf, objectsIn, upsertsOf } from "./long-objects.js";
@@ -12,7 +13,7 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
 /**
  * @import { Entry } from "./entries.js"
  * @import { Key } from "./names.js"
- * @import { Batch } from "./spool.js"
+ * @import { Batch } from "./batch-files.js"
  * @import { Rejected } from "../client.js"
  */
 
@@ -21,8 +22,7 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
  * @typedef {object} Requests
  * @property {(method: string, where: string, body?: object) => Promise<any>} _send
  * @property {() => Promise<string>} _project
- * @property {() => void} _forgetProject
- * @property {(externalId: string) => Promise<string>} _byExternal
+ * @property {(method: string, where: string, body?: object) => Promise<any>} _sendIn
  * @property {(session: string, ops: object[], options: {key: string, baseRev: number}) => Promise<{rejected: Rejected[]}[]>} _saveOps
  * @property {{base: string}} http
  * @property {number} patience
@@ -35,6 +35,8 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
 const FLUSH_MS = 30_000;
 const CLOSE_MS = 5000;
 const MOST = 500;
+// Of sessions, of which a program may see millions while it runs.
+const MOST_KNOWN = 10_000;
 // About what a request has: the others of its batch are stored without it.
 const OF_CONTENT = new Set([400, 413, 422]);
 // The newest append counts: an entry that comes again replaces the former one.
@@ -51,14 +53,16 @@ export class StillhereSessionStore {
     this.sender = /** @type {Requester} */ (/** @type {unknown} */ (new Client(options)));
     Object.assign(this.sender, { patience: 0, signal: this.closing.signal });
     const scope = `${this.client.http.base} ${this.client.project}`;
-    this.spool = new Spool(spool ?? ownFolder(), scope, (batch) => this._deliver(batch));
+    const ask = () => this.sender._sendIn("GET", "");
+    this.spool = new Spool(spool ?? ownFolder(), scope, (batch) => this._deliver(batch), ask);
     /** Ids of sessions by their external ids. @type {Map<string, string>} */
     this.sessions = new Map();
     /** Batches that neither the disk nor the server took: the SDK sends them again, and some may be stored. @type {Map<string, Batch>} */
     this.failed = new Map();
     /** What the disk does not take, one batch after the other. @type {Promise<unknown>} */
     this.sendingAtOnce = Promise.resolve();
-    this.setUp = false;
+    /** The project whose memory is set up. @type {string | undefined} */
+    this.setUpIn = undefined;
   }
 
   /** @param {Key} key @param {Entry[]} entries */
@@ -79,8 +83,9 @@ export class StillhereSessionStore {
 
   /** @param {Key} key */
   async load(key) {
-    await this._settled();
-    const session = await this._find(externalIdOf(key));
+    const name = externalIdOf(key);
+    await this._settled(name);
+    const session = await this._find(name);
     return session && objectsIn(await this.client.messages(session.id), FORMAT);
   }
 
@@ -116,6 +121,7 @@ export class StillhereSessionStore {
   /** @param {Key} key */
   async delete(key) {
     await this._settled();
+    await this._settled(externalIdOf(key));
     const subagents = key.subpath ? [] : await this._tagged([SUBAGENT_TAG, ofSession(key)]);
     const own = await this._idOf(externalIdOf(key));
     for (const id of [...subagents.map(({ id }) => id), ...(own ? [own] : [])]) {
@@ -141,8 +147,9 @@ export class StillhereSessionStore {
     return all;
   }
 
-  async _settled() {
-    if (await this.spool.flush(FLUSH_MS)) return;
+  /** @param {string} [name] of one transcript; without it one at which the server fails is passed over */
+  async _settled(name) {
+    if ((await this.spool.flush(FLUSH_MS, name)) || (name === undefined && this.spool.isHeldUp)) return;
     const { error } = this.spool;
     const why = error === undefined ? "it is slow." : messageOf(error);
     throw new SpoolError(`The server has not taken everything that was appended: ${why}`, error);
@@ -151,7 +158,7 @@ export class StillhereSessionStore {
   /** Null if there is none, or it is in the trash. @param {string} name */
   async _find(name) {
     try {
-      return await this.client._send("GET", await this.client._byExternal(name));
+      return await this.client._sendIn("GET", byExternal(name));
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
       if (error.code === "session_deleted") warn(`The session ${name} is in the trash. Restore it on its page to continue it.`);
@@ -162,7 +169,7 @@ export class StillhereSessionStore {
   /** Also if it is in the trash. @param {string} name @returns {Promise<string | null>} */
   async _idOf(name) {
     try {
-      return (await this.client._send("GET", await this.client._byExternal(name))).id;
+      return (await this.client._sendIn("GET", byExternal(name))).id;
     } catch (error) {
       if (error instanceof ApiError && error.code === "session_deleted") return String(error.details.session);
       if (error instanceof ApiError && error.status === 404) return null;
@@ -183,11 +190,10 @@ export class StillhereSessionStore {
 
   /** @param {string[]} tags @returns {Promise<any[]>} */
   async _tagged(tags) {
-    const project = await this.client._project();
     const all = [];
     for (let cursor = ""; ; ) {
       const asked = new URLSearchParams([...tags.map((tag) => ["tag", tag]), ["limit", `${MOST}`], ["cursor", cursor]]);
-      const page = await this.client._send("GET", `/projects/${project}/sessions?${asked}`);
+      const page = await this.client._sendIn("GET", `/sessions?${asked}`);
       all.push(...page.items);
       if (!page.next) return all;
       cursor = page.next;
@@ -204,6 +210,7 @@ export class StillhereSessionStore {
   /** What waits on the disk comes first. @param {Batch} batch @param {unknown} error */
   async _sendNow(batch, error) {
     await this._settled();
+    await this._settled(batch.name);
     try {
       await this._deliver(batch, this.client);
     } catch (refusal) {
@@ -219,7 +226,6 @@ export class StillhereSessionStore {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 410)) throw error;
       // It was erased meanwhile, or its project was: what comes now begins another one.
       this.sessions.delete(batch.name);
-      for (const each of [this.client, this.sender]) each._forgetProject();
       await this._save(batch, client);
     }
   }
@@ -229,6 +235,8 @@ export class StillhereSessionStore {
     const { name, opening, ops, key } = batch;
     const session = this.sessions.get(name) ?? (await client.openSession(name, opening)).id;
     this.sessions.set(name, session);
+    const [first] = this.sessions.keys();
+    if (this.sessions.size > MOST_KNOWN) this.sessions.delete(first);
     for (const left of await this._store(client, session, entriesOf(ops), key)) {
       await this.spool.keepRefused({ ...batch, ops: left.ops }, left.why);
     }
@@ -269,17 +277,17 @@ export class StillhereSessionStore {
 
   /** @param {object[]} ops */
   async _keep(ops) {
-    if (ops.length > 0 && !this.setUp) {
-      const settings = { exact: true, leased: false, versions: 0 };
-      await this.client._send("PUT", `/projects/${await this.client._project()}/memory-settings/${TAG}`, settings);
-      this.setUp = true;
+    const project = await this.client._project();
+    if (ops.length > 0 && this.setUpIn !== project) {
+      await this.client._sendIn("PUT", `/memory-settings/${TAG}`, { exact: true, leased: false, versions: 0 });
+      this.setUpIn = project;
     }
     for (let start = 0; start < ops.length; start += MOST) await this._batch(ops.slice(start, start + MOST));
   }
 
   /** @param {object[]} ops */
   async _batch(ops) {
-    return (await this.client._send("POST", `/projects/${await this.client._project()}/memory/batch`, { ops })).results;
+    return (await this.client._sendIn("POST", "/memory/batch", { ops })).results;
   }
 }
 

@@ -6,7 +6,6 @@ once, and `run` and `arun` differ only in how they send.
 
 import asyncio
 import os
-import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
@@ -18,6 +17,7 @@ import httpx
 from stillhere.errors import NoAnswer, StillhereError
 from stillhere.http.answers import Answer, query_of, value_of
 from stillhere.http.event_loops import EventLoops
+from stillhere.http.given_up import GivenUp
 from stillhere.http.json_texts import as_json
 from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
 from stillhere.http.retries import Attempts, retry_after
@@ -25,6 +25,8 @@ from stillhere.http.wires import AsyncWires, Server, Wires
 
 TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
+# Most requests that nobody waits for any more are answered by then, so that what follows them is done.
+GIVEN_UP_SECONDS = 2.0
 NO_CONTENT = 204
 NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
@@ -70,24 +72,27 @@ class Connection:
         self._wires = Proxied(self.url, timeout) if self._is_proxied else Wires(self._server, timeout)
         self.event_loops = EventLoops(self._wires_of_a_loop)
 
-    def run[T](self, operation: Operation[T], given_up: threading.Event | None = None) -> T:
+    def run[T](self, operation: Operation[T], given_up: GivenUp | None = None) -> T:
         """Raises StillhereError, or NoAnswer, which is one; ValueError, before it is sent, for what JSON does not have. Once
         `given_up` is set nothing is tried again."""
         steps = self._with_project(operation)
         try:
             request = next(steps)
             while True:
-                request = _next_request(steps, self._sent(request, given_up or threading.Event()))
+                request = _next_request(steps, self._sent(request, given_up or GivenUp()))
         except StopIteration as end:
             result: T = end.value
             return result
 
     async def run_in_thread[T](self, operation: Operation[T]) -> T:
         """`run` for coroutines of many short event loops, whose connections would end with each. If it is cancelled nothing is
-        tried again: a loop that ends waits for its threads."""
-        given_up = threading.Event()
+        tried again, and a moment later nothing is waited for: a loop that ends waits for its threads."""
+        given_up = GivenUp()
         try:
             return await asyncio.to_thread(self.run, operation, given_up)
+        except asyncio.CancelledError:
+            asyncio.get_running_loop().call_later(GIVEN_UP_SECONDS, given_up.end)
+            raise
         finally:
             given_up.set()
 
@@ -124,13 +129,15 @@ class Connection:
         """Closes the connections of this event loop; one that ends as `asyncio.run` ends it does so by itself."""
         await self.event_loops.close()
 
-    def _sent(self, request: Request, given_up: threading.Event) -> Answer | StillhereError:
+    def _sent(self, request: Request, given_up: GivenUp) -> Answer | StillhereError:
         built, attempts = self._built(request), self._attempts(request)
         while True:
             try:
-                answer = self._wires.send(*built)
+                answer = self._wires.send(*built, given_up)
                 pause = attempts.pause_after(answer)
             except httpx.TransportError as error:
+                if given_up.is_set():
+                    return NoAnswer(error, self.url)
                 try:
                     pause = attempts.pause_after_error(error)
                 except StillhereError as no_answer:

@@ -120,7 +120,7 @@ export function applied(messages, entries, session) {
   for (const entry of entries.filter((one) => isOf(one, session))) {
     for (const { op, if_ver: _, if_write: __, ...message } of entry.body.ops ?? []) {
       if (op === "delete") shown.delete(message.id);
-      else if (op === "upsert") {
+      else {
         const parts = message.parts ?? [{ type: "text", text: message.text }];
         shown.set(message.id, /** @type {StoredMessage} */ ({ ...shown.get(message.id), ...message, parts }));
       }

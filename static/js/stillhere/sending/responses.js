@@ -129,10 +129,13 @@ export class Responses {
     const isShown = !store.tombstones.has(id);
     // What it lengthens is not known of a text that the answer omits: the message is read again.
     const known = server && !server.text_omitted ? server : null;
-    const isLonger = ours?.op === "upsert" && known && textOf(ours) !== textOf(known) && textOf(ours).startsWith(textOf(known));
+    const isLonger =
+      ours && ours.op !== "delete" && known && textOf(ours) !== textOf(known) && textOf(ours).startsWith(textOf(known));
     if (isShown && isLonger) {
       store.acknowledged(id, known.ver ?? 0);
-      queue.add([{ ...ours, if_ver: known.ver }]);
+      // What others added beside the text stays: this page has not seen it.
+      const lengthened = { parts: null, format: null, raw: null, ...ours, op: "patch", if_ver: known.ver };
+      queue.add([/** @type {SentOperation} */ (/** @type {unknown} */ (lengthened))]);
       return false;
     }
     if (newer) return false; // Its own answer will show it.

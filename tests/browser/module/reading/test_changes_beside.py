@@ -265,3 +265,14 @@ def test_an_answer_whose_writer_is_gone_is_told_as_interrupted(
     assert browser.run(status) == [["m1", "complete"], ["a1", "streaming"], ["m2", "streaming"]]
     wait_for(lambda: browser.run(status) == [["m1", "complete"], ["a1", "interrupted"], ["m2", "streaming"]])
     assert [told["changed"] for told in page.heard("changed")] == [["a1"]]
+
+
+def test_words_on_top_of_what_others_added_replace_nothing_of_it(page: Frontend, other: Other) -> None:
+    page.browser.offline()
+    page.browser.run(EDIT, "t2", "two and more")
+    other.change({"op": "patch", "id": "t2", "metadata": {"rating": 5}})
+    page.browser.online()
+    page.settle()
+    found = other.found()["messages"][1]
+    assert (found["text"], found["metadata"]) == ("two and more", {"rating": 5})
+    wait_for(lambda: page.texts() == ["one", "two and more"])

@@ -82,6 +82,21 @@ if (GIVEN.first) {
   say([alone, await store.load(KEY), await store.close()]);
 }
 """
+FAILING = """
+const store = open();
+const other = { ...KEY, sessionId: "other" };
+await store.append(KEY, [{ ...said(1), uuid: "poison" }]);
+await store.append(KEY, [said(2)]);
+await store.append(other, [said(3)]);
+const found = await store.load(other);
+const reason = await store.load(KEY).then(String, String);
+await store.append(KEY, [said(5)]);
+await store.append(other, [said(4)]);
+say([found, await store.load(other), (await store.listSessions(KEY.projectKey)).map(({ sessionId }) => sessionId), reason]);
+for await (const _ of process.stdin) break;
+say([await store.load(KEY), await store.close(), (await store.refused()).length]);
+process.stdin.destroy();
+"""
 
 
 def warnings(start: Start, code: str, **given: Any) -> tuple[Any, str]:
@@ -233,3 +248,18 @@ def test_a_read_waits_for_what_was_appended_before_it_and_for_no_more(script: Sc
     say([found, await store.close()]);
     """
     assert script(code) == [[said(0)], True]
+
+
+def test_a_transcript_at_which_the_server_fails_holds_up_no_other_one(start: Start, gate: Gate) -> None:
+    gate.own_refusal = lambda body: 500 if b"poison" in body else None
+    with start(FAILING) as process:
+        assert process.stdout is not None
+        found, other, listed, reason = json.loads(process.stdout.readline())
+        gate.own_refusal = lambda body: None
+        output, errors = process.communicate("go\n", timeout=60)
+    assert (found, other) == ([said(3)], [said(3), said(4)]), errors
+    assert "500" in reason
+    assert "other" in listed
+    poisoned = [{**said(1), "uuid": "poison"}, said(2), said(5)]
+    assert json.loads(output) == [poisoned, True, 0], errors
+    assert errors.count("The server fails at entries of ") == 1

@@ -273,3 +273,19 @@ def test_an_erased_session_begins_anew(script: Script) -> None:
     say(await store.load(KEY));
     """
     assert script(code) == [said(1)]
+
+
+def test_a_project_that_was_erased_is_set_up_again(script: Script) -> None:
+    code = """
+    const store = open();
+    const settings = async () => (await store.client._sendIn("GET", "/memory-settings")).items.map(({ exact }) => exact);
+    await store.append(KEY, [said(0)]);
+    await store.listSessionSummaries(KEY.projectKey);
+    const before = await settings();
+    await store.client._send("DELETE", `/projects/${await store.client._project()}?purge=1`);
+    const empty = await store.listSessions(KEY.projectKey);
+    await store.append(KEY, [said(1)]);
+    const [{ sessionId }] = await store.listSessionSummaries(KEY.projectKey);
+    say([before, empty, await store.load(KEY), sessionId === KEY.sessionId, await settings()]);
+    """
+    assert script(code) == [[True], [], [said(1)], True, [True]]

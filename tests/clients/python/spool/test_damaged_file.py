@@ -1,12 +1,20 @@
 """A spool's file that cannot be read: the error names it, and nothing in it is removed."""
 
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stillhere import Spool, SpoolError
+from stillhere.claude_agent import StillhereSessionStore
 from stillhere.spool import DamagedSpool
 from tests.clients.python.conftest import PROJECT
+from tests.clients.python.gate import Gate
+from tests.clients.python.spool.conftest import Texts, say
 
 NOWHERE = "http://127.0.0.1:9"
 
@@ -36,3 +44,27 @@ def test_a_file_that_is_damaged_while_it_is_used(tmp_path: Path) -> None:
         spool.close(0)
     assert not any(thread.is_alive() for thread in [spool._thread] if thread is not None)
     assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("damage", ["'['", "CAST(x'5b7b226964223a20ff227d5d' AS TEXT)", "x'ff'", "17"])
+def test_a_damaged_row_is_named_and_holds_up_nothing(
+    new_spool: Callable[[], Spool], gate: Gate, texts: Texts, tmp_path: Path, damage: str
+) -> None:
+    gate.away = True
+    first = new_spool()
+    say(first, 0, 1)
+    first.close(0)
+    with contextlib.closing(sqlite3.connect(tmp_path / "kept" / "spool.db", isolation_level=None)) as file:
+        file.execute(f"UPDATE requests SET ops = {damage} WHERE number = 1")
+    gate.away = False
+    spool = new_spool()
+    assert spool.flush(5)
+    assert texts("t") == ["1"]
+    (refused,) = spool.refused()
+    assert (refused.error["code"], list(refused.ops[0])) == ("unsendable", ["damaged"])
+    store = StillhereSessionStore(gate.url, spool._connection._headers["Authorization"][7:], PROJECT, spool=spool._storage.path)
+    key: Any = {"project_key": "p", "session_id": "s"}
+    entry: Any = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "x"}}
+    asyncio.run(store.append(key, [entry]))
+    assert asyncio.run(store.load(key)) == [entry]
+    store.close()

@@ -241,6 +241,14 @@ def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Sp
     assert len(gate.seen) <= 10
 
 
+def test_a_flush_asks_a_server_that_is_away_once_a_second(new_spool: Callable[[], Spool], gate: Gate) -> None:
+    gate.away = True
+    spool = new_spool()
+    say(spool, 0)
+    assert not spool.flush(2)
+    assert len(gate.seen) <= 10
+
+
 def test_what_waits_for_another_address_is_said(
     new_spool: Callable[[], Spool], gate: Gate, secret: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -44,11 +44,14 @@ class Place(NamedTuple):
 
 
 class Records:
-    """`project`: that of the connection. It knows the places that it saw last, so that an event is one request."""
+    """`project`: that of the connection. It knows the places that it saw last, so that an event is one request, and what may be
+    stored although its caller does not know: the same call is recognised then."""
 
     def __init__(self, project: str) -> None:
         self._project = project
         self._known: OrderedDict[str, Place] = OrderedDict()
+        # By the record's revision, what was sent with it.
+        self._unknown: OrderedDict[str, str] = OrderedDict()
 
     def known(self, revision: str | None) -> Place | None:
         return None if revision is None else self._known.get(revision)
@@ -63,12 +66,21 @@ class Records:
         """The record comes with the last of the operations. Raises StillhereError: `rev_changed` if `place` is an old one, and
         before anything is stored `state_too_long`; `rejected`, and of this request nothing is stored."""
         state = _state_ops(place.record)
+        _keep(self._unknown, place.record.revision, _print_of(place.record, ops))
         fields, requests, rev = _fields(place.record, len(state)), _requests(ops, state), place.rev
         for number, some in enumerate(requests, start=1):
             body = without_none(create=create, session=fields if number == len(requests) else None)
             body |= {"if_rev": rev, "base_rev": rev}
             rev, create = (yield from save_whole(place.session, some, body)).rev, None
         return self._remember(place._replace(rev=rev))
+
+    def is_stored(self, place: Place, ops: Sequence[dict[str, Any]]) -> bool:
+        """Did an earlier call leave this, with the same operations, whose caller does not know?"""
+        return self._unknown.get(place.record.revision) == _print_of(place.record, ops)
+
+    def told(self, revision: str | None) -> None:
+        """The caller knows that it is stored."""
+        self._unknown.pop(revision or "", None)
 
     def find(self, app_name: str, user_id: str, own_id: str) -> Operation[Place | None]:
         """Raises StillhereError with `state_missing` if a person removed the message that has its state, `session_deleted` if the
@@ -91,10 +103,19 @@ class Records:
         return found
 
     def _remember(self, place: Place) -> Place:
-        self._known[place.record.revision] = place
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
+        _keep(self._known, place.record.revision, place)
         return place
+
+
+def _keep[V](known: OrderedDict[str, V], revision: str, value: V) -> None:
+    known[revision] = value
+    if len(known) > MOST_KNOWN:
+        known.popitem(last=False)
+
+
+def _print_of(record: Record, ops: Sequence[dict[str, Any]]) -> str:
+    """Of an event, or where there is none of the state with which a session begins."""
+    return digest(json.dumps(list(ops) or record.state, sort_keys=True))
 
 
 def new_revision() -> str:

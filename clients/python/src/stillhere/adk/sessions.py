@@ -43,7 +43,9 @@ class StillhereSessionService(BaseSessionService):
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
         own_id = (session_id or "").strip() or platform_uuid.new_uuid()
-        return await self._run(self._create(app_name, user_id, own_id, Delta.of(state)))
+        session = await self._run(self._create(app_name, user_id, own_id, Delta.of(state)))
+        self._records.told(session._storage_update_marker)
+        return session
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -67,6 +69,7 @@ class StillhereSessionService(BaseSessionService):
             return event
         ops = as_ops(event, str(uuid.uuid4()) if same_id else event.id)
         place = await self._run(self._append(session, event, ops))
+        self._records.told(place.record.revision)
         session.last_update_time, session._storage_update_marker = event.timestamp, place.record.revision
         return await super().append_event(session=session, event=event)
 
@@ -82,8 +85,10 @@ class StillhereSessionService(BaseSessionService):
         except StillhereError as error:
             if error.code != "external_id_taken":
                 raise
-            yield from self._records.find(app_name, user_id, own_id)  # If it is in the trash, that is said.
-            raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
+            found = yield from self._records.find(app_name, user_id, own_id)  # If it is in the trash, that is said.
+            if found is None or found.record.state != delta.session or not self._records.is_stored(found, []):
+                raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
+            place = found
         yield from self._shared_state.change(shared)
         return _session(place.record, (yield from self._shared_state.shared(app_name, user_id)), [])
 
@@ -107,9 +112,12 @@ class StillhereSessionService(BaseSessionService):
     def _append(self, session: Session, event: Event, ops: list[dict[str, Any]]) -> Operation[Place]:
         delta = Delta.of(event.actions.state_delta if event.actions else None)
         shared = puts_of(session.app_name, session.user_id, delta)
-        place = self._records.known(session._storage_update_marker) or (yield from self._place_now(session))
+        place = self._records.known(session._storage_update_marker) or (yield from self._place_now(session, ops))
         stored: Place | None = None
         for _ in range(ATTEMPTS):
+            if self._records.is_stored(place, ops):
+                stored = place
+                break
             state = {**place.record.state, **delta.session}
             record = place.record._replace(revision=new_revision(), updated_at=event.timestamp, state=state)
             try:
@@ -119,20 +127,21 @@ class StillhereSessionService(BaseSessionService):
                 if error.code != "rev_changed" and error.status not in {404, 410}:
                     raise
             # Somebody changed the session: its events, or only its title.
-            place = yield from self._place_now(session)
+            place = yield from self._place_now(session, ops)
         if stored is None:
             raise stale()
         yield from self._shared_state.change(shared)
         return stored
 
-    def _place_now(self, session: Session) -> Operation[Place]:
-        """Raises StaleSessionError if there are events that this session has not, SessionNotFoundError if it is gone."""
+    def _place_now(self, session: Session, ops: list[dict[str, Any]]) -> Operation[Place]:
+        """Raises StaleSessionError if there are events that this session has not, and others than these; SessionNotFoundError if
+        it is gone."""
         place = yield from self._records.find(session.app_name, session.user_id, session.id)
         if place is None:
             raise SessionNotFoundError(f"Session {session.id} not found.")
         marker = session._storage_update_marker
         late = place.record.updated_at > session.last_update_time + SECONDS_OF_ROUNDING
-        if late if marker is None else marker != place.record.revision:
+        if (late if marker is None else marker != place.record.revision) and not self._records.is_stored(place, ops):
             raise stale()
         return place
 

@@ -30,6 +30,7 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations import memory, sessions
 from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
+from stillhere.operations.recent import Recent
 from stillhere.operations.records import Entry, Session
 from stillhere.operations.saving import SEEN_ALL
 from stillhere.spool import Spool, SpoolError
@@ -47,7 +48,8 @@ class StillhereSessionStore(SessionStore):
     """Each transcript is a session of the project, with its key as external id and its entries as messages; those of subagents
     are sessions of their own. `append` returns when the entries are on the disk, in the file `spool` (by default one for the
     user). A thread sends them, or the next process with this file. Reads wait up to 30 seconds for what was appended here
-    before; they raise SpoolError, at once if the server refuses the key (`__cause__`: why it took nothing), or StillhereError.
+    before, to this transcript or, for a list, to all but those at whose saves the server fails; they raise SpoolError, at once
+    if the server refuses the key (`__cause__`: why it took nothing), or StillhereError.
     A delete erases for good. The logger `stillhere` warns once of each request that the server refused, and of a session in
     the trash."""
 
@@ -62,7 +64,7 @@ class StillhereSessionStore(SessionStore):
         self.client = Client(url, key, project)
         self.spool = Spool(spool or _own_file(), url, key, project)
         # Of what was read before, by external id.
-        self._session_ids: dict[str, str] = {}
+        self._session_ids = Recent[str]()
         # Ids of entries that neither the disk nor the server took: the SDK sends them again, and some may be stored.
         self._ids_of_failed: dict[str, list[str]] = {}
         self._warned_of: set[int] = set()
@@ -74,20 +76,27 @@ class StillhereSessionStore(SessionStore):
             await asyncio.to_thread(self._append, key, entries)
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        return await self._read(self._load(_external_id(key)))
+        name = _external_id(key)
+        await self._settled(name)
+        return await self._read(self._load(name))
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
+        await self._settled()
         found = await self._read(_main_sessions(project_key))
         return [{"session_id": name, "mtime": _milliseconds(session)} for name, session in found.items()]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
         """Sessions that changed since the last call are read; the results are kept in the project's memory."""
+        await self._settled()
         return await self._read(self._summaries(project_key))
 
     async def delete(self, key: SessionKey) -> None:
+        await self._settled()
+        await self._settled(_external_id(key))
         await self._read(_delete(key))
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
+        await self._settled()
         found = await self._read(sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)]))
         return [name for session in found if (name := _named(session, "subpath"))]
 
@@ -115,10 +124,14 @@ class StillhereSessionStore(SessionStore):
             self._ids_of_failed[_digest(name, json.dumps(entries))] = ids
             raise
 
+    async def _settled(self, name: str | None = None) -> None:
+        """`name`: of one transcript; without it a transcript at which the server fails is passed over. Raises SpoolError."""
+        if await self.spool.aflush(FLUSH_SECONDS, external_id=name) or (name is None and self.spool.is_held_up):
+            return
+        error = self.spool.error
+        raise SpoolError(f"The server has not taken everything that was appended: {error or 'it is slow.'}") from error
+
     async def _read[T](self, operation: Operation[T]) -> T:
-        if not await self.spool.aflush(FLUSH_SECONDS):
-            error = self.spool.error
-            raise SpoolError(f"The server has not taken everything that was appended: {error or 'it is slow.'}") from error
         await asyncio.to_thread(self._warn_of_refused)
         return await self.client.connection.run_in_thread(operation)
 
@@ -142,7 +155,7 @@ class StillhereSessionStore(SessionStore):
             except StillhereError as error:
                 if error.status not in {404, 410}:
                     raise
-                del self._session_ids[name]
+                self._session_ids.pop(name, None)  # Another load may have met it too.
         try:
             found: str = (yield Request("GET", sessions.by_external(name)))["id"]
         except StillhereError as error:

@@ -7,6 +7,7 @@ import httpx
 
 from stillhere.http.answers import Answer
 from stillhere.http.forks import renew_in_forks
+from stillhere.http.given_up import GivenUp
 
 
 def is_proxied(url: str) -> bool:
@@ -23,7 +24,10 @@ class Proxied:
         self._client = httpx.Client(base_url=url, timeout=timeout)
         renew_in_forks(self)
 
-    def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+    def send(
+        self, method: str, target: str, headers: Mapping[str, str], content: bytes | None, given_up: GivenUp | None = None
+    ) -> Answer:
+        """`given_up`: httpx cannot end a request from another thread."""
         return answer_of(self._client.request(method, target, headers=headers, content=content))
 
     def close(self) -> None:

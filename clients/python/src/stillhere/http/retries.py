@@ -65,8 +65,15 @@ def retry_after(answer: Answer) -> float | None:
     try:
         seconds = float(named)
     except ValueError:
-        try:
-            seconds = parsedate_to_datetime(named).timestamp() - time.time()
-        except ValueError:
+        at, now = _time_of(named), _time_of(answer.headers.get("date", ""))  # By the server's clock: ours may be another.
+        if at is None:
             return None
+        seconds = at - (time.time() if now is None else now)
     return min(seconds, MOST_NAMED_SECONDS) if 0 <= seconds < math.inf else None
+
+
+def _time_of(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        return None

@@ -14,6 +14,7 @@ import httpx
 
 from stillhere.http.answers import Answer, Reading, request_bytes
 from stillhere.http.forks import renew_in_forks
+from stillhere.http.given_up import GivenUp
 
 PIECE = 262_144
 # So much of a request an event loop is given at a time. What is with it already is not seen to go on.
@@ -64,12 +65,14 @@ class Wires:
         self._idle: list[_Idle[socket.socket]] = []
         renew_in_forks(self)
 
-    def send(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+    def send(
+        self, method: str, target: str, headers: Mapping[str, str], content: bytes | None, given_up: GivenUp | None = None
+    ) -> Answer:
         """Raises httpx.TransportError."""
         request = self._server.request(method, target, headers, content)
         connection = self._taken() or self._connected()
         try:
-            with _as_httpx_has_them():
+            with _as_httpx_has_them(), (given_up or GivenUp()).over(connection):
                 reading, is_sent = Reading(), False
                 # A server may answer and close the connection before it has read a body that is too long.
                 with suppress(BrokenPipeError, ConnectionResetError):

@@ -1,8 +1,7 @@
 """Saves of one writer: docs/protocol.md."""
 
-import threading
+import itertools
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
@@ -12,6 +11,7 @@ from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
 from stillhere.operations.projects import get_project, session_path, without_none
+from stillhere.operations.recent import Recent
 from stillhere.operations.records import Cleared, Message, Project, Resumed, Saved, Session
 from stillhere.operations.sessions import get_session
 
@@ -27,15 +27,14 @@ class Writer:
     """Numbers the saves of one process, and knows the epochs of its sessions. Threads may share it."""
 
     def __init__(self) -> None:
-        self._epochs: dict[str, int] = {}
+        self._epochs = Recent[int]()
         self.renew()
         renew_in_forks(self)
 
     def renew(self) -> None:
         """In a forked process, which is another writer."""
         self.id = str(uuid.uuid4())
-        self._lock = threading.Lock()
-        self._numbers: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
 
     def knows(self, session: Session) -> Session:
         self._epochs[session.id] = session.epoch
@@ -50,14 +49,14 @@ class Writer:
         saved: list[Saved] = []
         for some in requests:
             condition = saved[-1].rev if saved and if_rev is not None else if_rev
-            body = {"epoch": epoch, "writer_id": self.id, "seq": self._next_number(session), "base_rev": base_rev, "ops": some}
+            body = {"epoch": epoch, "writer_id": self.id, "seq": next(self._numbers), "base_rev": base_rev, "ops": some}
             body |= without_none(if_rev=condition, session=None if saved else fields)
             saved.append(Saved.of((yield from self._sent(session, "changes", body))))
         return reduce(_together, saved)
 
     def clear(self, session: str) -> Operation[Cleared]:
         epoch = yield from self._epoch(session)
-        body = {"epoch": epoch, "writer_id": self.id, "seq": self._next_number(session)}
+        body = {"epoch": epoch, "writer_id": self.id, "seq": next(self._numbers)}
         answer = yield from self._sent(session, "clear", body)
         self._epochs[session] = answer["epoch"]
         return Cleared(epoch=answer["epoch"], rev=answer["rev"], ended=answer["of"], cleared=answer["cleared"])
@@ -71,14 +70,8 @@ class Writer:
             raise
 
     def _epoch(self, session: str) -> Operation[int]:
-        if session not in self._epochs:
-            self.knows((yield from get_session(session)))
-        return self._epochs[session]
-
-    def _next_number(self, session: str) -> int:
-        with self._lock:
-            self._numbers[session] += 1
-            return self._numbers[session]
+        known = self._epochs.get(session)
+        return self.knows((yield from get_session(session))).epoch if known is None else known
 
 
 def change_once(

@@ -5,20 +5,25 @@ import sqlite3
 from contextlib import suppress
 from typing import Any
 
+import httpx
+
 from stillhere.connection import Connection, Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations.projects import get_project, session_path
+from stillhere.operations.recent import Recent
 from stillhere.operations.records import Session
 from stillhere.operations.saving import Op
 from stillhere.operations.sessions import get_session, open_session
 from stillhere.spool.leftovers import Leftovers, left_of, refusal_by, refusal_for, together, too_large
-from stillhere.spool.storage import Item, Storage
+from stillhere.spool.storage import Item, Storage, ops_in
 
 # Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
 _PASSING = {401, 403, 408, 429}
 # Also as a page of a proxy, which has no more to say about the request.
 _OF_PROXIES = {401, 407, 408, 429}
 TOO_LARGE, BY_PROXY = 413, "refused_by_proxy"
+# The server, or one behind a proxy, failed at it. Where it works besides, this request is the reason.
+_FAILURES = {500, 502, 504}
 # Between the numbers of two saves: for each of 500 operations the sizes of the piece that it may begin.
 LEVELS, SEQ_STEP = 16, 8_192
 
@@ -28,9 +33,9 @@ class Sender:
 
     def __init__(self, connection: Connection, storage: Storage, writer_id: str) -> None:
         self._connection, self._storage, self._writer_id = connection, storage, writer_id
-        self._epochs: dict[str, tuple[str, int]] = {}
-        # The last request that was sent for the first time, and as what: it is the same each time.
-        self._tried, self._tried_as = 0, ("", 0)
+        self._epochs = Recent[tuple[str, int]]()
+        # Where requests without an answer were sent, by number: each is the same each time.
+        self._tried: dict[int, tuple[str, int]] = {}
 
     def known_place(self, session: str | None, external_id: str | None) -> tuple[str | None, int | None]:
         """The session's id and present epoch, as far as they are known."""
@@ -38,8 +43,14 @@ class Sender:
 
     def refusal_of(self, item: Item) -> dict[str, Any] | None:
         """Sends it. None: it is done. Raises StillhereError for what passes by waiting."""
+        refusal = self._refusal_of(item)
+        self._tried.pop(item.number, None)
+        return refusal
+
+    def _refusal_of(self, item: Item) -> dict[str, Any] | None:
         try:
-            return refusal_for(self._sent_past_proxies(item, json.loads(item.ops)))
+            ops: list[Op] = [*ops_in(item.ops)]
+            return refusal_for(self._sent_past_proxies(item, ops))
         except (KeyError, TypeError) as error:  # Something else answers instead of the server.
             raise StillhereError(0, "unreadable", "This is no answer to a save.", {}) from error
         except (ValueError, RecursionError) as error:  # No request can be made of it, now or later.
@@ -50,6 +61,11 @@ class Sender:
             if error.code == "stale_epoch":
                 self._epochs.clear()
             return refusal_by(error)
+
+    def fails_alone(self, error: StillhereError) -> bool:
+        """Is it this request at which the server fails, or takes too long, while others reach it?"""
+        is_failure = error.status in _FAILURES or isinstance(error.__cause__, httpx.ReadTimeout)
+        return is_failure and self._reaches_the_server()
 
     def _sent_past_proxies(self, item: Item, ops: list[Op]) -> Leftovers:
         """A proxy's own page refuses this save, or everything while the server is away. Which of both shows if another request
@@ -95,7 +111,7 @@ class Sender:
                 raise
         # The session was erased for good since this spool knows it: there is a new one of this name.
         self._epochs.pop(_name(None, item.external_id), None)
-        self._tried = 0
+        self._tried.pop(item.number, None)
         return self._connection.run(self._save(item._replace(session=None, epoch=None), ops))
 
     def _save(self, item: Item, ops: list[Op]) -> Operation[dict[str, Any]]:
@@ -108,14 +124,14 @@ class Sender:
 
     def _place_of(self, item: Item) -> Operation[tuple[str, int]]:
         """Where it goes, each time the same: written down before it is sent, unless that was the place when it was saved."""
-        if item.number and item.number == self._tried:
-            return self._tried_as
-        is_new = item.writer_id == self._writer_id and item.number > self._tried
+        if item.number in self._tried:
+            return self._tried[item.number]
+        is_new = item.number and item.writer_id == self._writer_id
         if item.session is not None and item.epoch is not None and not is_new:
             return item.session, item.epoch
         place = yield from self._present_place(item)
         if item.number:
-            self._tried, self._tried_as = item.number, place
+            self._tried[item.number] = place
             if place != (item.session, item.epoch):
                 with suppress(sqlite3.Error):
                     self._storage.freeze(item.number, *place)

@@ -10,7 +10,6 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Self
 
 from stillhere.connection import TIMEOUT_SECONDS, Connection
@@ -18,13 +17,13 @@ from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
 from stillhere.operations.saving import Op, pieces, upserts
+from stillhere.spool.delivery import FORGOTTEN_SECONDS, LONGEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS, Delivery
 from stillhere.spool.sender import SEQ_STEP, Sender
 from stillhere.spool.storage import DamagedSpool, Item, Refused, SpoolError, Storage
 
-SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
-# What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
-FORGOTTEN_SECONDS = 0.2
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
+# While somebody waits for it, a server that is away is asked as often.
+SECONDS_BETWEEN_QUESTIONS = 1.0
 # For a thread that has nothing to wait for.
 ENDING_SECONDS = 0.5
 OPENING_FIELDS = {"title", "metadata", "tags", "current"}
@@ -52,8 +51,6 @@ class Spool:
         self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
         for scope, count in self._storage.stranded().items():
             _log.warning(STRANDED, count, self._storage.path, *scope.split(" ", 1))
-        self._acknowledged = self._forgotten = 0
-        self._forgets_at = 0.0
         self._closing = threading.Event()
         self.renew()
         renew_in_forks(self)
@@ -69,6 +66,7 @@ class Spool:
         self._adding, self._starting = threading.Lock(), threading.Lock()
         self._sending = threading.RLock()
         self._wake, self._progress = threading.Event(), threading.Condition()
+        self._delivery = Delivery(self._storage, self._sender, self._connection.url, self._progress)
         was_closed, self._closing = self._closing.is_set(), threading.Event()
         if was_closed:
             self._closing.set()
@@ -139,16 +137,17 @@ class Spool:
         """The same for coroutines."""
         await asyncio.to_thread(self.save, messages, session=session, external_id=external_id, opening=opening, base_rev=base_rev)
 
-    def flush(self, seconds: float = 30.0) -> bool:
-        """Waits until the server has answered everything that was saved before. False: it did not in so many seconds, or refuses
-        the key; `error` says why."""
-        return self._flush(seconds, threading.Event())
+    def flush(self, seconds: float = 30.0, *, external_id: str | None = None) -> bool:
+        """Waits until the server has answered everything that was saved before, or with `external_id` what was saved to that
+        session. False: it did not in so many seconds, refuses the key, or fails at what is left (`is_held_up`); `error` says
+        why."""
+        return self._flush(seconds, external_id, threading.Event())
 
-    async def aflush(self, seconds: float = 30.0) -> bool:
+    async def aflush(self, seconds: float = 30.0, *, external_id: str | None = None) -> bool:
         """The same for coroutines. If it is cancelled its thread ends within a second."""
         given_up = threading.Event()
         try:
-            return await asyncio.to_thread(self._flush, seconds, given_up)
+            return await asyncio.to_thread(self._flush, seconds, external_id, given_up)
         finally:
             given_up.set()
 
@@ -159,9 +158,14 @@ class Spool:
         return self._error
 
     @property
+    def is_held_up(self) -> bool:
+        """Does only wait what was saved to sessions at whose next save the server fails again and again? The log names them."""
+        return self._delivery.is_held_up()
+
+    @property
     def waiting(self) -> int:
         """How many requests the server has not answered."""
-        return self._storage.count_after(self._acknowledged)
+        return self._storage.count_after(self._delivery.acknowledged)
 
     def refused(self) -> list[Refused]:
         """What the server did not do: what it refuses, and changes of what others had changed before. It stays in the file until
@@ -197,22 +201,28 @@ class Spool:
 
     # --- Sending.
 
-    def _flush(self, seconds: float, given_up: threading.Event) -> bool:
-        attempt, ends_at = self._attempt, time.monotonic() + seconds  # What the present attempt is told may be outdated.
+    def _flush(self, seconds: float, external_id: str | None, given_up: threading.Event) -> bool:
+        asks_at, ends_at = 0.0, time.monotonic() + seconds
+        attempt = self._attempt  # What the present attempt is told may be outdated.
+        self._delivery.asked = True
         self._work()
         with self._progress:
             # Not for what is saved from now on, by other processes too.
-            last = self._storage.last_after(self._acknowledged)
+            last = self._storage.last_after(self._delivery.acknowledged, external_id)
             while last is not None:
-                if given_up.is_set() or (self._failed > attempt and _refuses_key(self._error)):
+                if given_up.is_set() or (self._failed > attempt and self._is_stuck(external_id, last)):
                     return False
-                self._wake.set()
-                left = ends_at - time.monotonic()
-                if left <= 0:
+                if (left := ends_at - time.monotonic()) <= 0:
                     return False
+                if time.monotonic() >= asks_at:  # Each answer, or none, wakes this loop too.
+                    self._wake.set()
+                    asks_at = time.monotonic() + SECONDS_BETWEEN_QUESTIONS
                 self._progress.wait(min(left, 1))
-                last = self._storage.last_after(self._acknowledged, last)
+                last = self._storage.last_after(self._delivery.acknowledged, external_id, last)
         return True
+
+    def _is_stuck(self, external_id: str | None, last: int) -> bool:
+        return _refuses_key(self._error) or self._delivery.is_held_up(external_id, last)
 
     def _work(self) -> None:
         self._wake.set()
@@ -224,7 +234,7 @@ class Spool:
     def _run(self) -> None:
         try:
             self._send_in_background()
-            self._forget()
+            self._delivery.forget()
         finally:
             self._end()
 
@@ -235,9 +245,9 @@ class Spool:
     def _send_in_background(self) -> None:
         pause, failed = LONGEST_PAUSE_SECONDS, 0
         while not self._closing.is_set():
-            owes = self._forgotten < self._acknowledged
+            owes = self._delivery.owes
             if not self._wake.wait(FORGOTTEN_SECONDS if owes else pause) and owes:
-                self._forget()  # And no more: what the server did not take waits for its whole pause.
+                self._delivery.forget()  # And no more: what the server did not take waits for its whole pause.
                 continue
             self._wake.clear()
             self._attempt += 1
@@ -263,29 +273,19 @@ class Spool:
             _log.warning("%s refuses the key: %s What is saved waits in %s.", self._connection.url, error, self._storage.path)
 
     def _send_waiting(self) -> None:
-        """Raises StillhereError if the server takes nothing now."""
+        """Raises StillhereError if the server takes nothing now, or something not, in spite of all others."""
         with self._sending:
-            while not self._closing.is_set() and (item := self._storage.next_after(self._acknowledged)) is not None:
-                refusal = self._sender.refusal_of(item)
-                if refusal is not None:
-                    self._storage.refuse(item.number, refusal)
-                self._acknowledged = item.number
-                with self._progress:
-                    self._progress.notify_all()
-                if time.monotonic() >= self._forgets_at:
-                    self._forget()
-
-    def _forget(self) -> None:
-        self._forgotten = self._acknowledged
-        with suppress(sqlite3.Error):  # A full disk: with a later one.
-            self._storage.forget_up_to(self._forgotten)
-        self._forgets_at = time.monotonic() + FORGOTTEN_SECONDS
+            held = self._delivery.send_waiting(self._closing)
+        if held is not None:
+            raise held
 
     def _send_directly(self, items: list[Item]) -> None:
         """For a disk that takes nothing: after everything that waits. Raises SpoolError, or the server's refusal."""
         with self._sending:
             try:
-                self._send_waiting()
+                held = self._delivery.send_waiting(self._closing)
+                if held is not None and any(map(self._delivery.holds, items)):
+                    raise held
                 refusals = [self._sender.refusal_of(item) for item in items]
             except DamagedSpool:
                 raise

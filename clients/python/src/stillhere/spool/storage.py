@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,11 +53,11 @@ class Item(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A request that the server did not do, or not completely. `ops`: what it had. `error`: `{status, code, message, details}`.
-    With the status 200 `details` lists what was not done, and the rest is stored: `rejected` as in `Saved`, and what others had
-    changed before (if it is only that, the code is `conflict`): `conflicts` (`{id, copy_id}`, of an append with `length`; with a
-    `copy_id` the session keeps the text as a copy), `spared`, which a truncate left, and `removed`, which no save restores. The
-    status 0: it cannot be sent."""
+    """A request that the server did not do, or not completely. `ops`: what it had; of a damaged row `[{"damaged": …}]`. `error`:
+    `{status, code, message, details}`. With the status 200 `details` lists what was not done, and the rest is stored:
+    `rejected` as in `Saved`, and what others had changed before (if it is only that, the code is `conflict`): `conflicts`
+    (`{id, copy_id}`, of an append with `length`; with a `copy_id` the session keeps the text as a copy), `spared`, which a
+    truncate left, and `removed`, which no save restores. The status 0: it cannot be sent."""
 
     number: int
     session: str | None
@@ -114,22 +114,25 @@ class Storage:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def next_after(self, number: int) -> Item | None:
+    def next_after(self, number: int, but: Collection[str] = ()) -> Item | None:
+        """`but`: ids of sessions, of both kinds, whose requests are passed over."""
         sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
-        sql += " WHERE scope = ? AND refused IS NULL AND number > ? ORDER BY number LIMIT 1"
-        row = self._one(sql, (self._scope, number))
+        sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
+        row = self._one(sql, (self._scope, number, *but, *but))
         return None if row is None else Item(*row)
 
     def count_after(self, number: int) -> int:
         row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
         return 0 if row is None else int(row[0])
 
-    def last_after(self, number: int, last: int | None = None) -> int | None:
-        """The number of the newest request that waits behind this one; with `last` up to that one. None: none does."""
-        sql = (
-            "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ? AND number <= ifnull(?, number)"
-        )
-        row = self._one(sql, (self._scope, number, last))
+    def last_after(
+        self, number: int, external_id: str | None = None, last: int | None = None, but: Collection[str] = ()
+    ) -> int | None:
+        """The number of the newest request that waits behind this one; with `external_id` of that session, with `last` up to that
+        number. None: none does."""
+        sql = "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?"
+        sql += f" AND number <= ifnull(?, number) AND ? IN ('', external_id){_without(but)}"
+        row = self._one(sql, (self._scope, number, last, external_id or "", *but, *but))
         return None if row is None else row[0]
 
     def stranded(self) -> dict[str, int]:
@@ -145,6 +148,9 @@ class Storage:
         """What was acknowledged."""
         self._write("DELETE FROM requests WHERE scope = ? AND refused IS NULL AND number <= ?", (self._scope, number))
 
+    def remove(self, number: int) -> None:
+        self._write("DELETE FROM requests WHERE number = ?", (number,))
+
     def refuse(self, number: int, error: dict[str, Any]) -> None:
         self._write("UPDATE requests SET refused = ? WHERE number = ?", (json.dumps(error), number))
 
@@ -154,7 +160,7 @@ class Storage:
         with self._lock, _naming(self.path):
             rows = self._db.execute(sql, (self._scope,)).fetchall()
         return [
-            Refused(number, session, external_id, json.loads(ops), json.loads(error))
+            Refused(number, session, external_id, _shown(ops), json.loads(error))
             for number, session, external_id, ops, error in rows
         ]
 
@@ -176,6 +182,29 @@ class Storage:
             return self._db.execute(sql, values).fetchone()
 
 
+def ops_in(text: object) -> list[dict[str, Any]]:
+    """Those of a row. Raises ValueError if it is damaged, and RecursionError."""
+    if not isinstance(text, str):
+        raise ValueError("the row is damaged.")
+    text.encode()  # What was no UTF-8 cannot be written as it.
+    ops = json.loads(text)
+    if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
+        raise ValueError("the row is damaged.")
+    return ops
+
+
+def _shown(text: object) -> list[dict[str, Any]]:
+    try:
+        return ops_in(text)
+    except (ValueError, RecursionError):
+        return [{"damaged": text}]
+
+
+def _without(sessions: Collection[str]) -> str:
+    each = ", ".join("?" * len(sessions))
+    return f" AND ifnull(session, '') NOT IN ({each}) AND ifnull(external_id, '') NOT IN ({each})" if sessions else ""
+
+
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     """Raises DamagedSpool, which names the file, in place of SQLite's error."""
@@ -190,6 +219,7 @@ def _naming(path: Path) -> Iterator[None]:
 def _opened(path: Path) -> sqlite3.Connection:
     _make_private(path)
     opened = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    opened.text_factory = lambda content: content.decode(errors="surrogateescape")  # One damaged row leaves the others readable.
     try:
         with _naming(path):
             # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
