@@ -79,11 +79,12 @@ def test_a_connection_that_asks_nothing_is_closed(monkeypatch: pytest.MonkeyPatc
 
 def test_a_text_of_keys_alone_is_looked_through_in_no_time() -> None:
     unit = "-----BEGIN PRIVATE KEY-----"
-    for text in (unit * (4_000_000 // len(unit)), f"{unit}a-----END PRIVATE KEY-----" * 70_000):
+    unended = unit * (4_000_000 // len(unit))
+    for text, kind in (unended, "unfinished_private_key"), (f"{unit}a-----END PRIVATE KEY-----" * 70_000, "private_key"):
         began = time.thread_time()
         cleaned, found = redact_text(f"before {text}")
         assert time.thread_time() - began < 0.5
-        assert (cleaned, found) == ("before [REDACTED:private_key]", {"private_key": 1})
+        assert (cleaned, found) == (f"before [REDACTED:{kind}]", {kind: 1})
 
 
 def test_the_files_of_a_database_are_their_owners_alone(tmp_path: Path) -> None:
