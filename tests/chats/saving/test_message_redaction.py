@@ -181,6 +181,7 @@ ANTHROPIC = "sk-ant-api03-" + "Ab1" * 12
         (("token: bearer abcdefghijklmnop12", "34.56", " Keep it."), "token: bearer [REDACTED:bearer] Keep it."),
         ((SECRET, ".Keep", " it."), f"{HIDDEN}.Keep it."),
         ((f"{SECRET}\n", "Keep it."), f"{HIDDEN}\nKeep it."),
+        ((f"{SECRET}-X", "Keep it."), f"{HIDDEN}-XKeep it."),
     ],
 )
 def test_of_a_secret_that_an_append_continues_the_rest_is_taken_out_too(chat: Chat, pieces: tuple[str, ...], stored: str) -> None:
