@@ -108,7 +108,10 @@ def _spread(name: str) -> str:
 _NAME_HINT = re2.compile(f'(?i)"{_BETWEEN}(?:{"|".join(map(_spread, _NAMES))})|{"|".join(map(_spread, _ENDINGS))}')
 # Kinds whose match begins with a prefix that is kept.
 _BEHIND_SOMETHING = {"header", "url_password", "bearer", "quoted", "plain"}
-_PART_OF_END = rb"-{0,5}|-----E(?:ND?|ND [A-Z ]{0,40}-{0,4})?"
+_END_LINE = re.compile(rb"-----END [A-Z ]*-----\Z")
+_PART_OF_END_LINE = re.compile(rb"-{0,5}|-----E(?:ND?|ND [A-Z ]{0,47}-{0,4})?")
+# More than the end line of any key.
+_LINE_BYTES = 80
 _NAME_CHARACTERS = (string.ascii_letters + string.digits + "_.-").encode()
 _LONGEST_PREFIX = 60
 _DIGIT = re.compile(r"\d")
@@ -220,7 +223,8 @@ def _finds(data: bytes) -> Iterator[tuple[int, int, str]]:
         beginning = cast(re.Match[bytes], _BEGINNING.match(data, start, stop))
         kind = _KINDS[cast(int, beginning.lastindex) - 1]
         if kind == "private_key":
-            yield start, stop, UNFINISHED_KEY if _is_unfinished(data, start, stop) else kind
+            is_unfinished = _is_unfinished(data[max(start, stop - _LINE_BYTES) : stop], data[stop : stop + _LINE_BYTES])
+            yield start, stop, UNFINISHED_KEY if is_unfinished else kind
         elif kind not in _BEHIND_SOMETHING:
             yield start, stop, kind
         elif kind == "url_password":
@@ -234,10 +238,9 @@ def _finds(data: bytes) -> Iterator[tuple[int, int, str]]:
         last = stop
 
 
-def _is_unfinished(data: bytes, start: int, stop: int) -> bool:
-    """Whether the text ends within the last key of this find, or within that key's last line."""
-    has_end = data.rfind(b"-----END ", start, stop) > data.rfind(b"-----BEGIN ", start, stop)
-    return not has_end and re.fullmatch(_PART_OF_END, data[stop : stop + _LONGEST_PREFIX]) is not None
+def _is_unfinished(keys: bytes, following: bytes) -> bool:
+    """Whether a text that goes on like this ends within the last of these keys, or within that key's last line."""
+    return _END_LINE.search(keys) is None and _PART_OF_END_LINE.fullmatch(following) is not None
 
 
 def _kind_of_label(data: bytes, free: int, start: int, value: int) -> str:

@@ -193,3 +193,30 @@ def test_what_is_not_looked_at_closely_holds_no_secret_by_its_name(name: str, ju
 @pytest.mark.parametrize("text", ["{}", '"hello"', '{"type": "text", "text": "words", "n": [1, 2]}', '"\ud83e"'])
 def test_where_there_are_none_nobody_looks(text: str) -> None:
     assert may_hold_secrets(text) is False
+
+
+BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("beyond", ["", " and so on", "\n-----", f"\n{'-' * 90}", " -- words", END])
+def test_a_private_key_with_its_last_line(beyond: str) -> None:
+    key = f"{BEGIN}\nProc-Type: 4\n\nMIIE\n{END}"
+    assert redact_text(f"{END} {key}{beyond}") == (f"{END} [REDACTED:private_key]{beyond}", {"private_key": 1})
+    assert redact_text(f"{key}\n{BEGIN}\nMIIE\n{END}{beyond}")[1] == {"private_key": 2}
+
+
+@pytest.mark.parametrize("there", range(len(END)))
+@pytest.mark.parametrize("lines", ["", "\nProc-Type: 4\n\nMIIE\n", f"\nMIIE\n{END}{BEGIN}\nMIIE\n"])
+def test_a_private_key_without_its_last_line_is_another_kind(lines: str, there: int) -> None:
+    """Or with the beginning of that line, which is left: what is appended to the text decides."""
+    begun = END[:there]
+    expected = f"{END} [REDACTED:unfinished_private_key]{begun}"
+    assert redact_text(f"{END} {BEGIN}{lines}{begun}") == (expected, {"unfinished_private_key": 1})
+    assert redact_text(expected) == (expected, {})
+
+
+@pytest.mark.parametrize(
+    "beyond", ["-- words", "-----end RSA", "-----END of it", f"{END[:-1]} ", f"-----END {'A' * 90}", "-" * 6]
+)
+def test_what_is_not_the_beginning_of_its_last_line_ends_a_private_key(beyond: str) -> None:
+    assert redact_text(f"{BEGIN}\nMIIE\n{beyond}") == (f"[REDACTED:private_key]{beyond}", {"private_key": 1})
