@@ -76,7 +76,8 @@ class Records:
 
     def is_stored(self, place: Place, ops: Sequence[dict[str, Any]]) -> bool:
         """Did an earlier call leave this, with the same operations, whose caller does not know?"""
-        return self._unknown.get(place.record.revision) == _print_of(place.record, ops)
+        sent = self._unknown.get(place.record.revision)
+        return sent is not None and sent == _print_of(place.record, ops)
 
     def told(self, revision: str | None) -> None:
         """The caller knows that it is stored."""
