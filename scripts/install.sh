@@ -37,7 +37,7 @@ if ! runs $venv/bin/python || ! $venv/bin/python -m pip --version >/dev/null 2>&
   "$python" -m venv --clear "$venv"
 fi
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(installed_from "$lock")" ]; then
-  say "Installing $lock"
+  say "Installing $lock ($(grep -c '==' "$lock") packages): the first time this takes a minute or two"
   # The lock names everything, so nothing is resolved: some limits in it are overridden (requirements/overrides.in).
   $venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --require-hashes -r "$lock"
   installed_from "$lock" >"$stamp"

@@ -14,6 +14,7 @@ from mcp.server.stdio import stdio_server
 from mcp_app.core.asked import Asked
 from mcp_app.core.calls import Call
 from mcp_app.protocol.server import make_server
+from mcp_app.stdio.last_answers import Answers, OpenRequests
 from mcp_app.stdio.lines import Lines
 from mcp_app.stdio.sound_lines import SoundLines
 from sessions_app.core.serialization import strict_json
@@ -55,7 +56,8 @@ async def _serve(server: Server[Any]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lines.end)
-    sound = SoundLines(lines)
+    requests = OpenRequests()
+    sound = SoundLines(lines, requests)
     async with stdio_server(stdin=sound) as (reading, writing):  # type: ignore[arg-type]
         sound.send.set_result(writing.send)
-        await server.run(reading, writing, server.create_initialization_options())
+        await server.run(reading, Answers(writing, requests), server.create_initialization_options())

@@ -11,6 +11,7 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from mcp_app.protocol.messages import INVALID_REQUEST, NO_MESSAGE, PARSE_ERROR, id_of, wrong_message
+from mcp_app.stdio.last_answers import OpenRequests
 from sessions_app.core.serialization.strict_json import clean_text
 
 NO_JSON = "This line is no JSON."
@@ -20,21 +21,25 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class SoundLines:
-    """`send`: how refusals are answered; the library makes it after it has got the lines."""
+    """`send`: how refusals are answered; the library makes it after it has got the lines. They end when `requests` has none."""
 
-    def __init__(self, lines: AsyncIterable[str]) -> None:
-        self._lines = lines
+    def __init__(self, lines: AsyncIterable[str], requests: OpenRequests) -> None:
+        self._lines, self._requests = lines, requests
         self.send: asyncio.Future[Callable[[SessionMessage], Awaitable[None]]] = asyncio.get_running_loop().create_future()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for given in self._lines:
             line = whole_characters(given)
-            refusal = refusal_of(line)
+            if not line.strip():
+                continue
+            message, refusal = _read(line)
             if refusal is not None:
                 send = await self.send
                 await send(SessionMessage(refusal))
-            elif line.strip():
+            else:
+                self._requests.asked(message)
                 yield line
+        await self._requests.wait()
 
 
 def whole_characters(line: str) -> str:
@@ -47,21 +52,19 @@ def whole_characters(line: str) -> str:
         return line
 
 
-def refusal_of(line: str) -> JSONRPCError | None:
-    """None for a message that the library reads, and for an empty line."""
-    if not line.strip():
-        return None
+def _read(line: str) -> tuple[Any, JSONRPCError | None]:
+    """The message, and why the library cannot read it."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        return _refusal(PARSE_ERROR, NO_JSON)
+        return None, _refusal(PARSE_ERROR, NO_JSON)
     if wrong := wrong_message(message):
-        return _refusal(INVALID_REQUEST, wrong, message)
+        return message, _refusal(INVALID_REQUEST, wrong, message)
     try:
         jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
-        return _refusal(INVALID_REQUEST, NO_MESSAGE, message)
-    return None
+        return message, _refusal(INVALID_REQUEST, NO_MESSAGE, message)
+    return message, None
 
 
 def _refusal(code: int, text: str, message: Any = None) -> JSONRPCError:

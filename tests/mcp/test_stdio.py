@@ -1,6 +1,7 @@
 """`manage.py mcp`: an agent at standard input and output, and the lease of its run."""
 
 import asyncio
+import json
 import signal
 import sys
 import time
@@ -13,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.mcp.mcp_client import call_every_tool
+from tests.mcp.mcp_client import call_every_tool, tool_call
 from tests.mcp.stdio_agent import PATIENCE_SECONDS, Agent, agent_process
 from tests.support.server_process import ROOT, ServerProcess
 from tests.support.stores import Store
@@ -144,3 +145,15 @@ def test_what_the_library_cannot_read_is_answered_too(begin: Begin, tmp_path: Pa
         assert agent.read()["error"]["code"] == -32700
         assert agent.answer({**ping, "id": 8})["id"] == 8
         assert agent.end()[0] == b""
+
+
+def test_what_was_asked_before_the_input_ended_is_answered(begin: Begin, tmp_path: Path) -> None:
+    """As by a program that writes its calls and closes the pipe: an error would say that nothing was done."""
+    with begin(str(tmp_path)) as agent:
+        for number in range(5):
+            arguments = {"messages": [{"id": f"m{number}", "role": "user", "text": "kept"}]}
+            agent.write(json.dumps({**tool_call("session_save", arguments)["json"], "id": number}).encode() + b"\n")
+        said, _ = agent.end()
+    answers = [json.loads(line) for line in said.splitlines()]
+    assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3, 4]
+    assert all("applied" in answer.get("result", {}).get("structuredContent", {}) for answer in answers), answers

@@ -67,6 +67,26 @@ def test_of_two_writers_one_is_told(new_store: Callable[[], StillhereConversatio
     asyncio.run(both())
 
 
+def test_a_session_with_messages_of_others_is_told(
+    new_store: Callable[[], StillhereConversationStore], caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where two frameworks use one id in one project."""
+    store = new_store()
+    others = store.client.open_session("shared").id
+    store.client.save(others, [{"id": "m1", "role": "user", "text": "of another framework"}])
+    for _ in range(2):
+        conversation = asyncio.run(store.load("shared")) or Conversation(conversation_id="shared")
+        conversation.messages.append(ModelResponse(parts=[TextPart("mine")]))
+        asyncio.run(store.save(conversation))
+    [told] = [record.getMessage() for record in caplog.records if record.name == "stillhere"]
+    assert "'shared' has messages, but no conversation of Pydantic AI" in told
+    kept = store.client.read_message(others, "m1")
+    assert kept is not None
+    assert kept.text == "of another framework"
+    asyncio.run(new_store().save(Conversation(conversation_id="own", messages=[ModelResponse(parts=[TextPart("0")])])))
+    assert len([record for record in caplog.records if record.name == "stillhere"]) == 1
+
+
 def test_a_changed_title_is_no_conflict(new_store: Callable[[], StillhereConversationStore]) -> None:
     async def renamed() -> None:
         store = new_store()

@@ -1,5 +1,6 @@
 """Conversations as sessions of a project."""
 
+import logging
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -30,6 +31,11 @@ from stillhere.pydantic_ai.entries import (
 
 MOST_READ, MOST_KNOWN, ATTEMPTS = 500, 10_000, 5
 _NOT_THERE = {404, 410}
+OTHERS = (
+    "The session %r has messages, but no conversation of Pydantic AI. What is saved there stands beside them, as another branch, "
+    "and is what its page shows. An id names one session of the project, whatever framework uses it."
+)
+_log = logging.getLogger("stillhere")
 
 
 class _Place(NamedTuple):
@@ -90,7 +96,11 @@ class StillhereConversationStore(ConversationStore):
         if session is None:
             self._places.pop(conversation_id, None)
             return None
-        return (yield from self._record_of(conversation_id, session))
+        is_known = conversation_id in self._places
+        record = yield from self._record_of(conversation_id, session)
+        if record is None and session.message_count and not is_known:
+            _log.warning(OTHERS, conversation_id)
+        return record
 
     def _record_of(self, conversation_id: str | None, session: Session) -> Operation[ConversationRecord | None]:
         record = yield from record_in(session)
