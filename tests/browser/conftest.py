@@ -60,7 +60,7 @@ def elsewhere(tmp_path: Path) -> Iterator[str]:
     folder.mkdir()
     (folder / "index.html").write_text("<!doctype html><title>Elsewhere</title>")
     site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=site.serve_forever)
+    thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield f"http://127.0.0.1:{site.server_address[1]}"
     site.shutdown()

@@ -12,6 +12,7 @@ from tests.browser.frontends import Frontend, stored
 from tests.browser.module.joining import NETWORK
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 # No such request gets to the server until then.
@@ -30,6 +31,7 @@ LATE_CREATION = """
       return send(url, options);
     };
 """
+THEIRS = {"op": "upsert", "id": "m2", "role": "user", "text": "theirs", "if_ver": 1}
 TAKE_OUT = "list = list.filter(({ id }) => id !== args[0]); chat.save(list);"
 
 
@@ -42,8 +44,7 @@ class Page(Frontend):
         """What it shows."""
         self.browser.open(f"{self.server.url}/healthz")
         self.browser.run(NETWORK, None, None, 1)
-        options = {} if self.chat is None else {"chat": self.chat}
-        return [message["text"] for message in self.begin(**options)["messages"]]
+        return [message["text"] for message in self.begin(**({"chat": self.chat} if self.chat else {}))["messages"]]
 
     def away(self) -> None:
         self.browser.run("localStorage.setItem('network', 'away'); for (const socket of sockets.splice(0)) socket.close();")
@@ -85,8 +86,7 @@ def account(page: Page, api: Callable[..., Api]) -> Api:
 
 
 def session(account: Api, page: Page) -> str:
-    found: str = account.get(f"/resume?project={quote(page.project)}&quiet=1").json()["session"]["id"]
-    return found
+    return str(account.get(f"/resume?project={quote(page.project)}&quiet=1").json()["session"]["id"])
 
 
 def sessions(page: Page, api: Callable[..., Api]) -> list[dict[str, Any]]:
@@ -94,8 +94,12 @@ def sessions(page: Page, api: Callable[..., Api]) -> list[dict[str, Any]]:
 
 
 def copies(account: Api, page: Page) -> list[str]:
-    found = account.get(f"/sessions/{session(account, page)}/conflicts").json()
-    return [copy["text"] for copy in found["items"]]
+    return [copy["text"] for copy in account.get(f"/sessions/{session(account, page)}/conflicts").json()["items"]]
+
+
+def change_elsewhere(page: Page, account: Api, op: dict[str, Any], *, epoch: int = 1) -> None:
+    body = {"epoch": epoch, "writer_id": "their-page", "seq": 1, "ops": [op]}
+    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
 
 
 def settles(page: Page, account: Api, api: Callable[..., Api], texts: list[str]) -> None:
@@ -120,6 +124,7 @@ def test_what_is_said_after_a_clear_that_was_not_sent_is_in_the_cleared_chat(
     settles(page, account, api, ["after it", "in the next page", "in the one after that"])
 
 
+@pytest.mark.slow
 def test_a_second_clear_takes_what_was_said_after_the_first(page: Page, account: Api, api: Callable[..., Api]) -> None:
     page.browser.run("void chat.clear();")
     page.say("m3", "between")
@@ -132,6 +137,7 @@ def test_a_second_clear_takes_what_was_said_after_the_first(page: Page, account:
     settles(page, account, api, ["after both"])
 
 
+@pytest.mark.slow
 def test_a_page_that_reads_the_chat_before_its_clear_is_sent_shows_it_cleared(
     page: Page, account: Api, api: Callable[..., Api]
 ) -> None:
@@ -149,28 +155,25 @@ def test_a_page_that_reads_the_chat_before_its_clear_is_sent_shows_it_cleared(
     page.say("m4", "and on")
     page.settle()
     assert (page.texts(), stored(api, page), copies(account, page)) == (["after it", "and on"], ["after it", "and on"], [])
-    # The next clear of another device is news.
-    account.post(f"/sessions/{session(account, page)}/clear", {})
+    account.post(f"/sessions/{session(account, page)}/clear", {})  # The next one, of another device, is news.
     wait_for(lambda: page.texts() == [])
 
 
-@pytest.mark.parametrize("reload", [False, True])
+@pytest.mark.parametrize("reload", first_of([True, False], 1))
 def test_another_device_cleared_it_first(page: Page, account: Api, api: Callable[..., Api], reload: bool) -> None:
     page.browser.run("void chat.clear();")
     page.say("m3", "after mine")
     page.say("m4", "an answer that gr", role="assistant", streaming=True)
     page.end()
     account.post(f"/sessions/{session(account, page)}/clear", {})
-    op = {"op": "upsert", "id": "t1", "role": "user", "text": "after theirs"}
-    body = {"epoch": 2, "writer_id": "their-page", "seq": 1, "ops": [op]}
-    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
+    change_elsewhere(page, account, {"op": "upsert", "id": "t1", "role": "user", "text": "after theirs"}, epoch=2)
     if reload:
         assert page.open() == ["after mine", "an answer that gr"]
     page.say("m5", "and on")
     settles(page, account, api, ["after theirs", "after mine", "an answer that gr", "and on"])
 
 
-@pytest.mark.parametrize("pages", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pages", first_of([1, 2], 1))
 def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     page: Page, account: Api, api: Callable[..., Api], pages: int
 ) -> None:
@@ -193,7 +196,7 @@ def test_words_that_were_never_sent_can_be_changed_and_taken_out(
     settles(page, account, api, texts)
 
 
-@pytest.mark.parametrize("unsent", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unsent", [True, False])
 @pytest.mark.slow
 def test_what_is_taken_out_stays_out_if_the_chat_is_read_meanwhile(
     page: Page, account: Api, api: Callable[..., Api], unsent: bool
@@ -217,6 +220,7 @@ def test_what_is_taken_out_stays_out_if_the_chat_is_read_meanwhile(
     assert page.browser.run("return list.map(({ text }) => text);") == texts
 
 
+@pytest.mark.slow
 def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(begun: Page, api: Callable[..., Api]) -> None:
     page = begun
     page.say("m1", "one")
@@ -230,7 +234,7 @@ def test_a_chat_that_was_begun_without_the_network_goes_on_in_the_next_page(begu
     assert [one["message_count"] for one in sessions(page, api)] == [3]
 
 
-@pytest.mark.parametrize("chat", [None, pytest.param("thread-42", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chat", first_of([None, "thread-42"], 1))
 def test_what_two_pages_said_without_the_network_can_be_changed_by_the_third(
     begun: Page, api: Callable[..., Api], chat: str | None
 ) -> None:
@@ -245,13 +249,14 @@ def test_what_two_pages_said_without_the_network_can_be_changed_by_the_third(
     page.say("m4", "four")
     page.end()
     assert page.open() == ["one", "two", "three", "four"]
-    for message in ("m2", "m3"):
-        page.say(message, "edited")
+    page.say("m2", "edited")
+    page.say("m3", "edited")
     page.browser.run(TAKE_OUT, "m4")
     settles(page, api(page.user), api, ["one", "edited", "edited"])
     assert len(sessions(page, api)) == 1
 
 
+@pytest.mark.slow
 def test_a_new_session_without_the_network_is_not_the_one_that_an_earlier_page_began(
     begun: Page, api: Callable[..., Api]
 ) -> None:
@@ -268,30 +273,27 @@ def test_a_new_session_without_the_network_is_not_the_one_that_an_earlier_page_b
     assert sorted(one["message_count"] for one in sessions(page, api)) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_change_to_what_another_device_wrote_meanwhile_is_kept_beside_it(
     page: Page, account: Api, api: Callable[..., Api]
 ) -> None:
     page.say("m2", "two, edited")
     page.end()
-    op = {"op": "upsert", "id": "m2", "role": "user", "text": "theirs", "if_ver": 1}
-    body = {"epoch": 1, "writer_id": "their-page", "seq": 1, "ops": [op]}
-    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
+    change_elsewhere(page, account, THEIRS)
     page.open()
     page.say("m2", "edited again")
     page.back()
     page.settle()
-    wait_for(lambda: page.texts() == ["one", "theirs"], 40)
-    assert stored(api, page) == ["one", "theirs"]
+    wait_for(lambda: page.texts() == stored(api, page) == ["one", "theirs"], 40)
     assert set(copies(account, page)) == {"two, edited", "edited again"}
 
 
+@pytest.mark.slow
 def test_a_read_does_not_make_the_page_know_what_it_has_not_shown(page: Page, account: Api, api: Callable[..., Api]) -> None:
     """What it says was said before."""
     page.back()
     page.say("m2", "two, and gro", role="assistant", streaming=True)
-    op = {"op": "upsert", "id": "m2", "role": "user", "text": "theirs", "if_ver": 1}
-    body = {"epoch": 1, "writer_id": "their-page", "seq": 1, "ops": [op]}
-    assert account.post(f"/sessions/{session(account, page)}/changes", body).json()["applied"]
+    change_elsewhere(page, account, THEIRS)
     page.browser.run("await chat._sessionClient.parts.reader.reread();")
     page.settle()
     wait_for(lambda: stored(api, page) == ["one", "theirs"])

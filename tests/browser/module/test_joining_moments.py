@@ -89,6 +89,7 @@ def test_drafts_of_every_kind_and_a_state_of_a_page_that_is_gone_are_in_the_chat
     assert page.browser.run("return [await chat.draft(), await chat.draft('note')];") == ["being typed", "beside it"]
 
 
+@pytest.mark.slow
 def test_a_draft_from_before_the_chat_was_found_is_in_it(page: Frontend, other: Device) -> None:
     page.browser.run(NO_NETWORK)
     page.say("m1", "mine")
@@ -142,6 +143,7 @@ def test_what_is_saved_while_the_page_reads_the_chat_that_it_joined_stays_on_it(
     wait_for(lambda: page.texts() == other.texts())
 
 
+@pytest.mark.slow
 def test_a_clear_while_the_page_reads_the_chat_that_it_joined(page: Frontend, other: Device) -> None:
     joined(page, other)
     page.settle()
@@ -168,6 +170,7 @@ def test_what_the_page_reads_while_its_clear_is_under_way_is_not_shown(page: Fro
     assert other.texts() == page.texts() == ["after it"]
 
 
+@pytest.mark.slow
 def test_a_state_that_a_page_saved_before_there_was_a_session_is_in_the_one_that_is_found(page: Frontend, other: Device) -> None:
     page.browser.run(NO_NETWORK + "void chat.saveState({ context: 'of mine' });")
     page.browser.pause(0.3)
@@ -176,6 +179,7 @@ def test_a_state_that_a_page_saved_before_there_was_a_session_is_in_the_one_that
     wait_for(lambda: other.api.get(f"/sessions/{other.id}/agent-state").json().get("context") == "of mine")
 
 
+@pytest.mark.slow
 def test_a_state_of_an_ended_page_does_not_replace_a_later_one(page: Frontend, other: Device) -> None:
     other.begin("theirs")
     page.load(chat=CHAT)
@@ -206,6 +210,7 @@ def test_the_other_tabs_hear_of_a_chat_that_is_begun_before_the_first_one_listen
     wait_for(lambda: page.texts() == ["theirs"])
 
 
+@pytest.mark.slow
 def test_what_was_left_goes_to_the_present_epoch_of_the_chat(page: Frontend, other: Device) -> None:
     first = page.browser.driver.current_window_handle
     second = page.browser.new_tab("about:blank")

@@ -66,6 +66,7 @@ def test_a_question_is_answered_live_and_asked_once(page: Frontend) -> None:
     assert states == ["waiting", "running", None]
 
 
+@pytest.mark.slow
 def test_a_question_that_an_answer_covers_already_is_not_waited_for(page: Frontend) -> None:
     """It was asked again, or together with a later one."""
     load(page)
@@ -102,6 +103,7 @@ def test_offline_the_question_is_on_the_disk_at_once_and_asked_later(page: Front
     assert len({body["id"] for body in asked(page)}) == 1
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_there_was_a_session_outlives_its_page(page: Frontend) -> None:
     load(page)
     page.browser.offline()
@@ -141,13 +143,13 @@ def test_another_page_attaches_by_itself(page: Frontend) -> None:
 
 def test_saving_the_list_meanwhile_leaves_the_answer_alone(page: Frontend) -> None:
     load(page)
-    page.browser.run("chat.ask('count to 100');")
+    page.browser.run("chat.ask('count to 60');")
     wait_for(lambda: page.texts()[-1].startswith("1 2 3"))
     for number in range(5):
         page.browser.run("chat.save(window.list.map((one) => ({ ...one })));")
         page.browser.run("chat.save(window.list.map((one) => ({ ...one, text: one.text.slice(0, 9) })).slice(-1));", number)
     assert answered(page)["state"] == "complete"
-    assert page.texts()[-1] == " ".join(str(number) for number in range(1, 101))
+    assert page.texts()[-1] == " ".join(str(number) for number in range(1, 61))
 
 
 def test_a_frontend_s_own_stream_is_not_taken_for_one(page: Frontend) -> None:

@@ -83,6 +83,7 @@ def test_the_session_is_restored_and_then_its_plan(page: Frontend) -> None:
     assert page.heard("PLAN_RESTORED") == []
 
 
+@pytest.mark.slow
 def test_peek_paints_the_plan_without_a_request(page: Frontend) -> None:
     begin(page)
     page.browser.run(SAVE, {"plan": PLAN}, {})
@@ -99,6 +100,7 @@ def test_peek_paints_the_plan_without_a_request(page: Frontend) -> None:
     assert not [sent for sent in page.browser.requests() if "/api/" in sent["url"]]
 
 
+@pytest.mark.slow
 def test_a_state_saved_in_a_tunnel_goes_when_the_network_is_back(page: Frontend) -> None:
     begin(page)
     page.browser.offline()
@@ -139,6 +141,7 @@ KEEP = """
 """
 
 
+@pytest.mark.slow
 def test_of_what_several_closed_pages_left_the_newest_goes(page: Frontend, agent: Any) -> None:
     session = begin(page)
     page.browser.run(SAVE, {"context": "saved"}, {})
@@ -184,6 +187,7 @@ def test_what_was_left_for_another_session_waits_for_it(page: Frontend) -> None:
     assert kept == ["a"]
 
 
+@pytest.mark.slow
 def test_a_state_that_goes_to_the_joined_chat_is_as_old_as_it_was(page: Frontend) -> None:
     session = begin(page)
     page.browser.run(KEEP, "never-made", [["a", 1_000, "first"]])
@@ -196,7 +200,7 @@ def test_a_state_that_goes_to_the_joined_chat_is_as_old_as_it_was(page: Frontend
     assert kept[0][0] not in {"never-made", session}
 
 
-@pytest.mark.parametrize("meanwhile", [False, True])
+@pytest.mark.parametrize("meanwhile", first_of([False, True], 1))
 def test_what_a_closed_page_could_not_send_goes_unless_somebody_saved_since(page: Frontend, agent: Any, meanwhile: bool) -> None:
     session = begin(page)
     page.browser.run(SAVE, {"context": "saved"}, {})
@@ -241,6 +245,7 @@ def test_the_handoff_is_read_live_and_frozen(page: Frontend, agent: Any) -> None
     assert handoff["live"]["summary"] == "later"
 
 
+@pytest.mark.slow
 def test_a_state_that_follows_the_first_words_at_once_waits_for_their_session(page: Frontend) -> None:
     page.load()
     state = page.browser.run(

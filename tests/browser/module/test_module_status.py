@@ -64,7 +64,7 @@ class Impostor(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def impostor() -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Impostor, directory=str(ROOT))) as site:
-        thread = threading.Thread(target=site.serve_forever)
+        thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield f"http://127.0.0.1:{site.server_address[1]}"
         site.shutdown()
@@ -100,7 +100,8 @@ def test_a_wrong_key_is_told_to_the_page_and_in_the_console(browser: Browser, se
     browser.forget()
 
 
-@pytest.mark.parametrize("early", first_of([True, False], 1))
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.slow
 def test_a_refusal_is_told_once_whenever_the_page_listens(browser: Browser, server: LiveServer, alice: User, early: bool) -> None:
     page = Frontend(browser, server, alice)
     page.load()
@@ -145,7 +146,7 @@ def test_a_server_in_trouble_is_waited_for(browser: Browser, impostor: str) -> N
     browser.forget()
 
 
-@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize("status", first_of([404, 200], 1))
 def test_what_is_no_stillhere_is_not_taken_for_one(browser: Browser, impostor: str, status: int) -> None:
     """As where `baseUrl` was forgotten: the frontend's own server answers with its page."""
     Impostor.answer = (status, "text/html", "<!doctype html><title>A frontend</title>")
@@ -183,6 +184,7 @@ def test_an_origin_that_is_not_listed_is_told_so_and_its_words_wait(browser: Bro
         browser.forget()
 
 
+@pytest.mark.slow
 def test_a_page_listens_again_as_soon_as_the_network_is_back(browser: Browser, server: LiveServer, alice: User) -> None:
     """And not when its pause after many failures ends, nor by a connection that may be dead."""
     page = Frontend(browser, server, alice)
@@ -221,6 +223,7 @@ def test_a_page_that_began_without_the_server_is_told_what_is_new_as_any_change(
     assert [[one["text"] for one in told["messages"]] for told in page.heard("changed")] == [["first", "by an agent"]]
 
 
+@pytest.mark.slow
 def test_a_page_that_began_without_the_server_is_told_nothing_of_what_it_shows(
     browser: Browser, server: LiveServer, alice: User
 ) -> None:

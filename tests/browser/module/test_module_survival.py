@@ -64,10 +64,8 @@ def test_a_closing_page_hands_over_what_it_holds_by_beacon(page: Frontend, api: 
 
 
 def test_more_than_a_beacon_holds_waits_for_the_next_page(page: Frontend, api: Callable[..., Any]) -> None:
-    page.browser.run(
-        "for (let i = 0; i < 3; i += 1) list.push({ id: `big${i}`, role: 'assistant', text: 'x'.repeat(40000) + i });"
-    )
-    page.browser.run("chat.save(list, { streaming: true });")
+    big = "for (let i = 0; i < 3; i += 1) list.push({ id: `big${i}`, role: 'assistant', text: 'x'.repeat(40000) + i });"
+    page.browser.run(f"{big} chat.save(list, {{ streaming: true }});")
     page.browser.open("about:blank")
     page.load()
     page.settle()
@@ -103,6 +101,7 @@ def test_a_full_storage_is_a_warning_and_no_loss(page: Frontend, api: Callable[.
         page.browser.run("localStorage.clear();")
 
 
+@pytest.mark.slow
 def test_a_late_save_lands_in_the_project_it_was_said_in(page: Frontend, api: Callable[..., Any]) -> None:
     page.say("m2", "grow", role="assistant", streaming=True)
     page.browser.run("window.late = window.list; window.list = [];")
@@ -128,9 +127,8 @@ def test_two_who_change_the_same_words_keep_both(page: Frontend, api: Callable[.
     page.browser.online()
     [conflict] = wait_for(lambda: page.heard("conflict"))
     assert (conflict["server"]["text"], conflict["ours"]["text"]) == ("theirs", "mine")
-    assert page.texts() == ["theirs"]
-    page.browser.pause(0.5)
-    assert stored(api, page) == ["theirs"]
+    page.settle()
+    assert page.texts() == stored(api, page) == ["theirs"]
 
 
 def test_a_chat_that_was_started_over_elsewhere_takes_nothing_of_the_old_one(page: Frontend, api: Callable[..., Any]) -> None:
@@ -196,6 +194,7 @@ def test_a_clear_heard_twice_is_told_once_with_the_words_that_were_left(page: Fr
     assert stored(api, page) == ["the new beginning"]
 
 
+@pytest.mark.slow
 def test_the_words_that_a_clear_left_are_told_though_the_chat_is_gone_by_then(page: Frontend, api: Callable[..., Any]) -> None:
     session, cleared = cleared_elsewhere(page, api)
     api(page.user).delete(f"/sessions/{session}")
@@ -231,6 +230,7 @@ def test_a_flush_after_clear_brings_nothing_back(page: Frontend, api: Callable[.
     wait_for(lambda: page.texts() == ["first", "half and more"])  # The undo takes in what came too late.
 
 
+@pytest.mark.slow
 def test_a_refusal_pauses_the_queue_and_keeps_the_words(page: Frontend, api: Callable[..., Any]) -> None:
     session = page.browser.run("return chat.session.id;")
     client = api(page.user)

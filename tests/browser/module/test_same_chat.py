@@ -78,6 +78,7 @@ def test_a_growing_answer_and_a_chat_that_was_cleared_meanwhile(page: Frontend, 
     assert other.api.get(f"/sessions/{other.id}/conflicts").json()["items"] == []
 
 
+@pytest.mark.slow
 def test_what_a_page_that_is_gone_began_without_the_server(page: Frontend, other: Device) -> None:
     first = page.browser.driver.current_window_handle
     second = page.browser.new_tab("about:blank")
@@ -109,6 +110,7 @@ def test_a_session_in_the_trash_is_told_with_the_words_and_they_arrive_when_it_i
     wait_for(lambda: page.texts() == other.texts())
 
 
+@pytest.mark.slow
 def test_a_chat_that_was_begun_elsewhere_before_these_words_is_shown(page: Frontend, other: Device) -> None:
     page.browser.offline()
     page.say("m1", "mine")

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
+from tests.browser.waits import short_waits
 from tests.support.live_server import LiveServer
 from tests.support.selection import first_of
 
@@ -37,6 +38,7 @@ ENTRIES = """
       };
     });
 """
+SHORT_OPENING = {3_000: 500}
 
 
 class Holder:
@@ -63,7 +65,8 @@ def holder(signed_in: Browser, server: LiveServer) -> Iterator[Holder]:
 
 def with_one_saved(holder: Holder, server: LiveServer, alice: User) -> Frontend:
     page = Frontend(holder.browser, server, alice)
-    page.load()
+    with short_waits(holder.browser, SHORT_OPENING):
+        page.load()
     page.say("m1", "saved")
     page.settle()
     return page
@@ -97,7 +100,8 @@ def test_what_the_disk_did_not_take_over_is_still_there_for_the_next_page(
     page.browser.crash_tab(then=holder.tab)
     holder.browser.new_tab("about:blank")
     page.browser.block("*/api/*")
-    page.load()
+    with short_waits(holder.browser, SHORT_OPENING):
+        page.load()
     assert page.texts() == ["saved", "unsent"]
     page.browser.crash_tab(then=holder.tab)
     page.browser.run("for (const database of window.held) database.close();")
@@ -117,7 +121,7 @@ OLDER_FORMS = {
 }
 
 
-@pytest.mark.parametrize("by", first_of(OLDER_FORMS, 2))
+@pytest.mark.parametrize("by", first_of(OLDER_FORMS, 1))
 def test_what_the_disk_has_in_an_older_form_is_sent_in_the_newer_one_only(
     signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any], by: str
 ) -> None:
@@ -183,6 +187,7 @@ NEXT = """
 """
 
 
+@pytest.mark.slow
 def test_an_answer_that_grows_while_another_session_begins_stays_in_its_own(
     signed_in: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:

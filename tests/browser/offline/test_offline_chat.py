@@ -39,6 +39,7 @@ def test_a_reload_without_the_server_shows_the_session_and_takes_messages(chat: 
     assert Message.objects.filter(role="assistant", text="1 2 3 4").count() == 1
 
 
+@pytest.mark.slow
 def test_what_was_said_without_the_server_outlives_its_tab(chat: ChatPage, station: Station) -> None:
     home = chat.browser.driver.current_window_handle
     station.leave()

@@ -13,16 +13,18 @@ from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
 from tests.formats.packages import ui_messages
 from tests.support.live_server import LiveServer
+from tests.support.selection import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
 COUNTED = " ".join(str(number) for number in range(1, 61))
 
 
 def same(page: ChatPage, shown: list[Any]) -> None:
-    """After a reload: these messages, and the AI SDK accepts them."""
+    """After a reload: these messages, and the AI SDK accepts them. That takes a process: the suite saves it for mere texts."""
     page.open()
     assert page.messages() == shown
-    assert ui_messages(page.messages()) == "valid"
+    if is_patient() or not {part["type"] for message in shown for part in message["parts"]} <= {"text", "step-start"}:
+        assert ui_messages(shown) == "valid"
     assert page.errors() == []
 
 
@@ -77,6 +79,7 @@ def test_a_reload_in_the_middle_keeps_what_came_and_the_chat_goes_on(page: ChatP
     same(page, shown)
 
 
+@pytest.mark.slow
 def test_a_reload_in_the_middle_of_a_tool_call(page: ChatPage) -> None:
     page.open()
     page.say("half a tool", wait=False)
@@ -109,7 +112,7 @@ def test_a_tool_of_the_page_and_what_follows_it(page: ChatPage, site: Site) -> N
 
 
 def test_stopped(page: ChatPage) -> None:
-    page.open()
+    page.open(strict=False)  # As frontends that are shipped.
     page.say("count to 60", wait=False)
     page.until("return chat.messages.at(-1).parts.some(({ text }) => text?.includes('1 2 3'));")
     page.call("await chat.stop();")
@@ -170,6 +173,7 @@ def test_an_edit_of_the_oldest_loaded_message_costs_nothing_of_what_is_older(
     assert page.texts() == texts
 
 
+@pytest.mark.slow
 def test_an_edit_whose_place_is_unknown_without_the_network_comes_last(page: ChatPage, server: LiveServer, secret: str) -> None:
     messages = [{"id": f"m{number}", "role": ["user", "assistant"][number % 2], "text": f"{number}"} for number in range(204)]
     with Client(server.url, secret, page.options["project"]) as client:
@@ -184,6 +188,7 @@ def test_an_edit_whose_place_is_unknown_without_the_network_comes_last(page: Cha
     assert texts == [*(f"{number}" for number in range(204)), "edited", "You said: edited"]
 
 
+@pytest.mark.slow
 def test_the_first_message_of_a_chat_is_edited(page: ChatPage) -> None:
     page.open()
     page.say("one")
@@ -235,6 +240,7 @@ def test_two_tabs_show_the_same(page: ChatPage) -> None:
     assert page.messages() == shown
 
 
+@pytest.mark.slow
 def test_without_strict_mode_and_remounted_in_the_middle(page: ChatPage) -> None:
     page.open(strict=False)
     page.say("count to 60", wait=False)

@@ -1,5 +1,7 @@
 """What answers without a transport of the page's own: `/api/chat`, or Stillhere's model."""
 
+from typing import Any
+
 import pytest
 
 from tests.browser.driving import wait_for
@@ -11,7 +13,8 @@ from tests.clients.js.test_ai_sdk import same
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
 
 
-def test_stillhere_answers_and_saves(page: ChatPage, site: Site) -> None:
+def test_stillhere_answers_and_saves(page: ChatPage, site: Site, settings: Any) -> None:
+    settings.CHAT_WORD_MS = 5
     page.open(transport="stillhere")
     page.say("Hello")
     wait_for(lambda: len(page.texts()) == 2 and len(page.texts()[1]) > 0)

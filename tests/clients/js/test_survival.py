@@ -14,6 +14,7 @@ from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
 from tests.clients.js.test_ai_sdk import COUNTED, same
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -51,6 +52,7 @@ def stored(server: ServerProcess, page: ChatPage) -> list[str]:
     return [message["text"] for message in found["messages"]] if found else []
 
 
+@pytest.mark.slow
 def test_the_server_is_killed_and_comes_back(mortal: ChatPage, server_process: ServerProcess) -> None:
     server_process.kill()
     mortal.open()
@@ -117,6 +119,7 @@ def test_offline_the_question_stays_and_can_be_asked_again(page: ChatPage) -> No
     same(page, page.messages())
 
 
+@pytest.mark.slow
 def test_a_tab_that_is_closed_leaves_what_came(page: ChatPage) -> None:
     page.open()
     first = page.browser.driver.current_window_handle
@@ -165,7 +168,7 @@ def asked_and_left(page: ChatPage, question: str, leave: str) -> str:
     return session
 
 
-@pytest.mark.parametrize("question", ["think", "half"])
+@pytest.mark.parametrize("question", first_of(["half", "think"], 1))
 def test_an_answer_is_stored_where_it_was_asked_for(
     page: ChatPage, site: Site, api: Callable[..., Any], alice: User, question: str
 ) -> None:
@@ -183,6 +186,7 @@ def test_an_answer_is_stored_where_it_was_asked_for(
     assert len(said_in(api(alice), session)) == 2
 
 
+@pytest.mark.slow
 def test_an_answer_goes_on_where_it_was_asked_for_though_the_page_ends_without_the_network(
     page: ChatPage, site: Site, api: Callable[..., Any], alice: User
 ) -> None:
@@ -219,6 +223,7 @@ def test_a_chat_that_was_begun_without_the_network_has_its_answer_though_another
         wait_for(lambda: said() == [["and here?", "You said: and here?"], ["half", HALVES]], 30)
 
 
+@pytest.mark.slow
 def test_an_answer_stays_behind_when_the_page_turns_to_the_session_that_is_current_now(
     page: ChatPage, site: Site, server: LiveServer, secret: str, api: Callable[..., Any], alice: User
 ) -> None:
@@ -235,7 +240,7 @@ def test_an_answer_stays_behind_when_the_page_turns_to_the_session_that_is_curre
     assert said_in(api(alice), other) == {"elsewhere": "complete"}
 
 
-@pytest.mark.parametrize("question", ["think", "half"])
+@pytest.mark.parametrize("question", first_of(["half", "think"], 1))
 def test_an_answer_to_a_cleared_question_is_not_alone_in_the_cleared_chat(
     page: ChatPage, site: Site, api: Callable[..., Any], alice: User, question: str
 ) -> None:
@@ -252,6 +257,7 @@ def test_an_answer_to_a_cleared_question_is_not_alone_in_the_cleared_chat(
     assert page.texts() == list(said_in(client, session)) == ["and here?", "You said: and here?"]
 
 
+@pytest.mark.slow
 def test_a_clear_that_is_undone_while_the_answer_comes_costs_nothing_of_it(page: ChatPage, site: Site) -> None:
     asked_and_left(page, "half", "await chat.connection.clear(); await chat.connection.undoClear();")
     page.until("return chat.connection.peek().messages.length === 2;")

@@ -44,6 +44,7 @@ def left_behind(browser: Browser, server: LiveServer, alice: User, **auth: str) 
     return page
 
 
+@pytest.mark.slow
 def test_what_was_left_under_a_revoked_key_is_sent_with_the_next_one(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:
@@ -75,6 +76,7 @@ def test_another_account_gets_nothing_of_it(
     browser.forget()
 
 
+@pytest.mark.slow
 def test_a_named_account_keeps_its_store_whatever_its_key(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
 ) -> None:

@@ -14,6 +14,7 @@ from tests.browser.module.other_device import CHAT, Device
 from tests.browser.module.reading.test_late_reads import HELD_ANSWERS, LISTENS
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 READ_SINCE = "return chat._sessionClient.parts.state.baseRev >= args[0];"
@@ -87,6 +88,7 @@ def test_a_change_that_follows_an_unanswered_one_is_shown(page: Frontend, other:
     assert page.browser.run("return list.map(({ text }) => text);") == page.texts()
 
 
+@pytest.mark.slow
 def test_a_removal_that_follows_an_unanswered_change_is_shown(page: Frontend, other: Other) -> None:
     say_unanswered(page, "m3", "three")
     rev = other.change({"op": "delete", "id": "m3"})
@@ -170,7 +172,7 @@ def test_what_the_page_took_out_and_says_again_is_not_dropped(page: Frontend, ot
     assert [item["text"] for item in removed] == ["two, again"]
 
 
-@pytest.mark.parametrize("happened", ["cleared", "another session"])
+@pytest.mark.parametrize("happened", first_of(["cleared", "another session"], 1))
 def test_a_copy_that_a_page_shows_is_not_said_by_it(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api], happened: str
 ) -> None:
@@ -194,6 +196,7 @@ def test_a_copy_that_a_page_shows_is_not_said_by_it(
     browser.leave()
 
 
+@pytest.mark.slow
 def test_a_list_of_the_session_that_was_shown_says_nothing_in_the_next_one(
     browser: Browser, server: LiveServer, alice: User, api: Callable[..., Api]
 ) -> None:
@@ -232,6 +235,7 @@ def test_a_late_list_does_not_hide_another_branch(page: Frontend, other: Other) 
     assert page.texts() == ["one", "two, otherwise"]
 
 
+@pytest.mark.slow
 def test_words_that_a_clear_left_are_told_also_by_a_page_that_resumes(
     browser: Browser, server: LiveServer, alice: User, other: Other
 ) -> None:

@@ -1,7 +1,7 @@
 """Connections that die without a sign: a laptop that slept, a network that was changed, a proxy that forgot."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,32 +10,22 @@ from django.contrib.auth.models import User
 from tests.browser.driving import Browser
 from tests.browser.frontends import Frontend
 from tests.browser.module.reading.network import Network, save_elsewhere
+from tests.browser.waits import short_waits
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 
 # Far less than a browser waits for the answer to its own close.
 SOON_SECONDS = 20
 SHOWS = "return window.chat._sessionClient.parts.store.list().some(({ text }) => text === args[0]);"
 LISTENS = "return window.chat._sessionClient.parts.events.socket?.readyState === 1;"
-SHORT_SILENCE = """
-    const wait = setTimeout;
-    window.setTimeout = (act, milliseconds, ...rest) => wait(act, milliseconds === 70_000 ? 3_000 : milliseconds, ...rest);
-"""
+SHORT_SILENCE = {70_000: 1_500}
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 
 def listens(frontend: Frontend) -> None:
     frontend.browser.until(LISTENS)
-
-
-@contextmanager
-def short_silence(browser: Browser) -> Iterator[None]:
-    """Pages that are opened in this block wait for less than a minute."""
-    cdp = browser.driver.execute_cdp_cmd
-    added = cdp("Page.addScriptToEvaluateOnNewDocument", {"source": SHORT_SILENCE})
-    yield
-    cdp("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
 def test_a_dead_connection_is_left_when_the_network_is_back(
@@ -53,7 +43,7 @@ def test_a_dead_connection_is_left_when_the_network_is_back(
 
 
 def test_a_silent_connection_is_left(frontend: Frontend, network: Network, api: Callable[..., Any]) -> None:
-    with short_silence(frontend.browser):
+    with short_waits(frontend.browser, SHORT_SILENCE):
         frontend.load()
     frontend.say("m1", "hello")
     frontend.settle()
@@ -63,14 +53,14 @@ def test_a_silent_connection_is_left(frontend: Frontend, network: Network, api: 
     frontend.browser.until(SHOWS, "said elsewhere 1", seconds=SOON_SECONDS)
 
 
-@pytest.mark.parametrize("tells", [True, False])
+@pytest.mark.parametrize("tells", first_of([True, False], 1))
 def test_a_page_leaves_its_dead_connection_too(
     browser: Browser, frontend: Frontend, network: Network, api: Callable[..., Any], tells: bool
 ) -> None:
     """`tells`: the browser notices that the network is back."""
     chat = Chat(api(frontend.user))
     chat.say("m1", "hello")
-    with short_silence(browser) if not tells else nullcontext():
+    with short_waits(browser, SHORT_SILENCE) if not tells else nullcontext():
         browser.open(f"{network.url}/sessions/{chat.id}/")
     browser.until("return document.getElementById('live-state').textContent === 'Live';")
     network.die()

@@ -136,6 +136,7 @@ def test_another_device_says_something_in_a_chat_whose_clear_is_unanswered(page:
     wait_for(lambda: page.texts() == ["two"], 5, "what was said after the clear")
 
 
+@pytest.mark.slow
 def test_what_was_read_of_a_session_is_not_shown_in_the_next_one(
     alone: Frontend, browser: Browser, api: Callable[..., Api]
 ) -> None:
@@ -170,6 +171,7 @@ def test_a_page_that_begins_a_session_while_it_resumes_stays_in_it(
     assert alone.texts() == stored(api, alone) == ["two", "three"]
 
 
+@pytest.mark.slow
 def test_a_page_that_begins_a_session_after_the_answer_came_stays_in_it_too(
     alone: Frontend, browser: Browser, api: Callable[..., Api]
 ) -> None:
@@ -186,6 +188,7 @@ def test_a_page_that_begins_a_session_after_the_answer_came_stays_in_it_too(
     assert alone.texts() == stored(api, alone) == ["two"]
 
 
+@pytest.mark.slow
 def test_changes_that_come_later_than_what_the_page_did_to_them_undo_nothing(
     page: Frontend, browser: Browser, other: Device, api: Callable[..., Api]
 ) -> None:
@@ -203,6 +206,7 @@ def test_changes_that_come_later_than_what_the_page_did_to_them_undo_nothing(
 # A message that the module took out is not its page's to say again: words on it are kept by nobody.
 
 
+@pytest.mark.slow
 def test_a_page_hears_that_its_copy_was_cleared_before_it_has_a_token_for_its_end(page: Frontend, other: Device) -> None:
     """What it shows from its start is a copy of an earlier page."""
     key = create_key(caller=caller_of_user(page.user)).secret
@@ -235,6 +239,7 @@ def test_a_page_hears_what_was_removed_before_all_changes_are_read(page: Fronten
     wait_for(lambda: len(page.texts()) == 600, what="all changes")
 
 
+@pytest.mark.slow
 def test_a_page_hears_of_a_clear_though_it_has_to_read_again(page: Frontend, other: Device) -> None:
     """A refusal and an event tell it of the same one."""
     page.browser.run(AWAY_SOCKET)

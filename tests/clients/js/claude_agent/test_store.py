@@ -14,6 +14,7 @@ from tests.clients.js.claude_agent.conftest import Script, Start
 from tests.clients.js.conftest import MODULES, NODE
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
+from tests.support.selection import first_of
 
 pytestmark = pytest.mark.skipif(
     NODE is None or not (MODULES / "@anthropic-ai/claude-agent-sdk").exists(), reason="Node or the SDK is missing."
@@ -96,7 +97,7 @@ def test_unusual_entries_come_back_as_they_were(script: Script) -> None:
     script(UNUSUAL)
 
 
-@pytest.mark.parametrize("lengths", [(1_500_000, 905_000), (1_500_000, 10), (905_000, 1_500_000)])
+@pytest.mark.parametrize("lengths", first_of([(1_500_000, 905_000), (1_500_000, 10), (905_000, 1_500_000)], 1))
 def test_a_long_entry_is_replaced_by_one_of_another_length(script: Script, lengths: tuple[int, int]) -> None:
     """4, 3 or 0 pieces: those that are left over belong to nothing."""
     code = """
@@ -148,6 +149,7 @@ def test_pages_and_search_show_what_was_said(script: Script, server: LiveServer,
         }
 
 
+@pytest.mark.once
 def test_nothing_is_lost_while_the_server_is_away(start: Start, gate: Gate) -> None:
     gate.away = True
     with start(AWAY) as process:
@@ -161,6 +163,7 @@ def test_nothing_is_lost_while_the_server_is_away(start: Start, gate: Gate) -> N
     assert json.loads(output) == [entry for n in range(6) for entry in (said(n), {"type": "mode", "n": n})]
 
 
+@pytest.mark.once
 def test_a_process_that_is_killed_loses_nothing(start: Start, script: Script) -> None:
     with start(APPENDING) as process:
         assert process.stdout is not None
@@ -173,6 +176,7 @@ def test_a_process_that_is_killed_loses_nothing(start: Start, script: Script) ->
     assert found in (whole[:-3], whole)
 
 
+@pytest.mark.once
 def test_without_a_disk_the_server_takes_the_entries(start: Start, script: Script, gate: Gate) -> None:
     """Without both the SDK is told, and sends them again: none is stored twice."""
     with start(NO_DISK) as process:
@@ -194,6 +198,7 @@ def test_without_a_disk_the_server_takes_the_entries(start: Start, script: Scrip
     assert [entry["n"] for entry in script(LOADED)] == list(range(150))
 
 
+@pytest.mark.once
 def test_without_a_disk_appends_keep_their_order(script: Script) -> None:
     code = """
     import { writeFileSync } from "node:fs";
@@ -212,6 +217,7 @@ def test_without_a_disk_appends_keep_their_order(script: Script) -> None:
     assert script(code) == [said(number) for number in range(4)]
 
 
+@pytest.mark.slow
 def test_what_the_server_refuses_is_kept_and_holds_nothing_up(script: Script, gate: Gate) -> None:
     code = """
     const store = open();
@@ -223,6 +229,7 @@ def test_what_the_server_refuses_is_kept_and_holds_nothing_up(script: Script, ga
     assert script(code) == [[said(2)], 1]
 
 
+@pytest.mark.once
 def test_a_clock_that_is_set_back_changes_no_order(script: Script, gate: Gate) -> None:
     """Two programs append while the server is away, the second one with an earlier clock."""
     append = "const store = open(); await store.append(KEY, [said(GIVEN.number)]); await store.close(100); process.exit();"
@@ -233,6 +240,7 @@ def test_a_clock_that_is_set_back_changes_no_order(script: Script, gate: Gate) -
     assert script("say(await open().load(KEY));") == [said(1), said(2)]
 
 
+@pytest.mark.once
 def test_a_damaged_file_is_set_aside_and_holds_nothing_up(script: Script) -> None:
     code = """
     import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -263,6 +271,7 @@ def test_a_delete_erases_what_is_in_the_trash_too(script: Script) -> None:
     assert script(code) == [404, [said(1)]]
 
 
+@pytest.mark.slow
 def test_an_erased_session_begins_anew(script: Script) -> None:
     code = """
     const [store, other] = [open(), open(undefined, `${folder}/other`)];
