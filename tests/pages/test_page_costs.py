@@ -28,6 +28,7 @@ from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages
 from tests.support.live_server import LiveServer
 from tests.support.machine_speed import allowed
+from tests.support.selection import is_patient
 from tests.support.server_process import ROOT
 
 # Bytes of a first view, compressed.
@@ -57,7 +58,7 @@ def test_every_page_takes_as_many_statements_however_much_there_is(
     few = {name: statements(page, address) for name, address in pages.items()}
     client = api(alice)
     own = Chat(client, project=alices_world.names["path"], session_id=alices_world.names["session"])
-    for number in range(15):
+    for number in range(15 if is_patient() else 5):
         own.say(f"more{number}", f"more words {number}")
         Chat(client, project=alices_world.names["path"]).say("m1", "words of another session")
         Chat(client, project=f"project {number}").say("m1", "words")

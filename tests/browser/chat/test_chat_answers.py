@@ -59,7 +59,10 @@ def never_backwards(chat: ChatPage, last: int) -> None:
     wait_for(look, 60)
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(50, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize(
+    "times",
+    [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(50, marks=[pytest.mark.prove, pytest.mark.timeout(1800)])],
+)
 def test_an_answer_whose_page_was_closed_goes_on_in_the_next(
     chat: ChatPage, stored: Callable[[], list[tuple[str, str]]], times: int
 ) -> None:

@@ -47,6 +47,7 @@ def parts() -> list[Any]:
     return list(StoredFile.objects.order_by("id").values_list("name", "media_type"))
 
 
+@pytest.mark.slow
 def test_the_size_of_a_file_is_said_as_in_the_message(page: ChatPage, tmp_path: Path) -> None:
     for size, said in ((10, "10 B"), (1_234, "1.2 KB"), (56_789, "57 KB"), (999_600, "1.0 MB")):
         choose(page, tmp_path / f"{size}.txt", b"x" * size)

@@ -79,7 +79,10 @@ def fill(agent: Chat, messages: int) -> None:
         agent.ops(*({"op": "upsert", "id": name, "role": role, "text": text} for name, role, text in piece))
 
 
-@pytest.mark.parametrize("messages", [310, pytest.param(5000, marks=[pytest.mark.prove, pytest.mark.timeout(600)])])
+@pytest.mark.parametrize(
+    "messages",
+    [240, pytest.param(310, marks=pytest.mark.slow), pytest.param(5000, marks=[pytest.mark.prove, pytest.mark.timeout(600)])],
+)
 def test_older_messages_load_upwards_without_a_jump(
     page: ChatPage, agent: Chat, messages: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

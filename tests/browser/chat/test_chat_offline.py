@@ -1,6 +1,7 @@
 """No connection in the chat: own words that go by themselves, and questions that nobody answered are offered for an answer."""
 
 import json
+from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -19,7 +20,8 @@ OFFERED = "return !document.getElementById('chat-unanswered').hidden;"
 
 
 @pytest.fixture
-def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
+def chat(signed_in: Browser, server: LiveServer, settings: Any) -> ChatPage:
+    settings.CHAT_WORD_MS = 10
     chat = ChatPage(signed_in, server.url)
     chat.open()
     chat.say("count to 2")

@@ -23,7 +23,8 @@ STEPS = "return [...document.querySelectorAll('#panel-steps li')].map((step) => 
 
 
 @pytest.fixture
-def chat(signed_in: Browser, server: LiveServer) -> ChatPage:
+def chat(signed_in: Browser, server: LiveServer, settings: Any) -> ChatPage:
+    settings.CHAT_WORD_MS = 0
     return ChatPage(signed_in, server.url)
 
 
@@ -114,7 +115,10 @@ def test_what_an_agent_changes_in_the_plan_is_seen_at_once(chat: ChatPage, agent
 
 
 def test_a_question_that_the_agent_changes_while_it_is_read_is_not_approved(chat: ChatPage, agent: Any) -> None:
-    plan(chat)
+    chat.open()
+    chat.say("Sell old maps")
+    chat.until(lambda texts: len(texts) == 2)
+    chat.until_still()
     at = f"/sessions/{stored(agent, chat)['session']['id']}/agent-state"
     question = {"id": "a1", "kind": "delete", "payload": "all drafts"}
     agent.patch(at, {"pending_action": question})

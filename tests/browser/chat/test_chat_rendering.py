@@ -96,16 +96,11 @@ def test_an_answer_keeps_its_lines_on_both_pages(page: ChatPage, agent: Chat) ->
     assert page.browser.run("return [...document.querySelectorAll('article .words')].at(-1).innerText;") == lines
 
 
-def test_a_message_without_words_is_not_empty_while_the_server_is_away(page: ChatPage) -> None:
+def test_while_no_words_are_rendered_a_message_is_not_empty_and_what_a_user_wrote_is_no_markdown(page: ChatPage) -> None:
     page.browser.until(RENDERED)
     page.browser.block("*/chat/words")
     page.reload_hard()
     page.until(lambda texts: "write" in texts[3] and "search" in texts[3])
-
-
-def test_what_a_user_wrote_is_no_markdown_before_the_server_renders_it_either(page: ChatPage) -> None:
-    page.browser.until(RENDERED)
-    page.browser.block("*/chat/words")
     page.say("a **b** c")
     page.until(lambda texts: texts[-1] == "a **b** c")
 

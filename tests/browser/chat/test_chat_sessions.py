@@ -144,6 +144,7 @@ def test_the_list_follows_and_is_searched(page: ChatPage, older: Chat) -> None:
     page.browser.until("return document.getElementById('chat-sessions-state').textContent === 'No session says that.';")
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_list_is_a_drawer(page: ChatPage) -> None:
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     page.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)

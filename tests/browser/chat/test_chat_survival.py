@@ -154,13 +154,13 @@ def test_a_tab_that_is_closed_in_mid_stream_and_opened_again(chat: ChatPage) -> 
 @pytest.mark.parametrize(
     "closes",
     [
-        pytest.param(3, marks=pytest.mark.once),
+        pytest.param(1, marks=pytest.mark.once),
         pytest.param(10, marks=[pytest.mark.slow, pytest.mark.once]),
         pytest.param(100, marks=[pytest.mark.prove, pytest.mark.timeout(1800)]),
     ],
 )
 def test_closed_at_any_moment_nothing_shown_is_lost(chat: ChatPage, closes: int) -> None:
-    """As many times as it takes to believe it: the tab is reloaded, closed or killed while the answer streams."""
+    """As many times as it takes to believe it: the tab is killed, reloaded or closed while the answer streams."""
     home = chat.browser.driver.current_window_handle
     for round in range(closes):
         chat.browser.new_tab(chat.address)
@@ -168,10 +168,10 @@ def test_closed_at_any_moment_nothing_shown_is_lost(chat: ChatPage, closes: int)
         shown = chat.stream()
         chat.browser.pause(random.uniform(0, 2.3))
         shown = chat.texts()
-        if round % 3 == 0:
+        if round % 3 == 1:
             chat.reload_hard()
             assert holds(chat.texts(), shown), f"round {round}"
-        (chat.browser.crash_tab if round % 3 == 2 else chat.browser.close_tab)(then=home)
+        (chat.browser.close_tab if round % 3 else chat.browser.crash_tab)(then=home)
         chat.open()
         # A killed tab stored nothing of its own: the answer is read from its stream.
         wait_for(partial(lambda shown: holds(chat.texts(), shown), shown))

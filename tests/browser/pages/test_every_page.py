@@ -96,7 +96,7 @@ def test_every_page(visitor: Browser, server: LiveServer, alices_world: World, a
         check(visitor, page, scheme)
     visitor.sign_in_as(alice, server.url)
     pages = (*whole_pages(alices_world).values(), f"/projects/{alices_world.names['project']}/?state=deleted", *STATES)
-    for page in some_of(pages, one_in=3):
+    for page in some_of(pages, one_in=6):
         visitor.open(server.url + page)
         check(visitor, page, scheme)
         assert visitor.complaints() == [], page

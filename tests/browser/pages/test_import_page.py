@@ -18,6 +18,7 @@ from tests.browser.pages.test_every_page import PHONE, size
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge
 from tests.support.live_server import LiveServer
+from tests.support.selection import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 SAYS = "return document.getElementById('imports').innerText.includes(args[0]);"
@@ -100,7 +101,7 @@ def test_the_page_follows_an_import_and_stops_one(signed_in: Browser, server: Li
     assert Message.objects.count() == MESSAGES
     signed_in.until("return !('active' in document.getElementById('imports').dataset);")
     signed_in.requests()
-    signed_in.pause(2.5)
+    signed_in.pause(2.5 if is_patient() else 1.5)
     assert signed_in.requests() == [], "nothing is asked where nothing goes on"
 
 
@@ -186,7 +187,9 @@ def test_an_import_says_of_which_file_it_is(signed_in: Browser, server: LiveServ
 
 
 @override_settings(MAX_IMPORT_BYTES=1_000)
-def test_a_file_that_is_too_large_is_not_sent(signed_in: Browser, server: LiveServer, file: Path) -> None:
+def test_a_file_that_is_too_large_is_not_sent(signed_in: Browser, server: LiveServer, tmp_path: Path) -> None:
+    file = tmp_path / "export.ndjson"
+    file.write_bytes(b"{}\n" * 500)
     signed_in.open(f"{server.url}/import/")
     signed_in.requests()
     choose(signed_in, file)

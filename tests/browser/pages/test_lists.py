@@ -132,9 +132,9 @@ def test_the_first_tick_moves_no_row(lists: List) -> None:
     assert lists.browser.run(top, one) == before
 
 
+@pytest.mark.slow
 def test_chips_beside_a_title_stand_in_one_line(lists: List) -> None:
-    [one] = lists.make("one")
-    lists.api.patch(f"/sessions/{one}", {"tags": ["urgent"]})
+    lists.api.patch(f"/sessions/{lists.make('one')[0]}", {"tags": ["urgent"]})
     lists.open()
     top = "(chip) => chip.getBoundingClientRect().top"
     tops = lists.browser.run(f"return [...document.querySelectorAll('.heading .chip')].map({top});")
@@ -222,9 +222,8 @@ def test_a_row_s_button_leaves_rows_scroll_and_focus_where_they_are(lists: List)
     lists.browser.until(NOT_SHOWN, "talk 05")
     assert lists.browser.run("return scrollY > 1000 && document.activeElement.closest('li').id === window.kept;")
     assert len(lists.browser.run(ROWS)) == 44
-    lists.browser.run(
-        f"{button} row.querySelector('details.menu').open = true; row.querySelector('[name=tag]').focus();", made[3]
-    )
+    tag = "row.querySelector('details.menu').open = true; row.querySelector('[name=tag]').focus();"
+    lists.browser.run(f"{button} {tag}", made[3])
     lists.press(*"late", Keys.ENTER)
     lists.browser.until("return document.querySelector('.list > li .chip.clip')?.innerText === 'late';")
     # What somebody else takes away, far below the first page.
@@ -236,18 +235,24 @@ def test_a_row_s_button_leaves_rows_scroll_and_focus_where_they_are(lists: List)
 
 
 def test_a_list_is_live_though_the_page_began_with_nothing_found(lists: List) -> None:
+    [one] = lists.make("one")
+    lists.open("?q=three")
+    lists.api.patch(f"/sessions/{one}", {"title": "three"})
+    lists.browser.until(SHOWN, "three")
+
+
+@pytest.mark.slow
+def test_a_list_is_live_once_its_filter_finds_something(lists: List) -> None:
     lists.make("one")
     lists.open("?q=nowhere")
     lists.browser.run("document.getElementById('filter').select();")
     lists.press(Keys.DELETE)
     lists.browser.until(SHOWN, "one")
-    [two] = lists.make("two")
+    lists.make("two")
     lists.browser.until(SHOWN, "two")
-    lists.open("?q=three")
-    lists.api.patch(f"/sessions/{two}", {"title": "three"})
-    lists.browser.until(SHOWN, "three")
 
 
+@pytest.mark.slow
 def test_a_list_says_why_it_is_no_longer_up_to_date(lists: List) -> None:
     lists.make("one")
     lists.open()
@@ -280,6 +285,7 @@ def test_the_list_of_all_sessions_is_filtered_as_one_types_and_is_live(lists: Li
     lists.browser.until(SHOWN, "apple three")
 
 
+@pytest.mark.slow
 def test_ticked_errors_are_resolved_together(lists: List) -> None:
     errors = [{"message": word, "kind": "ValueError"} for word in ("one", "two", "three")]
     found = lists.api.post(f"/projects/{lists.project}/errors", {"errors": errors}).json()["fingerprints"]

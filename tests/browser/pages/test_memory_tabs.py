@@ -113,6 +113,7 @@ def test_errors_come_by_themselves_and_are_resolved_in_place(signed_in: Browser,
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_words_of_a_filter_stay_where_its_state_changes(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
     happen(memory, "the first", "the second")
     signed_in.open(f"{server.url}/projects/{memory.project}/errors/")

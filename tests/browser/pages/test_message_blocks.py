@@ -16,6 +16,7 @@ from tests.support.chat import Chat
 from tests.support.files import PNG
 from tests.support.hostile.markup import CORPUS, parts
 from tests.support.live_server import LiveServer
+from tests.support.selection import some_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 OPEN = "for (const fold of document.querySelectorAll('[role=log] details')) fold.open = true;"
@@ -86,13 +87,14 @@ def session_page(browser: Browser, server: LiveServer, chat: Chat) -> None:
 
 @pytest.mark.parametrize("where", ["session", pytest.param("chat", marks=pytest.mark.slow)])
 def test_the_corpus_runs_nothing(signed_in: Browser, server: LiveServer, chat: Chat, where: str) -> None:
-    for number, text in enumerate(CORPUS):
+    corpus = some_of(CORPUS, one_in=3)
+    for number, text in enumerate(corpus):
         chat.ops({"op": "upsert", "id": f"m{number}", "role": "assistant", "text": text, "parts": parts(text)})
     if where == "session":
         session_page(signed_in, server, chat)
     else:
         ChatPage(signed_in, server.url, chat.project).open()
-        for number in range(len(CORPUS)):
+        for number in range(len(corpus)):
             signed_in.run("document.querySelectorAll('[role=log] article')[args[0]].scrollIntoView();", number)
             script = "return document.querySelectorAll('[role=log] article')[args[0]].querySelector('.tool') !== null;"
             signed_in.until(script, number)
@@ -185,6 +187,7 @@ def test_a_growing_answer_is_rendered_piece_by_piece(signed_in: Browser, server:
     chat.say("m0", "A question")
     grow("", "input-available")
     page.open()
+    is_split_where_both_sides_stay_the_same(signed_in)
     last = "const words = document.querySelector('[role=log] article:last-of-type .words');"
     signed_in.until(f"{last} return args[0].every((one) => words.querySelector(one));", PIECES)
     signed_in.run(f"{last} words.querySelector('h3').dataset.kept = '1'; words.querySelector('.tool').open = true;")
@@ -202,11 +205,10 @@ def test_a_growing_answer_is_rendered_piece_by_piece(signed_in: Browser, server:
     assert signed_in.complaints() == []
 
 
-def test_a_text_is_split_where_both_sides_stay_the_same(signed_in: Browser, server: LiveServer) -> None:
-    signed_in.open(f"{server.url}/")
+def is_split_where_both_sides_stay_the_same(browser: Browser) -> None:
     split = "const { split } = await import('/static/js/chat/messages/growing.js'); return split(args[0]);"
     for text, pieces in SPLITS:
-        assert signed_in.run(split, text) == pieces
+        assert browser.run(split, text) == pieces
 
 
 def test_each_block_goes_in_the_direction_of_what_is_written_in_it(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
@@ -221,6 +223,7 @@ def test_each_block_goes_in_the_direction_of_what_is_written_in_it(signed_in: Br
     assert signed_in.run(directions, ["#find", "ul pre", ".words"]) == ["ltr"] * 3
 
 
+@pytest.mark.slow
 def test_a_smaller_heading_is_smaller_and_nearer_to_what_is_before_it(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.say("m1", "a\n\n# b\n\na\n\n## b\n\na\n\n### b\n\na\n\n#### b\n\na", role="assistant")
     session_page(signed_in, server, chat)

@@ -131,6 +131,7 @@ def test_the_api_s_page_lets_who_is_signed_in_try_a_write(signed_in: Browser, se
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_an_error_that_comes_with_the_page_can_be_closed(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{chat.id}/go/?to=soon")
     signed_in.click("Close")

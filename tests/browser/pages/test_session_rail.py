@@ -134,6 +134,7 @@ def test_what_one_does_there_leaves_the_transcript_where_it_is(signed_in: Browse
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_bar_of_a_plan_is_a_line(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     for address in (f"/sessions/{chat.id}/", f"/chat/?project={chat.project}"):
         signed_in.open(f"{server.url}{address}")

@@ -124,6 +124,7 @@ def test_a_session_is_moved_by_keys_and_an_open_page_follows_it(signed_in: Brows
     assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_double_click_opens_one_dialog(signed_in: Browser, server: LiveServer, source: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{source.id}/")
     signed_in.until(LIVE)

@@ -79,23 +79,24 @@ def test_conditions_and_leases_hold_and_their_refusals_are_django_s(client: http
     assert quick == [True, True, False, False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("method", "address", "body", "status"),
-    [
-        ("PUT", "notes/k", b"NaN", 400),
-        ("PUT", f"notes/{'k' * 513}", b"1", 422),
-        ("PUT", "errors/history", b"1", 409),
-        ("PUT", "notes/k%00", b"1", 422),
-        ("GET", "notes/none", b"", 404),
-        ("GET", "notes/k?x=1", b"", 422),
-        ("POST", "batch", b'{"ops": [{"op": "burn"}]}', 422),
-        ("POST", "batch", b"[" * 100_000, 400),
-    ],
+REFUSED = (
+    ("PUT", "notes/k", b"NaN", 400),
+    ("PUT", f"notes/{'k' * 513}", b"1", 422),
+    ("PUT", "errors/history", b"1", 409),
+    ("PUT", "notes/k%00", b"1", 422),
+    ("GET", "notes/none", b"", 404),
+    ("GET", "notes/k?x=1", b"", 422),
+    ("POST", "batch", b'{"ops": [{"op": "burn"}]}', 422),
+    ("POST", "batch", b"[" * 100_000, 400),
 )
-def test_what_is_refused_is_left_to_django(client: httpx.Client, method: str, address: str, body: bytes, status: int) -> None:
-    answer = client.request(method, address, content=body, headers={"Content-Type": "application/json"})
-    assert answer.status_code == status
-    assert answer.json()["error"]["message"]
+
+
+def test_what_is_refused_is_left_to_django(client: httpx.Client, subtests: pytest.Subtests) -> None:
+    for method, address, body, status in REFUSED:
+        with subtests.test(method=method, address=address, body=body[:40]):
+            answer = client.request(method, address, content=body, headers={"Content-Type": "application/json"})
+            assert answer.status_code == status
+            assert answer.json()["error"]["message"]
 
 
 def test_keys_do_here_what_they_do_there(client: httpx.Client, alice: User, bob: User, quick: list[bool]) -> None:

@@ -54,6 +54,7 @@ def test_a_very_long_text_is_folded_and_a_button_shows_all_of_it(signed_in: Brow
         assert signed_in.complaints() == []
 
 
+@pytest.mark.slow
 def test_find_unfolds_where_the_text_is(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.say("m1", LONG, role="assistant")
     session_page(signed_in, server, chat)
@@ -100,6 +101,7 @@ def test_all_of_a_folded_text_is_copied(signed_in: Browser, server: LiveServer, 
         signed_in.until("return (await navigator.clipboard.readText()).trim() === args[0];", LONG.strip())
 
 
+@pytest.mark.slow
 def test_a_key_unfolds_and_folds_a_message(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.say("m1", LONG, role="assistant")
     session_page(signed_in, server, chat)
