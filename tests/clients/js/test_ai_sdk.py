@@ -79,7 +79,6 @@ def test_a_reload_in_the_middle_keeps_what_came_and_the_chat_goes_on(page: ChatP
     same(page, shown)
 
 
-@pytest.mark.slow
 def test_a_reload_in_the_middle_of_a_tool_call(page: ChatPage) -> None:
     page.open()
     page.say("half a tool", wait=False)

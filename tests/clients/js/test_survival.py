@@ -52,7 +52,6 @@ def stored(server: ServerProcess, page: ChatPage) -> list[str]:
     return [message["text"] for message in found["messages"]] if found else []
 
 
-@pytest.mark.slow
 def test_the_server_is_killed_and_comes_back(mortal: ChatPage, server_process: ServerProcess) -> None:
     server_process.kill()
     mortal.open()
@@ -119,7 +118,6 @@ def test_offline_the_question_stays_and_can_be_asked_again(page: ChatPage) -> No
     same(page, page.messages())
 
 
-@pytest.mark.slow
 def test_a_tab_that_is_closed_leaves_what_came(page: ChatPage) -> None:
     page.open()
     first = page.browser.driver.current_window_handle
