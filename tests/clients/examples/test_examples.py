@@ -11,14 +11,14 @@ import pytest
 from tests.browser.driving import Browser, wait_for
 from tests.clients.js.conftest import MODULES, NODE
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of, is_patient
+from tests.support.selection import is_patient
 from tests.support.server_process import ROOT, free_port
 
 pytestmark = pytest.mark.once
 TEXTS = "return [...document.querySelectorAll('p')].map((line) => line.textContent);"
 FIRST = ["user Hello", "assistant That was line 1. The first one was: Hello"]
 SECOND = ["user Again", "assistant That was line 2. The first one was: Hello"]
-CHATS = [("langgraph", ("human", "ai")), ("openai-agents", ("user", "assistant"))]
+CHATS = [("langgraph", ("human", "ai")), pytest.param("openai-agents", ("user", "assistant"), marks=pytest.mark.slow)]
 type Settings = dict[str, str]
 
 
@@ -50,7 +50,7 @@ def page_of(settings: Settings) -> Iterator[str]:
             process.send_signal(signal.SIGTERM)
 
 
-@pytest.mark.parametrize(("name", "roles"), first_of(CHATS, 1))
+@pytest.mark.parametrize(("name", "roles"), CHATS)
 def test_a_conversation_at_the_command_line_goes_on(name: str, roles: tuple[str, str], settings_of_example: Settings) -> None:
     user, assistant = roles
     first = f"{assistant}: That was line 1. The first one was: Hello"

@@ -103,4 +103,3 @@ def program(document: Path) -> str:
     text = "\n".join(re.findall(r"^```python\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE))
     text = re.sub(r"^model = .*$", lambda _: MODELS[document.name], text, flags=re.MULTILINE)
     return PROGRAMS.get(document.name, "") + text
-

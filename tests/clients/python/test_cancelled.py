@@ -2,7 +2,6 @@
 leaves nothing."""
 
 import asyncio
-import itertools
 import signal
 import subprocess
 import sys
@@ -19,9 +18,19 @@ from stillhere.openai_agents import StillhereSession
 from stillhere.pydantic_ai import StillhereConversationStore
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
-from tests.support.selection import first_of
 
-FAULTS: Any = ([600, 1], ["works", "fails"], ["lost", (502, 0)])
+# Messages, what becomes of their removal, and of the request that adds them.
+FAULTS: list[Any] = [
+    (600, "fails", "lost"),
+    (600, "works", (502, 0)),
+    (1, "fails", (502, 0)),
+    *(
+        pytest.param(count, removal, fault, marks=pytest.mark.slow)
+        for count, removal, fault in [
+            (600, "works", "lost"), (600, "fails", (502, 0)), (1, "works", "lost"), (1, "fails", "lost"), (1, "works", (502, 0))
+        ]
+    ),
+]  # fmt: skip
 KEY: Any = {"project_key": "p", "session_id": "s"}
 ENTRY: Any = {"type": "mode"}
 SAYS = """
@@ -95,10 +104,7 @@ def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
         assert time.monotonic() - begun < 10
 
 
-@pytest.mark.parametrize(
-    ("count", "removal", "fault"),
-    first_of([(600, "fails", "lost"), (600, "works", (502, 0)), (1, "fails", (502, 0)), *itertools.product(*FAULTS)], 3),
-)
+@pytest.mark.parametrize(("count", "removal", "fault"), FAULTS)
 def test_what_is_added_again_after_a_failure_is_there_once(
     gate: Gate, client: Client, secret: str, count: int, removal: str, fault: str | tuple[int, float | str]
 ) -> None:

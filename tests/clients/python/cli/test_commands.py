@@ -164,7 +164,14 @@ def test_texts_are_utf_8_whatever_the_terminal_has(process: Any, client: Client)
     assert len(client.read_messages(resumed.session.id).items) == 1
 
 
-@pytest.mark.parametrize(("command", "code"), first_of([(["save"], 1), (["mcp"], 0), (["import", "-"], 1)], 1))
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["save"], 1),
+        pytest.param(["mcp"], 0, marks=pytest.mark.slow),
+        pytest.param(["import", "-"], 1, marks=pytest.mark.slow),
+    ],
+)
 def test_standard_input_that_is_closed_is_an_empty_one(process: Any, command: list[str], code: int) -> None:
     done = process(*command, redirected="<&-")
     assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
