@@ -169,7 +169,7 @@ def own_server(store: Store) -> Iterator[ServerProcess]:
     server.stop()
 
 
-def test_scenario_14_counts_are_stored_within_the_interval(own_server: ServerProcess, path: str) -> None:
+def test_scenario_15_counts_are_stored_within_the_interval(own_server: ServerProcess, path: str) -> None:
     client = McpClient(own_server.url, own_server.key("ana"), project=path)
     save(client, "noise", "config", {"rules": [RULE]})
     client.call("error_record", message="ResizeObserver loop limit")
@@ -178,7 +178,7 @@ def test_scenario_14_counts_are_stored_within_the_interval(own_server: ServerPro
         assert time.monotonic() < deadline
 
 
-def test_scenario_15_counts_are_stored_at_the_end(transactional_db: None, secret: str, path: str) -> None:
+def test_scenario_14_counts_are_stored_at_the_end(transactional_db: None, secret: str, path: str) -> None:
     """Long before the interval is over. A server's process ends so too: `tests/memory/scenarios/`."""
     with LiveServer() as server:
         client = McpClient(server.url, secret, project=path)

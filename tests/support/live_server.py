@@ -28,7 +28,9 @@ class QuickServer(uvicorn.Server):
                 await asyncio.sleep(0 if self.should_exit else TICK_SECONDS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for listening in [*self.servers, *(sockets or [])]:
+        for server in self.servers:
+            server.close()
+        for listening in sockets or []:
             listening.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.documents import DOCUMENTS, PRINTED, program
 from tests.clients.python.conftest import PROJECT, SOURCE
-from tests.clients.python.documents import DOCUMENTS, PRINTED, program
 from tests.support.live_server import LiveServer
 from tests.support.selection import is_patient
 from tests.support.server_process import ROOT

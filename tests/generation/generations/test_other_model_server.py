@@ -33,7 +33,7 @@ def model_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setenv("FAKELLM_CONFIG", str(rules))
-        from fakellm.server import app
+        from fakellm.server import app  # type: ignore[import-untyped]
     served = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

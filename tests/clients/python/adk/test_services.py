@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.documents import PAGES, PRINTED, program
 from tests.clients.python.conftest import SOURCE
-from tests.clients.python.documents import PAGES, PRINTED, program
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
 
