@@ -174,7 +174,7 @@ def test_an_answer_that_is_empty_is_not_given_to_the_agent(event: dict[str, Any]
             """Nothing."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Empty)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     done = run(script, event, URL=f"http://127.0.0.1:{server.server_port}", KEY="sh_x")
     server.shutdown()
     server.server_close()

@@ -5,7 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
+from django.utils.timezone import now
 
+from sessions_app.core.text import sha256
+from sessions_app.models import ApiKey
 from tests.mcp.mcp_client import HANDSHAKE, STATELESS, request, tool_call
 from tests.support.live_server import LiveServer
 from tests.support.sockets import House
@@ -37,14 +40,13 @@ def test_without_a_valid_key_nothing_is_answered(house: House, post: Any) -> Non
     assert post(LIST).status_code == 200
 
 
-def test_a_revoked_and_an_expired_key_are_refused(house: House, post: Any) -> None:
-    made = house.server.manage("create_key", "--user", "ana")
-    assert post(LIST, Authorization=f"Bearer {made}").status_code == 200
-    for change in ("revoked_at=now()", "revoked_at=None, expires_at=now()"):
-        code = "from sessions_app.models import ApiKey; from django.utils.timezone import now"
-        code += "; from sessions_app.core.text import sha256"
-        house.server.shell(f"{code}; ApiKey.objects.filter(key_sha256=sha256({made!r})).update({change})")
-        assert post(LIST, Authorization=f"Bearer {made}").status_code == 401
+def test_a_revoked_and_an_expired_key_are_refused(server: LiveServer, secret: str, plain: Any) -> None:
+    """The row is changed as another process would: nobody is told."""
+    plain.headers["Authorization"] = f"Bearer {secret}"
+    assert plain.post(f"{server.url}/mcp", **LIST).status_code == 200
+    for change in ({"revoked_at": now()}, {"revoked_at": None, "expires_at": now()}):
+        ApiKey.objects.filter(key_sha256=sha256(secret)).update(**change)
+        assert plain.post(f"{server.url}/mcp", **LIST).status_code == 401
 
 
 def test_pages_of_other_origins_and_other_hosts_are_refused(house: House, post: Any) -> None:

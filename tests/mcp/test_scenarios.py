@@ -8,15 +8,20 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from itertools import batched
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.utils.timezone import now
 
 from memory_app.errors.schemas import MOST_ERRORS
+from memory_app.models import ErrorReport, FilteredCount
 from tests.mcp.conftest import Connect
 from tests.mcp.mcp_client import McpClient
+from tests.support.live_server import LiveServer
 from tests.support.server_process import ServerProcess
 from tests.support.sockets import House
 from tests.support.stores import Store
@@ -36,6 +41,12 @@ def client(connect: Connect) -> McpClient:
     return connect()
 
 
+@pytest.fixture
+def near(server: LiveServer, secret: str, path: str) -> McpClient:
+    """Of a server in this process: what commands and time do to its tables, the test does."""
+    return McpClient(server.url, secret, project=path)
+
+
 def save(client: McpClient, namespace: str, key: str, data: Any) -> dict[str, Any]:
     return client.call("session_store", action="save", namespace=namespace, key=key, data=data)
 
@@ -52,12 +63,10 @@ def project_of(house: House, path: str) -> str:
     return str(house.api.call("POST", "/projects", {"path": path})["id"])
 
 
-def test_scenarios_01_and_02_the_store_is_in_the_project_s_folder_and_git_ignores_it(
-    client: McpClient, house: House, path: str
-) -> None:
+def test_scenarios_01_and_02_the_store_is_in_the_project_s_folder_and_git_ignores_it(near: McpClient, path: str) -> None:
     subprocess.run(["git", "init", "-q", path], check=True)
-    save(client, "baselines", "login", {"status": 200})
-    house.server.manage("memory_export", "--project", path, "--user", "ana")
+    save(near, "baselines", "login", {"status": 200})
+    call_command("memory_export", "--project", path, "--user", "alice")
     assert json.loads((Path(path) / ".stillhere/baselines/login.json").read_text()) == {"status": 200}
     assert (Path(path) / ".gitignore").read_text() == "/.stillhere/\n"
 
@@ -160,19 +169,23 @@ def own_server(store: Store) -> Iterator[ServerProcess]:
     server.stop()
 
 
-def test_scenarios_14_and_15_counts_are_stored_within_the_interval_and_at_the_end(own_server: ServerProcess, path: str) -> None:
+def test_scenario_15_counts_are_stored_within_the_interval(own_server: ServerProcess, path: str) -> None:
     client = McpClient(own_server.url, own_server.key("ana"), project=path)
     save(client, "noise", "config", {"rules": [RULE]})
     client.call("error_record", message="ResizeObserver loop limit")
     deadline = time.monotonic() + PATIENCE_SECONDS
     while context(client)["noise"]["filtered"] != 1:
         assert time.monotonic() < deadline
-    own_server.stop()
-    own_server.start(FLUSH_SECONDS="3600")
-    client.call("error_record", message="ResizeObserver loop limit")
-    own_server.stop()
-    own_server.start()
-    assert context(client)["noise"]["filtered"] == 2
+
+
+def test_scenario_14_counts_are_stored_at_the_end(transactional_db: None, secret: str, path: str) -> None:
+    """Long before the interval is over. A server's process ends so too: `tests/memory/scenarios/`."""
+    with LiveServer() as server:
+        client = McpClient(server.url, secret, project=path)
+        save(client, "noise", "config", {"rules": [RULE]})
+        client.call("error_record", message="ResizeObserver loop limit")
+        assert not FilteredCount.objects.exists()
+    assert FilteredCount.objects.get().count == 1
 
 
 @pytest.mark.scale
@@ -190,13 +203,12 @@ def test_scenario_17_the_five_hundred_and_first_error_takes_the_place_of_the_old
     assert (len(messages), "error " in messages, f"error {'x' * 500}" in messages) == (500, False, True)
 
 
-def test_scenario_18_errors_unseen_for_thirty_days_are_gone(client: McpClient, house: House) -> None:
-    old = client.call("error_record", message="old")["fingerprint"]
-    client.call("error_record", message="young")
-    seen = "first_seen=now() - timedelta(days=31), last_seen=now() - timedelta(days=31)"
-    code = "from datetime import timedelta; from django.utils.timezone import now; from memory_app.models import ErrorReport"
-    house.server.shell(f"{code}; ErrorReport.objects.filter(fingerprint={old!r}).update({seen})")
-    assert [error["message"] for error in context(client)["errors"]["unresolved"]] == ["young"]
+def test_scenario_18_errors_unseen_for_thirty_days_are_gone(near: McpClient) -> None:
+    old = near.call("error_record", message="old")["fingerprint"]
+    near.call("error_record", message="young")
+    seen = now() - timedelta(days=31)
+    ErrorReport.objects.filter(fingerprint=old).update(first_seen=seen, last_seen=seen)
+    assert [error["message"] for error in context(near)["errors"]["unresolved"]] == ["young"]
 
 
 TODOS = [{"content": "Task description", "status": "in_progress", "activeForm": "Working on task"}]

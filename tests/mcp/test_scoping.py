@@ -43,6 +43,12 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "error_record": [{"message": "x", "project": "{project}"}],
     "error_resolve": [{"fingerprint": "{fingerprint}", "project": "{project}"}],
 }
+KEYS = """
+from django.core.management import call_command
+for name, more in {"elsewhere": {"project": "/elsewhere"}, "read": {"scopes": "read"}, "write": {"scopes": "write"}}.items():
+    print(name, end=" ", flush=True)
+    call_command("create_key", user="ana", **more)
+"""
 UNKNOWN = {
     "session": "00000000-0000-4000-8000-000000000001",
     "project": "00000000-0000-4000-8000-000000000002",
@@ -55,6 +61,13 @@ def filled(arguments: Any, names: dict[str, str]) -> Any:
     for name, value in names.items():
         text = text.replace("{" + name + "}", value)
     return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def limited(house: House) -> dict[str, str]:
+    """Further keys of ana's, made in one process: for another project, for reading and for writing alone."""
+    said = house.server.shell(KEYS)
+    return dict(line.split() for line in said.splitlines())
 
 
 @pytest.fixture
@@ -76,12 +89,11 @@ def test_every_tool_has_a_row() -> None:
 
 
 def test_what_is_somebody_else_s_looks_like_what_does_not_exist(
-    connect: Connect, house: House, hers: dict[str, str], subtests: pytest.Subtests
+    connect: Connect, house: House, hers: dict[str, str], limited: dict[str, str], subtests: pytest.Subtests
 ) -> None:
     bob = connect("ben", project="/home/ben")
     bob.call("ai_state_save", ai_id="claude", working_notes="mine", session_id="own")
-    limited = house.server.manage("create_key", "--user", "ana", "--project", "/elsewhere")
-    for stranger in (bob, McpClient(house.server.url, limited)):
+    for stranger in (bob, McpClient(house.server.url, limited["elsewhere"])):
         if stranger is not bob:
             stranger.call("ai_state_save", ai_id="claude", working_notes="mine", session_id="own")
         for name, rows in ROWS.items():
@@ -111,12 +123,11 @@ def test_resources_and_prompts_of_others_are_unknown(connect: Connect, hers: dic
         assert refused(connect("ben"), uris[0]) == refused(connect("ben"), uris[1])
 
 
-def test_a_key_does_what_its_scopes_say(connect: Connect, house: House, hers: dict[str, str]) -> None:
-    readers, writers = (house.server.manage("create_key", "--user", "ana", "--scopes", scope) for scope in ("read", "write"))
+def test_a_key_does_what_its_scopes_say(connect: Connect, hers: dict[str, str], limited: dict[str, str]) -> None:
     for name, rows in ROWS.items():
         for arguments in rows:
             writes = name in WRITES or arguments.get("action") in {"save", "delete"}
-            other, needed = (readers, "write") if writes else (writers, "read")
+            other, needed = (limited["read"], "write") if writes else (limited["write"], "read")
             refusal = connect(key=other).refusal(name, **filled(arguments, hers))["error"]
             assert (refusal["code"], refusal["details"]) == ("missing_scope", {"scope": needed})
 

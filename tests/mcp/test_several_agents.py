@@ -16,7 +16,7 @@ from tests.support.live_server import LiveServer
 
 # It starts processes, which takes seconds on an idle machine.
 pytestmark = pytest.mark.timeout(300)
-MESSAGES = 20
+MESSAGES = 8
 
 
 def save(agent: Agent, key: str, value: Any) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def command(path: str) -> list[str]:
     return [sys.executable, "manage.py", "mcp", "--project", path, "--user", "ana", "--agent", "tester"]
 
 
+@pytest.mark.slow
 def test_every_tool_is_called_by_the_official_client(installed: ServerProcess, tmp_path: Path) -> None:
     told = StdioServerParameters(command=sys.executable, args=command(str(tmp_path))[1:], env=installed.environment, cwd=ROOT)
     results: dict[str, Any] = {}

@@ -41,12 +41,13 @@ from sessions_app.portability.imports.services import import_file
 from tests.support.account_contents import everything, fill, projects
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, resealed, round_trip, rows, upload, with_fresh_ids
+from tests.support.selection import is_patient
 
 pytestmark = pytest.mark.django_db
 
 
 def test_an_account_comes_back_byte_for_byte(api: Callable[..., Any], alice: User) -> None:
-    round_trip(api(alice), alice, sessions=12)
+    round_trip(api(alice), alice, sessions=12 if is_patient() else 6)
 
 
 @pytest.mark.prove
@@ -65,7 +66,7 @@ def test_every_table_is_exported_or_is_known_to_stay() -> None:
 
 def test_importing_twice_is_importing_once(api: Callable[..., Any], alice: User) -> None:
     mine = api(alice)
-    fill(mine, 5)
+    fill(mine, 2)
     content = download(mine)
     purge(mine)
     first = upload(mine, content).json()

@@ -14,6 +14,36 @@ from tests.support.chat import Chat
 from tests.support.export_files import call_import, download, purge, resealed, upload
 
 pytestmark = pytest.mark.django_db
+# Kind, field and value.
+UNSTORABLE: list[tuple[str, str, Any]] = [
+    ("message", "text", 5),
+    ("message", "text", "\x00"),
+    ("message", "message_id", "x" * 65),
+    ("message", "position", -1),
+    ("message", "rev", 2**63),
+    ("message", "position", 2**63 - 1),
+    ("message", "epoch", 2**63 - 1),
+    ("session", "rev", 2**63 - 1),
+    ("session", "last_position", 2**63 - 1),
+    ("session", "message_count", 2**31 - 1),
+    ("project", "event_seq", 2**63 - 1),
+    ("message", "epoch", True),
+    ("message", "created_at", "yesterday"),
+    ("message", "created_at", "2026-01-01T00:00:00"),
+    ("message", "owner_id", 1),
+    ("message", "raw", "NaN"),
+    ("message", "metadata", '{"a": [Infinity]}'),
+    ("message", "parts", '[{"type": "tool-run", "input": "\\ud800"}]'),
+    ("message", "parts", f"[{'[' * 900}{']' * 900}]"),
+    ("message", "parts", "nonsense"),
+    ("message", "parts", "[1]"),
+    ("message", "parts", "null"),
+    ("session", "id", "no uuid"),
+    ("session", "project_id", "00000000-0000-4000-8000-000000000000"),
+    ("project", "owner_id", 1),
+    ("project", "settings", json.loads("[" * 70 + "]" * 70)),
+    ("project", "path", None),
+]
 
 
 def test_a_damaged_file_changes_nothing_and_its_line_is_named(api: Callable[..., Any], alice: User) -> None:
@@ -42,52 +72,21 @@ def test_a_damaged_file_changes_nothing_and_its_line_is_named(api: Callable[...,
         assert projects(mine) == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "field", "value"),
-    [
-        ("message", "text", 5),
-        ("message", "text", "\x00"),
-        ("message", "message_id", "x" * 65),
-        ("message", "position", -1),
-        ("message", "rev", 2**63),
-        ("message", "position", 2**63 - 1),
-        ("message", "epoch", 2**63 - 1),
-        ("session", "rev", 2**63 - 1),
-        ("session", "last_position", 2**63 - 1),
-        ("session", "message_count", 2**31 - 1),
-        ("project", "event_seq", 2**63 - 1),
-        ("message", "epoch", True),
-        ("message", "created_at", "yesterday"),
-        ("message", "created_at", "2026-01-01T00:00:00"),
-        ("message", "owner_id", 1),
-        ("message", "raw", "NaN"),
-        ("message", "metadata", '{"a": [Infinity]}'),
-        ("message", "parts", '[{"type": "tool-run", "input": "\\ud800"}]'),
-        ("message", "parts", f"[{'[' * 900}{']' * 900}]"),
-        ("message", "parts", "nonsense"),
-        ("message", "parts", "[1]"),
-        ("message", "parts", "null"),
-        ("session", "id", "no uuid"),
-        ("session", "project_id", "00000000-0000-4000-8000-000000000000"),
-        ("project", "owner_id", 1),
-        ("project", "settings", json.loads("[" * 70 + "]" * 70)),
-        ("project", "path", None),
-    ],
-)
-def test_a_value_that_cannot_be_stored_is_refused(
-    api: Callable[..., Any], alice: User, kind: str, field: str, value: Any
-) -> None:
+def test_a_value_that_cannot_be_stored_is_refused(api: Callable[..., Any], alice: User, subtests: pytest.Subtests) -> None:
     mine = api(alice)
     Chat(mine).say("a", "text")
-    lines = download(mine).splitlines()[:-1]
+    content = download(mine).splitlines()[:-1]
     purge(mine)
-    number = next(index for index, line in enumerate(lines) if kind in json.loads(line))
-    row = json.loads(lines[number])
-    row[kind][field] = value
-    lines[number] = json.dumps(row).encode()
-    answer = upload(mine, resealed(lines))
-    assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"line": number + 1})
-    assert projects(mine) == []
+    for kind, field, value in UNSTORABLE:
+        lines = list(content)
+        number = next(index for index, line in enumerate(lines) if kind in json.loads(line))
+        row = json.loads(lines[number])
+        row[kind][field] = value
+        lines[number] = json.dumps(row).encode()
+        with subtests.test(kind=kind, field=field, value=str(value)[:50]):
+            answer = upload(mine, resealed(lines))
+            assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"line": number + 1})
+            assert projects(mine) == []
 
 
 def test_a_long_line_is_read_unless_its_values_would_fill_the_memory(api: Callable[..., Any], alice: User) -> None:

@@ -19,6 +19,18 @@ from stillhere.pydantic_ai import StillhereConversationStore
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 
+# Messages, what becomes of their removal, and of the request that adds them.
+FAULTS: list[Any] = [
+    (600, "fails", "lost"),
+    (600, "works", (502, 0)),
+    (1, "fails", (502, 0)),
+    *(
+        pytest.param(count, removal, fault, marks=pytest.mark.slow)
+        for count, removal, fault in [
+            (600, "works", "lost"), (600, "fails", (502, 0)), (1, "works", "lost"), (1, "fails", "lost"), (1, "works", (502, 0))
+        ]
+    ),
+]  # fmt: skip
 KEY: Any = {"project_key": "p", "session_id": "s"}
 ENTRY: Any = {"type": "mode"}
 SAYS = """
@@ -51,7 +63,7 @@ def test_a_timeout_of_the_caller_ends_it(
     gate.away = True
 
     async def limited() -> None:
-        await asyncio.wait_for(read(gate, secret, tmp_path), 1)
+        await asyncio.wait_for(read(gate, secret, tmp_path), 0.3)
 
     begun = time.monotonic()
     with pytest.raises(TimeoutError):
@@ -67,7 +79,7 @@ def test_a_timeout_of_the_caller_ends_it_while_the_server_is_silent(gate: Gate, 
         gate.silent = True
         begun = time.monotonic()
         with pytest.raises(TimeoutError):
-            asyncio.run(asyncio.wait_for(session.get_items(), 0.5))
+            asyncio.run(asyncio.wait_for(session.get_items(), 0.3))
         assert time.monotonic() - begun < 15
         gate.silent = False
         item: Any = {"role": "user", "content": "words"}
@@ -92,9 +104,7 @@ def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
         assert time.monotonic() - begun < 10
 
 
-@pytest.mark.parametrize("count", [600, 1])
-@pytest.mark.parametrize("removal", ["works", "fails"])
-@pytest.mark.parametrize("fault", ["lost", (502, 0)])
+@pytest.mark.parametrize(("count", "removal", "fault"), FAULTS)
 def test_what_is_added_again_after_a_failure_is_there_once(
     gate: Gate, client: Client, secret: str, count: int, removal: str, fault: str | tuple[int, float | str]
 ) -> None:

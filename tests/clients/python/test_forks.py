@@ -34,9 +34,9 @@ chat = client.open_session("t").id
 for n in range(3):
     client.put_value("users", str(n), n)
 def work(n):
-    found = [client.get_value("users", str(n)).value for _ in range(40)]
+    found = [client.get_value("users", str(n)).value for _ in range(10)]
     client.save(chat, [{"role": "user", "text": f"child {n}"}])
-    return found == [n] * 40
+    return found == [n] * 10
 done = forked(work, 3)
 client.save(chat, [{"role": "user", "text": "parent"}])
 print(json.dumps(done))
@@ -49,11 +49,11 @@ async def prepare():
     for n in range(3):
         await client.put_value("users", str(n), n)
 async def read(n):
-    return [(await client.get_value("users", str(n))).value for _ in range(40)]
+    return [(await client.get_value("users", str(n))).value for _ in range(10)]
 async def main():
     await prepare()
-    done = await asyncio.to_thread(forked, lambda n: asyncio.run(read(n)) == [n] * 40, 3)
-    return done, await read(1) == [1] * 40
+    done = await asyncio.to_thread(forked, lambda n: asyncio.run(read(n)) == [n] * 10, 3)
+    return done, await read(1) == [1] * 10
 done, parent = asyncio.run(main())
 print(json.dumps([*done, parent]))
 """

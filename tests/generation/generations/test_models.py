@@ -48,7 +48,7 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def models(settings: Any, api: Callable[..., Any], alice: User) -> Iterator[Callable[[], Any]]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as site:
-        thread = threading.Thread(target=site.serve_forever)
+        thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         settings.CHAT_URL, settings.CHAT_KEY = f"http://127.0.0.1:{site.server_address[1]}/v1", "k"
         settings.CHAT_MODEL = "small"

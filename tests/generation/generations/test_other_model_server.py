@@ -1,21 +1,19 @@
 """Answers of an OpenAI-compatible server that is not ours: its own way to stream, to begin and to end."""
 
 import json
-import os
-import subprocess
-import sys
-import time
+import socket
+import threading
+import warnings
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
-import httpx
 import pytest
+import uvicorn
 
 from tests.generation.generations.asked import Asked
-from tests.support.server_process import ROOT, START_SECONDS, Api, ServerProcess, free_port
-from tests.support.stores import Store
+from tests.support.live_server import LiveServer
+from tests.support.server_process import Api
 
-pytestmark = pytest.mark.timeout(300)
 LONG = " ".join(f"line {number} of the tide table, with an umlaut: Öl" for number in range(40))
 AGAIN = {"previous_message_role": "assistant", "previous_message_contains": "tide table"}
 CALLS = [{"name": "look_up", "arguments": {"place": "Bergen", "days": [1, 2, 3]}}, {"name": "now"}]
@@ -29,43 +27,27 @@ RULES = [
 
 @pytest.fixture(scope="module")
 def model_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """It reads JSON as YAML."""
+    """It reads JSON as YAML, when it is loaded."""
     rules = tmp_path_factory.mktemp("model") / "rules.yaml"
     rules.write_text(json.dumps({"rules": RULES}))
-    port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "fakellm.server:app", "--port", str(port), "--log-level", "warning"]
-    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "FAKELLM_CONFIG": str(rules)}) as process:
-        try:
-            until = time.monotonic() + START_SECONDS
-            while not _responds(f"http://127.0.0.1:{port}/_fakellm/stats"):
-                assert process.poll() is None
-                assert time.monotonic() < until
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.terminate()
-
-
-def _responds(url: str) -> bool:
-    try:
-        return httpx.get(url).is_success
-    except httpx.TransportError:
-        return False
-
-
-@pytest.fixture(scope="module")
-def server(first_store: Store, model_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder: Path = tmp_path_factory.mktemp("other")
-    with (
-        first_store.copied(folder) as store,
-        ServerProcess(store, CHAT_URL=model_url, CHAT_KEY="k", CHAT_MODEL="small") as server,
-    ):
-        yield server
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setenv("FAKELLM_CONFIG", str(rules))
+        from fakellm.server import app  # type: ignore[import-untyped]
+    served = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        served.should_exit = True
+        thread.join()
 
 
 @pytest.fixture
-def api(server: ServerProcess) -> Iterator[Api]:
-    api = server.api(server.key("ana"))
+def api(settings: Any, model_url: str, server: LiveServer, secret: str) -> Iterator[Api]:
+    settings.CHAT_URL, settings.CHAT_KEY, settings.CHAT_MODEL = model_url, "k", "small"
+    api = Api(server.url, secret)
     yield api
     api.close()
 

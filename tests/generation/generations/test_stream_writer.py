@@ -19,6 +19,7 @@ from generation_app.streams.queries import chunks_from
 from generation_app.streams.services import StreamEnded, append_chunks, end_stream
 from sessions_app.core.storage.database_threads import DatabaseThreads
 from tests.support.chat import Chat
+from tests.support.selection import is_patient
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,14 +74,18 @@ def write(database: DatabaseThreads, written: list[Answer]) -> list[Any]:
     return asyncio.run(work())
 
 
-def test_many_are_written_together(chat: Chat, database: DatabaseThreads, batches: list[int]) -> None:
-    many = answers(chat, MOST_TOGETHER + 3)
+def test_many_are_written_together(
+    chat: Chat, database: DatabaseThreads, batches: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = MOST_TOGETHER if is_patient() else 5
+    monkeypatch.setattr(stream_writer, "MOST_TOGETHER", most)
+    many = answers(chat, most + 3)
     assert write(database, many) == [None] * len(many)
-    assert batches == [MOST_TOGETHER, 3]
+    assert batches == [most, 3]
     assert [stored(answer) for answer in many] == [[f"first of {number}"] for number in range(len(many))]
     many[0].add(Piece("text", "more"))
     assert write(database, many) == [None] * len(many)
-    assert batches == [MOST_TOGETHER, 3, 1], "what has nothing new is not written"
+    assert batches == [most, 3, 1], "what has nothing new is not written"
     assert stored(many[0]) == ["first of 0", "more"]
 
 

@@ -2,14 +2,19 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
 from config.server.http_protocol import IdleTimeoutProtocol
+from sessions_app.accounts.api_keys import create_key
+from sessions_app.core.callers import caller_of_user
+from sessions_app.core.text import sha256
+from sessions_app.models import ApiKey
 from tests.generation.stream_readers import StreamReader
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.live_server import LiveServer
@@ -26,8 +31,6 @@ from sessions_app.core.callers import caller_of_user
 found = Stream.objects.select_related("owner").get(id=uuid.UUID("{stream}"))
 append_chunks(caller=caller_of_user(found.owner), stream_id=found.id, offset={offset}, chunks=['"later"'])
 """
-KEY = "from django.core.management import call_command; call_command('create_key', user='ana', name='{name}')"
-REVOKE = "from sessions_app.models import ApiKey; ApiKey.objects.filter(name='{name}').update(revoked_at='2020-01-01T00:00:00Z')"
 
 
 class Held:
@@ -50,6 +53,14 @@ class Held:
 @pytest.fixture
 def held(house: House, path: str) -> Held:
     return Held(house.api, path)
+
+
+@pytest.fixture
+def near(server: LiveServer, secret: str) -> Iterator[Api]:
+    """Of a server in this process: what another one would change in its tables, the test changes."""
+    api = Api(server.url, secret)
+    yield api
+    api.close()
 
 
 @pytest.fixture
@@ -129,29 +140,31 @@ def test_somebody_else_reads_nothing(house: House, held: Held) -> None:
         assert reader.chunks == []
 
 
-def test_who_may_read_no_longer_reads_no_longer(house: House, held: Held) -> None:
-    said = house.server.shell(KEY.format(name=held.id))
-    key = next(word for word in said.split() if word.startswith("sh_"))
-    with StreamReader(house.server.url, key, f"/streams/{held.id}") as reader:
+def test_who_may_read_no_longer_reads_no_longer(server: LiveServer, near: Api, alice: User, path: str) -> None:
+    """The row is changed as another process would: nobody is told."""
+    made, held = create_key(caller=caller_of_user(alice)), Held(near, path)
+    with StreamReader(server.url, made.secret, f"/streams/{held.id}") as reader:
         held.append("a")
         reader.wait_for_chunks(1)
-        house.server.shell(REVOKE.format(name=held.id))
+        ApiKey.objects.filter(key_sha256=sha256(made.secret)).update(revoked_at="2020-01-01T00:00:00Z")
         assert reader.wait_for_end() == ""
     assert not reader.whole
 
 
-def test_a_key_of_one_project_reads_no_further_when_the_session_goes_to_another(house: House, held: Held, path: str) -> None:
-    elsewhere = f"{path}/elsewhere"
-    house.api.call("POST", "/projects", {"path": elsewhere})
-    key = house.server.manage("create_key", "--user", "ana", "--project", path).split()[-1]
-    with StreamReader(house.server.url, key, f"/streams/{held.id}") as reader:
+def test_a_key_of_one_project_reads_no_further_when_the_session_goes_to_another(
+    server: LiveServer, near: Api, alice: User, path: str
+) -> None:
+    elsewhere, held = f"{path}/elsewhere", Held(near, path)
+    near.call("POST", "/projects", {"path": elsewhere})
+    key = create_key(caller=caller_of_user(alice), project_path=path).secret
+    with StreamReader(server.url, key, f"/streams/{held.id}") as reader:
         held.append("here")
         reader.wait_for_chunks(1)
-        house.api.call("POST", f"/sessions/{held.session}/move", {"to_project": elsewhere})
+        near.call("POST", f"/sessions/{held.session}/move", {"to_project": elsewhere})
         assert reader.wait_for_end() == ""
         held.append("there")
     assert reader.chunks == ["here"]
-    with StreamReader(house.server.url, key, f"/streams/{held.id}") as again:
+    with StreamReader(server.url, key, f"/streams/{held.id}") as again:
         assert again.status == 404
 
 

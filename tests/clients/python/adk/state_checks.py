@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from stillhere import StillhereError
-from tests.clients.python.adk.fixtures import MakeOurs
+from tests.clients.python.adk.fixtures import PATIENT, MakeOurs, some_of
 from tests.clients.python.adk.session_checks import ANA, event, states
 
 
-@pytest.mark.parametrize("size", [1_000_000, 2_500_000])
+@pytest.mark.parametrize("size", [1_000_000, 2_500_000] if PATIENT else [1_000_000])
 def test_a_state_of_several_messages(ours: MakeOurs, size: int) -> None:
     async def run() -> None:
         service = ours()
@@ -35,7 +35,7 @@ def test_a_state_that_grows(ours: MakeOurs) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("name", ["own", "app__own", "user__own"])
+@pytest.mark.parametrize("name", ["own", *some_of(["app__own", "user__own"], 1)])
 def test_a_state_that_is_too_long_is_refused_with_its_event(ours: MakeOurs, name: str) -> None:
     async def run() -> None:
         service = ours()

