@@ -34,11 +34,10 @@ def names_of(path: str) -> list[str]:
     return [path, os.path.abspath(path)]
 
 
-def project_folder(path: str, *, option: str) -> Path:
-    """Of a project whose path is one on this machine. `option`: the command's, which names another one."""
+def project_folder(path: str) -> Path:
     folder = Path(os.path.abspath(path))
     if not folder.is_dir():
-        raise CommandError(f"{path!r} is not a folder on this machine. Name one with {option} DIR.")
+        raise CommandError(f"{path!r} is not a folder on this machine. Give one with the other option.")
     return folder
 
 

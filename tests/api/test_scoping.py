@@ -5,6 +5,7 @@ A route without a row in tests/support/routes/ fails here.
 
 import json
 from collections.abc import Callable
+from itertools import batched
 from typing import Any
 
 import pytest
@@ -103,11 +104,13 @@ def test_a_name_that_a_client_chose_and_somebody_has_is_taken_and_nothing_more(b
 def test_hers_is_still_whole_after_somebody_else_tried(
     api: Callable[..., Any], alice: User, bob: User, alices_world: World, alone: Alone
 ) -> None:
-    for name, row in NAMED.items():
-        with alone(name):
-            own = api(alice)
-            before = alices_world.seen_by(own)
-            call(signed_in(bob), row, alices_world)
+    own, his = api(alice), signed_in(bob)
+    before = alices_world.seen_by(own)
+    # To look at all of hers takes longer than what he tries.
+    for some in batched(NAMED.items(), 10):
+        with alone(", ".join(name for name, _ in some)):
+            for _, row in some:
+                call(his, row, alices_world)
             assert alices_world.seen_by(own) == before
 
 

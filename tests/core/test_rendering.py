@@ -15,10 +15,12 @@ from sessions_app.core.rendering.markdown_client import MarkdownProcess
 from sessions_app.core.rendering.page_renderer import PageRenderer, plain, render
 from sessions_app.core.rendering.render_queue import Budget, RenderQueue
 from tests.support.hostile.texts import blocks, formulas, prose
+from tests.support.selection import is_patient, some_of
 
 pytestmark = pytest.mark.once
 TEXT_CPU_SECONDS = 0.15
 GENEROUS = 1_000.0
+MANY = 40 if is_patient() else 20
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def too_long(child: MarkdownProcess, texts: list[str]) -> dict[str, float]:
 
 def costs(child: MarkdownProcess, count: int) -> dict[str, float]:
     found = too_long(child, prose(count))
-    for language in sorted(LANGUAGES):
+    for language in some_of(sorted(LANGUAGES), 3):
         child.render(f"```{language}\nx\n```")  # Its first use loads it.
         found |= too_long(child, blocks(language, count))
     return found
@@ -44,9 +46,9 @@ def costs(child: MarkdownProcess, count: int) -> dict[str, float]:
 @pytest.mark.timed
 def test_no_text_takes_long(child: MarkdownProcess) -> None:
     assert costs(child, 3) == {}
-    assert too_long(child, prose(40)) == {}
+    assert too_long(child, prose(MANY)) == {}
     child.render("$x$")  # Its first use loads the converter.
-    assert too_long(child, formulas(40)) == {}
+    assert too_long(child, formulas(MANY)) == {}
 
 
 @pytest.mark.prove

@@ -65,7 +65,7 @@ def test_a_socket_whose_end_nobody_reads_is_ended(
     server: LiveServer, secret: str, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would stay, with all that was written, and count as no socket of the account."""
-    monkeypatch.setattr(stalls, "STALLED_SECONDS", 2)
+    monkeypatch.setattr(stalls, "STALLED_SECONDS", 1)
     with deaf_socket(server.host, project, secret) as deaf:
         # Several: the kernels take the first ones.
         deaf.sendall(RESUME * 8)
@@ -77,7 +77,7 @@ def test_a_socket_whose_end_nobody_reads_is_ended(
 def test_a_request_whose_answer_nobody_reads_is_ended(
     server: LiveServer, secret: str, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stalls, "STALLED_SECONDS", 2)
+    monkeypatch.setattr(stalls, "STALLED_SECONDS", 1)
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         name, _, port = server.host.partition(":")

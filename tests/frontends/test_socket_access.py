@@ -21,6 +21,13 @@ for number in range(4):
     session.create()
     print(session.session_key)
 """
+# To start a process for each takes longer than what is tested.
+KEYS = """
+from django.core.management import call_command
+call_command("create_key", user="ana", project="its-own")
+call_command("create_key", user="ana", scopes="write")
+call_command("create_key", user="ana", name="doomed")
+"""
 DORA = """
 from sessions_app.core.callers import caller_of_user
 from sessions_app.accounts.users import create_user; from sessions_app.accounts import api_keys
@@ -38,10 +45,20 @@ def project(house: House, path: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def cookies(house: House) -> list[str]:
+def made(house: House) -> list[str]:
+    return house.server.shell(SIGN_IN + KEYS).split()
+
+
+@pytest.fixture(scope="module")
+def cookies(made: list[str]) -> list[str]:
     """Of four logins of ana's."""
-    said = house.server.shell(SIGN_IN)
-    return [f"sessionid={key}" for key in said.splitlines()]
+    return [f"sessionid={key}" for key in made[:4]]
+
+
+@pytest.fixture(scope="module")
+def keys(made: list[str]) -> dict[str, str]:
+    """Ana's: for one project, for writing alone, and one that ends."""
+    return dict(zip(("limited", "write_only", "doomed"), made[4:], strict=True))
 
 
 def ends_in_time(socket: Socket) -> int:
@@ -57,18 +74,17 @@ def test_unknown_and_foreign_projects_are_refused_alike(house: House, project: s
             assert socket.closed_with() == 4404
 
 
-def test_a_key_of_one_project_hears_no_other(house: House, project: str) -> None:
-    limited = house.server.manage("create_key", "--user", "ana", "--project", "its-own")
+def test_a_key_of_one_project_hears_no_other(house: House, project: str, keys: dict[str, str]) -> None:
+    limited = keys["limited"]
     with house.listen(project, key=limited) as by_key, house.listen(project, ticket=house.ticket(limited)) as by_ticket:
         assert [socket.closed_with() for socket in (by_key, by_ticket)] == [4404, 4404]
     with house.listen("its-own", ticket=house.ticket(limited)) as socket:
         assert socket.silence(0.3) == []
 
 
-def test_without_a_good_credential_nobody_listens(house: House, project: str) -> None:
-    write_only = house.server.manage("create_key", "--user", "ana", "--scopes", "write")
+def test_without_a_good_credential_nobody_listens(house: House, project: str, keys: dict[str, str]) -> None:
     with ExitStack() as stack:
-        refused = [stack.enter_context(house.listen(project, key=key)) for key in ("", "sh_wrong", write_only)]
+        refused = [stack.enter_context(house.listen(project, key=key)) for key in ("", "sh_wrong", keys["write_only"])]
         refused.append(stack.enter_context(house.listen(project, ticket="wrong")))
         refused.append(stack.enter_context(house.listen(project, key="", Cookie="sessionid=wrong", Origin=house.server.url)))
         assert {socket.closed_with() for socket in refused} == {4401}
@@ -122,8 +138,8 @@ def test_a_bad_ticket_or_key_is_refused_even_with_a_valid_cookie(house: House, c
         assert (ticket.closed_with(), key.closed_with()) == (4401, 4401)
 
 
-def test_a_revoked_key_closes_its_sockets(house: House, project: str) -> None:
-    doomed = house.server.manage("create_key", "--user", "ana", "--name", "doomed")
+def test_a_revoked_key_closes_its_sockets(house: House, project: str, keys: dict[str, str]) -> None:
+    doomed = keys["doomed"]
     with house.listen(project, key=doomed) as by_key, house.listen(project, ticket=house.ticket(doomed)) as by_ticket:
         revoke = "from sessions_app.models import ApiKey; ApiKey.objects.filter(name='doomed').update(revoked_at=now())"
         house.server.shell(NOW + revoke)

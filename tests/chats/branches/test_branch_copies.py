@@ -66,10 +66,10 @@ def test_an_import_brings_the_branches_and_the_head_back(branched: Chat) -> None
         ("session", {"head": ""}),
         ("message", {"aside": False}),
         ("message", {"aside": True}),
-        ("message", {"under": "nothing"}),
+        pytest.param("message", {"under": "nothing"}, marks=pytest.mark.slow),
         ("message", {"under": "m3", "aside": None}),
         ("message", {"under": "e4", "parent_id": "e4"}),
-        ("message", {"under": None, "aside": True}),
+        pytest.param("message", {"under": None, "aside": True}, marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -147,7 +147,7 @@ class History:
                 assert at is row, (row.message_id, row.parent_id, row.under)
 
 
-@pytest.mark.parametrize("seed", first_of(range(8), 3))
+@pytest.mark.parametrize("seed", first_of(range(8), 2))
 def test_histories_with_branches(chat: Chat, seed: int) -> None:
     history = History(chat, seed)
     for _ in range(STEPS):

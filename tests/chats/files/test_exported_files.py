@@ -133,18 +133,19 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_file_is_refused_and_nothing_is_imported(
-    chat: Chat, exported: bytes, alice: User, folder: Path, name: str
+    chat: Chat, exported: bytes, alice: User, folder: Path, subtests: pytest.Subtests
 ) -> None:
     erase_everything(chat)
     for path in stored(folder):
         path.unlink()
-    lines = lines_of(exported)
-    DAMAGES[name](lines[1]["file"])
-    with pytest.raises(BadFile):
-        import_file(caller=caller_of_user(alice), file=sealed(lines))
-    assert (StoredFile.objects.count(), stored(folder)) == (0, [])
+    for name, damage in DAMAGES.items():
+        with subtests.test(damage=name):
+            lines = lines_of(exported)
+            damage(lines[1]["file"])
+            with pytest.raises(BadFile):
+                import_file(caller=caller_of_user(alice), file=sealed(lines))
+            assert (StoredFile.objects.count(), stored(folder)) == (0, [])
 
 
 def test_a_file_that_is_too_large_here_is_named_as_such(exported: bytes, alice: User, settings: Any) -> None:

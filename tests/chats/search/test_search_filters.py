@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -17,6 +18,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.core.storage.sql import execute, fetch_rows
 from sessions_app.core.storage.time_limit import TimeIsUp
 from sessions_app.models import ChatSession, Message, Project
+from tests.conftest import Alone
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
 
@@ -75,12 +77,12 @@ FILTERS: list[tuple[dict[str, str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("words", ["needle", "ne"])
-@pytest.mark.parametrize(("query", "messages"), FILTERS)
-def test_messages_are_limited(chat: Chat, words: str, query: dict[str, str], messages: list[str]) -> None:
+def test_messages_are_limited(chat: Chat, alone: Alone) -> None:
     """Text that the index serves, and text that is too short for it."""
-    assert found(chat, words, **query) == messages
-    assert found(chat, words, limit=1, **query) == messages
+    for words, (query, messages) in product(("needle", "ne"), FILTERS):
+        with alone(f"{words} {query}"):
+            assert found(chat, words, **query) == messages
+            assert found(chat, words, limit=1, **query) == messages
 
 
 def test_a_project_is_named_by_path_or_id(chat: Chat) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -82,33 +83,32 @@ HANDOFF = [("handoff", "Summary"), ("handoff", "Decision"), ("handoff", "File")]
 CHATS = [("title", "Needle in a title"), ("message", "m1")]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 50])
-def test_every_place_is_searched_once_on_whichever_page(chat: Chat, limit: int) -> None:
-    everything = found(chat, limit=limit, **{"in": EVERYTHING})
-    assert everything == [CHATS[0], *HANDOFF, *MEMORY, *ERRORS, CHATS[1]]
-    assert found(chat, limit=limit, **{"in": "memory"}) == MEMORY
-    assert found(chat, limit=limit, **{"in": "errors"}) == ERRORS
-    assert found(chat, limit=limit, **{"in": "handoff"}) == HANDOFF
-    assert found(chat, limit=limit) == CHATS
+def test_every_place_is_searched_once_on_whichever_page(chat: Chat) -> None:
+    for limit in (1, 2, 3, 50):
+        everything = found(chat, limit=limit, **{"in": EVERYTHING})
+        assert everything == [CHATS[0], *HANDOFF, *MEMORY, *ERRORS, CHATS[1]]
+        assert found(chat, limit=limit, **{"in": "memory"}) == MEMORY
+        assert found(chat, limit=limit, **{"in": "errors"}) == ERRORS
+        assert found(chat, limit=limit, **{"in": "handoff"}) == HANDOFF
+        assert found(chat, limit=limit) == CHATS
 
 
-@pytest.mark.parametrize("limit", [1, 50])
-def test_what_there_was_no_time_for_is_on_the_next_pages(chat: Chat, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_there_was_no_time_for_is_on_the_next_pages(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     others = [filled(chat.api, f"/home/alice/{number}") for number in range(4)]
     monkeypatch.setattr(sources, "SOURCE_SECONDS", -1.0)
     for name in ("FIRST_ENTRIES", "CANDIDATES", "ENTRIES", "ERRORS"):
         monkeypatch.setattr(search_sources, name, 2)
     monkeypatch.setattr(handoff_search, "ROWS", 2)
     assert len(others) == 4
-    for name, each in (("memory", MEMORY), ("errors", ERRORS), ("handoff", HANDOFF)):
+    wanted = (("memory", MEMORY), ("errors", ERRORS), ("handoff", HANDOFF))
+    for limit, (name, each) in product((1, 50), wanted):
         assert found(chat, limit=limit, **{"in": name}) == each * 5
         assert found(chat, limit=limit, **{"in": name, "project": chat.project}) == each
         assert len(pages(chat, limit=limit, **{"in": name})) > 2
 
 
-@pytest.mark.parametrize(
-    ("words", "within", "hit"),
-    [
+def test_any_part_is_found_in_any_case(chat: Chat) -> None:
+    for words, within, hit in (
         ("NEEDLE-k", "memory", "needle-k"),
         ('a "val', "memory", r"a \"val"),
         ('["x"', "memory", '["x"'),
@@ -116,12 +116,10 @@ def test_what_there_was_no_time_for_is_on_the_next_pages(chat: Chat, limit: int,
         ("PINS", "handoff", "pins"),
         ("le.py", "handoff", "le.py"),
         ("ha", "handoff", "hay"[:2]),
-    ],
-)
-def test_any_part_is_found_in_any_case(chat: Chat, words: str, within: str, hit: str) -> None:
-    items = chat.api.get(f"/search?q={quote(words)}&in={within}").json()["items"]
-    assert hit in {item["hit"] for item in items}
-    assert {item["session"] for item in items} == {None}
+    ):
+        items = chat.api.get(f"/search?q={quote(words)}&in={within}").json()["items"]
+        assert hit in {item["hit"] for item in items}, words
+        assert {item["session"] for item in items} == {None}, words
 
 
 def test_hits_link_to_pages_that_show_them(chat: Chat, client: Client, alice: User) -> None:
@@ -168,18 +166,15 @@ def test_what_is_expired_or_deleted_is_not_found(chat: Chat) -> None:
     assert found(chat, **{"in": "memory"}) == []
 
 
-@pytest.mark.parametrize(
-    "cursor",
-    [
+def test_a_cursor_of_nobody_is_refused(chat: Chat) -> None:
+    cursors = (
         *("memory.x", "memory.1.2", "errors.x", "errors.2026-01-01_x", "errors.2026_a", "handoff.1", "handoff.a.b", "titles.x"),
         # At UTC that is a moment before all that Python knows.
         "titles.0001-01-01T00:00:00%2B14:00_6c1f3a52-9f0e-4b7e-8a55-2f8f1c2d9d10",
-    ],
-)
-@pytest.mark.parametrize("words", ["needle", "ne"])
-def test_a_cursor_of_nobody_is_refused(chat: Chat, words: str, cursor: str) -> None:
-    answer = chat.api.get(f"/search?q={words}&in={EVERYTHING}&cursor={cursor}")
-    assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"field": "cursor"})
+    )
+    for words, cursor in product(("needle", "ne"), cursors):
+        answer = chat.api.get(f"/search?q={words}&in={EVERYTHING}&cursor={cursor}")
+        assert (answer.status_code, answer.json()["error"]["details"]) == (422, {"field": "cursor"}), (words, cursor)
 
 
 def test_the_page_has_the_filters_and_shows_kinds(chat: Chat, client: Client, alice: User, bob: User) -> None:

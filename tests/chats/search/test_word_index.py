@@ -42,7 +42,7 @@ def test_the_index_finds_what_reading_finds(projects: list[Project], seed: int, 
     chosen = random.Random(seed)
     parts = [text[at : at + chosen.randint(3, 8)] for text in texts for at in (0, len(text) // 2) if len(text) > at + 3]
     parts += [*map(str.swapcase, parts), *map(str.upper, parts), *texts_of(seed + 9, 20), *(r"\n", r"\u0001", '"}', "::", "***")]
-    searched = some_of((part for part in dict.fromkeys(parts) if part), one_in=3)
+    searched = some_of((part for part in dict.fromkeys(parts) if part), one_in=9)
     monkeypatch.setattr(search_sources, "FIRST_ENTRIES", 7 * seed)
     with monkeypatch.context() as reading:
         reading.setattr(WordIndex, "candidates", lambda *_: None)

@@ -10,6 +10,7 @@ from tests.generation.generations.asked import Asked
 from tests.generation.generations.model_endpoint import ModelEndpoint, words
 from tests.generation.stream_readers import StreamReader
 from tests.support.machine_speed import allowed
+from tests.support.selection import is_patient
 from tests.support.server_process import Api, ServerProcess
 from tests.support.stores import Store
 
@@ -135,7 +136,7 @@ def test_a_cleared_session_ends_its_answer(server: ServerProcess, api: Api, path
 
 @pytest.mark.timed
 def test_many_of_one_do_not_delay_another(server: ServerProcess, api: Api, path: str) -> None:
-    asked = [Asked(api, f"{path}/{number}", "say 2000") for number in range(50)]
+    asked = [Asked(api, f"{path}/{number}", "say 2000") for number in range(50 if is_patient() else 20)]
     theirs = server.api(server.key("ben"))
     began = time.monotonic()
     quick = Asked(theirs, path, "say 3")

@@ -102,7 +102,7 @@ def test_there_are_not_too_many_rules(memory: Memory) -> None:
 PATTERNS = ("(a+)+$", "(?:a?){90}a{90}b", "(a|a)*b", "(.*a){20}x", "((a{30}){30})x")
 
 
-@pytest.mark.parametrize("pattern", first_of(PATTERNS, 2))
+@pytest.mark.parametrize("pattern", first_of(PATTERNS, 1))
 def test_a_hostile_pattern_stalls_nothing(memory: Memory, pattern: str) -> None:
     """With backtracking the first of these takes longer than the world is old."""
     use(memory, *[rule(pattern, "regex", id=f"r{number}") for number in range(MOST_RULES)])

@@ -15,6 +15,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.scale.logged_writers import Writer, all_messages, problems
+from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -73,7 +74,7 @@ def hang_up(server: ServerProcess, times: int) -> None:
 
 
 def test_a_save_whose_client_hung_up_is_kept(server: ServerProcess) -> None:
-    hang_up(server, 50)
+    hang_up(server, 50 if is_patient() else 25)
 
 
 @pytest.mark.prove
@@ -118,7 +119,7 @@ def end_often(server: ServerProcess, times: int) -> None:
 
 @pytest.mark.timed
 def test_a_server_that_is_told_to_end_answers_what_it_received(server: ServerProcess) -> None:
-    end_often(server, 3)
+    end_often(server, 3 if is_patient() else 2)
 
 
 @pytest.mark.prove

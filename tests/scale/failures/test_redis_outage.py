@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from statistics import quantiles
 
 import pytest
 
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.machine_speed import allowed
+from tests.support.machine_speed import allowed, percentile_99
 from tests.support.redis_server import AVAILABLE, Proxy, RedisServer
 from tests.support.server_process import ServerProcess
 from tests.support.sockets import House
@@ -87,7 +86,7 @@ def outage(pair: Pair, fault: str) -> Iterator[None]:
 
 
 def save_through(pair: Pair, fault: str, *, seconds: float) -> None:
-    usual = quantiles(pair.save(SAVES), n=100)[98]
+    usual = percentile_99(pair.save(SAVES))
     with pair.listening.listen("/outage", since=0) as socket:
         socket.until_number(pair.newest)
         with outage(pair, fault):
@@ -96,7 +95,7 @@ def save_through(pair: Pair, fault: str, *, seconds: float) -> None:
             while time.monotonic() < began + seconds:
                 during += pair.save(10)
                 socket.silence(0.05)  # Reads what came: a listener that does not is cut off.
-            assert quantiles(during, n=100)[98] <= usual + allowed(SLOWER_SECONDS)
+            assert percentile_99(during) <= usual + allowed(SLOWER_SECONDS)
             socket.until_number(pair.newest, HEALED_SECONDS)
         pair.save(5)
         socket.until_number(pair.newest, HEALED_SECONDS)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from sessions_app.models.live import POSITIONS_A_REV
-from tests.scale.savers_beside import eight_savers
+from tests.scale.savers_beside import BEFORE_SECONDS, eight_savers
 from tests.support.machine_speed import allowed
 from tests.support.server_process import Api, ServerProcess
 from tests.support.stores import Store
@@ -71,7 +71,7 @@ def sessions_of(api: Api, project: str) -> dict[str, int]:
 
 def beside_savers(server: ServerProcess, act: Any) -> Any:
     with eight_savers(server) as before:
-        time.sleep(3)
+        time.sleep(BEFORE_SECONDS)
     with eight_savers(server) as during:
         answer = act()
         time.sleep(0.5)

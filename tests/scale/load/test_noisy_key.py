@@ -6,22 +6,29 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from statistics import quantiles
 
 import httpx
 import pytest
 
-from tests.support.machine_speed import allowed
+from tests.support.machine_speed import allowed, percentile_99
+from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed]
-SECONDS = 60 if "STILLHERE_PROVE" in os.environ else 6
+SECONDS = 60 if "STILLHERE_PROVE" in os.environ else 6 if is_patient() else 4
 P99_SECONDS = 0.3
 RATE = 600
-# The other account stays below the rate of a key, however fast its saves are.
+# The other account saves with several keys. Each stays below the rate of a key, however fast its saves are.
+KEYS = 4
 PAUSE_SECONDS = 60 / RATE * 1.1
+MORE_KEYS = f"""
+from django.core.management import call_command
+for _ in range({KEYS}):
+    call_command("create_key", user="ana")
+"""
 # Large saves, reads and tickets from 16 connections, each as fast as the server answers, whatever it answers.
 WORST = """
 import collections, json, sys, threading, time, httpx
@@ -69,10 +76,9 @@ def doing_its_worst(server: ServerProcess) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def saves_of(server: ServerProcess, process: subprocess.Popen[str]) -> list[float]:
-    """How long each save of another account takes, until the noise ends."""
-    api, took = server.api(server.key("ana")), []
-    _, session = api.session("/quiet")
+def saves_of(server: ServerProcess, key: str, session: str, process: subprocess.Popen[str]) -> list[float]:
+    """How long each save with this key takes, until the noise ends."""
+    api, took = server.api(key), []
     number = 0
     while process.poll() is None:
         number += 1
@@ -85,8 +91,12 @@ def saves_of(server: ServerProcess, process: subprocess.Popen[str]) -> list[floa
 
 
 def test_one_key_that_does_its_worst_is_slowed_down_alone(server: ServerProcess) -> None:
-    with doing_its_worst(server) as process:
-        took = saves_of(server, process)
+    api = server.api(server.key("ana"))
+    quiet = [(key, api.session(f"/quiet/{key[:12]}")[1]) for key in server.shell(MORE_KEYS).split()]
+    api.close()
+    with doing_its_worst(server) as process, ThreadPoolExecutor(KEYS) as pool:
+        each = [pool.submit(saves_of, server, key, session, process) for key, session in quiet]
+        took = [seconds for saves in each for seconds in saves.result()]
         assert process.stdout is not None
         said = json.loads(process.stdout.read())
     assert set(said["answers"]) <= {"200", "201", "429"}, said
@@ -94,5 +104,5 @@ def test_one_key_that_does_its_worst_is_slowed_down_alone(server: ServerProcess)
     assert error["code"] == "rate_exceeded"
     assert error["details"]["limit"] in {20, RATE, 5_000_000}
     assert 1 <= int(retry_after) <= 60
-    assert len(took) > 10
-    assert quantiles(took, n=100)[98] <= allowed(P99_SECONDS), (quantiles(took, n=100)[98], said["answers"])
+    assert len(took) > 20
+    assert percentile_99(took) <= allowed(P99_SECONDS), (sorted(took)[-5:], len(took), said["answers"])

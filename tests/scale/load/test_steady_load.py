@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import quantiles
 
 import httpx
 import pytest
 
 from tests.scale.load.test_floods import memory_bytes
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.machine_speed import allowed
+from tests.support.machine_speed import allowed, percentile_99
+from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -98,13 +98,15 @@ class Crowd:
 
 def keep_on(server: ServerProcess, folder: Path, *, seconds: float) -> None:
     crowd = Crowd(server)
-    crowd.run(seconds / 4)
+    # Everybody comes once before the memory is measured.
+    first = max(EVERY_SECONDS, seconds / 4)
+    crowd.run(first)
     early = memory_bytes(server)
-    crowd.run(seconds * 3 / 4)
+    crowd.run(seconds - first)
     assert memory_bytes(server) <= early * MEMORY_GROWTH
     assert crowd.faults == []
     assert crowd.answers[200] >= CLIENTS * seconds / EVERY_SECONDS * 0.8
-    assert quantiles(crowd.took, n=100)[98] <= allowed(P99_SECONDS)
+    assert percentile_99(crowd.took) <= allowed(P99_SECONDS)
     turned_away = [answer for answer in crowd.burst() if answer.status_code != 200]
     assert all(answer.status_code == 503 and int(answer.headers["Retry-After"]) >= 1 for answer in turned_away)
     assert len(turned_away) <= BURST // 100
@@ -115,7 +117,7 @@ def keep_on(server: ServerProcess, folder: Path, *, seconds: float) -> None:
 
 
 def test_fifty_clients_and_ten_readers_get_no_error(server: ServerProcess, tmp_path: Path) -> None:
-    keep_on(server, tmp_path, seconds=12)
+    keep_on(server, tmp_path, seconds=12 if is_patient() else 6)
 
 
 @pytest.mark.prove

@@ -14,6 +14,7 @@ import pytest
 
 from tests.scale.logged_writers import PATIENCE_SECONDS, Ack, Writer, all_messages, problems
 from tests.support.databases import ON_POSTGRESQL
+from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
@@ -115,7 +116,7 @@ class Round:
         self.sessions = [self.api.session(f"/busy/{number}")[1] for number in range(WRITERS // 2)]
         self.quiet = [self.api.session(f"/quiet/{number}")[1] for number in range(QUIET)]
         for session in self.quiet:
-            for number in range(30):
+            for number in range(30 if is_patient() else 10):
                 self.api.save(session, f"m{number}", text=f"quiet words {number}")
         self.writers = [
             Persistent(server.url, self.key, self.sessions[number % len(self.sessions)], f"w{number}")

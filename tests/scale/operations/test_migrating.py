@@ -14,10 +14,12 @@ import pytest
 
 from tests.scale.table_definitions import definitions_in
 from tests.support.databases import ON_POSTGRESQL, own_database
+from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
 
 pytestmark = pytest.mark.scale
+PROJECTS = 30 if is_patient() else 8
 # What a store of the first version held, written by its own models.
 OLD_STORE = """
 import uuid
@@ -31,7 +33,7 @@ executor.migrate(first)
 model = executor.loader.project_state(first).apps.get_model
 ana = model("auth", "User").objects.create(username="ana", password="!")
 removals = ["", "", "deleted", "truncated"]
-for number in range(30):
+for number in range(PROJECTS):
     project = model("sessions_app", "Project").objects.create(owner=ana, path=f"/old/{number}", settings={"n": number})
     session = model("sessions_app", "ChatSession").objects.create(
         project=project, title=f"Old {number} 中文", message_count=100, size_bytes=100 * 300, last_position=200, rev=200)
@@ -101,7 +103,7 @@ def old_store(tmp_path: Path) -> Iterator[Store]:
     folder.mkdir()
     with own_database() as settings:
         store = Store(folder, settings)
-        ServerProcess(store).shell(OLD_STORE)
+        ServerProcess(store).shell(OLD_STORE.replace("PROJECTS", str(PROJECTS)))
         yield store
 
 

@@ -81,6 +81,7 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
         backup = server.manage("backup", "--to", str(tmp_path / "first.backup"))
         api.save(session, "m2", text="since the backup")
         assert "Stop" in refused(server, backup)
+        api.close()
         server.stop()
         whole = Path(backup).read_bytes()
         half, other = tmp_path / "half", tmp_path / "other"
@@ -88,24 +89,23 @@ def test_a_restore_that_cannot_be_right_changes_nothing(store: Store, tmp_path: 
         other.write_text("shopping list")
         beside = tmp_path / "beside"
         beside.write_bytes(b"SQLite format 3\0" if ON_POSTGRESQL else b"PGDMP\1")
+        in_database(store, NEWER)
+        newer = Path(server.manage("backup"))
         wrong = {other: "no backup", beside: "STILLHERE_DATABASE_URL", tmp_path: "a folder", half: "", tmp_path / "missing": ""}
+        wrong[newer] = f"newer version made {newer}"
         for (file, why), said in zip(wrong.items(), each_refused(server, *wrong), strict=True):
             assert why in said
             assert str(file) in said, "the file that was given is named"
             assert "restoring" not in said, "and none that the restore makes for itself"
             assert "Nothing was changed." in said
-        in_database(store, NEWER)
-        newer = server.manage("backup")
-        assert f"newer version made {newer}" in refused(server, newer)
         in_database(store, "DELETE FROM django_migrations WHERE name = '9999_later'")
-        server.start()
-        assert [message["id"] for message in api.call("GET", f"/sessions/{session}")["messages"]] == ["m1", "m2"]
-        server.stop()
+        assert messages_of(store) == ["m1", "m2"]
         former = server.manage("restore", backup).rpartition("kept as ")[2].rstrip(".")
-        assert "m2" in messages_of(store, former)
+        assert messages_of(store, former) == ["m1", "m2"]
         server.start()
-        assert [message["id"] for message in api.call("GET", f"/sessions/{session}")["messages"]] == ["m1"]
-        api.close()
+        again = server.api(server.key("ana"))
+        assert [message["id"] for message in again.call("GET", f"/sessions/{session}")["messages"]] == ["m1"]
+        again.close()
 
 
 @pytest.mark.skipif(ON_POSTGRESQL, reason="a database that is a file")
@@ -276,13 +276,14 @@ def first_at_work(server: ServerProcess, backup: str) -> Iterator[None]:
             process.kill()
 
 
-def messages_of(store: Store, name: str) -> list[str]:
-    """In what was there before."""
-    select = "SELECT message_id FROM sessions_app_message"
+def messages_of(store: Store, name: str = "") -> list[str]:
+    """In this store, or in what was there before."""
+    select = "SELECT message_id FROM sessions_app_message ORDER BY id"
     if ON_POSTGRESQL:
-        with psycopg.connect(store.settings["DATABASE_URL"].rpartition("/")[0] + f"/{name}") as connection:
+        url = store.settings["DATABASE_URL"]
+        with psycopg.connect(f"{url.rpartition('/')[0]}/{name}" if name else url) as connection:
             return [row[0] for row in connection.execute(select).fetchall()]
-    file: Any = sqlite3.connect(name)
+    file: Any = sqlite3.connect(name or store.folder / "stillhere.sqlite3")
     try:
         return [row[0] for row in file.execute(select).fetchall()]
     finally:

@@ -195,7 +195,10 @@ def start_is_taken(own: dict[str, str], folder: Path) -> Iterator[str]:
         yield f"Another start is at work on {folder}. Waiting for its end."
 
 
-@pytest.mark.parametrize(("taken", "number"), [(store_is_taken, signal.SIGINT), (start_is_taken, signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("taken", "number"),
+    [(store_is_taken, signal.SIGINT), pytest.param(start_is_taken, signal.SIGTERM, marks=pytest.mark.slow)],
+)
 def test_a_start_that_waits_says_so_at_once_and_ends_quietly(tmp_path: Path, taken: Any, number: signal.Signals) -> None:
     with own_database() as own, taken(own, tmp_path) as notice:
         environment = variables(tmp_path, PORT=str(free_port()), STATIC_MANIFEST="0", **own)

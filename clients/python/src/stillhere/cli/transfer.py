@@ -11,7 +11,6 @@ from stillhere.client import Client
 from stillhere.connection import Operation, Request
 
 PIECE = 262_144
-NOTHING = "Nothing was imported"
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
@@ -45,7 +44,6 @@ def _job(job: str) -> Operation[dict[str, Any]]:
 
 def _told(job: dict[str, Any]) -> str:
     if job["error"]:
-        message: str = job["error"]["message"]
-        return message if NOTHING in message else f"{NOTHING}. {message}"
+        return f"Nothing is imported: {job['error']['message']}"
     counts = ", ".join(f"{count} {name}" for name, count in sorted(job["added"].items()) if count) or "nothing"
     return f"{'Would add' if job['dry_run'] else 'Added'}: {counts}. Left out: {len(job['left_out'])}."
