@@ -28,6 +28,13 @@ RESTORE = "make restore FROM=data/backups/stillhere-….sqlite3"
 NOT_RUN = {
     "make run": "installs first; tests/scale/operations/test_serve_and_run.py runs `manage.py run`",
     "make test": "runs this test",
+    "STILLHERE_CORS_ORIGINS=http://127.0.0.1:8080 make run": "installs first; as `make run`",
+    "python3 -m http.server 8080 --bind 127.0.0.1": "serves until it is ended",
+    'claude mcp add --transport http stillhere "http://127.0.0.1:8000/mcp?project=/home/ana/agents" '
+    '--header "Authorization: Bearer $KEY"': "needs Claude Code",
+    "claude mcp add stillhere -- /opt/stillhere/.venv/bin/python /opt/stillhere/manage.py mcp --project /home/ana/agents": (
+        "needs Claude Code"
+    ),
     "git pull": "there is no other repository",
     "make serve": "installs first; tests/scale/operations/test_serve_and_run.py runs `manage.py serve`",
     "STILLHERE_PUBLIC_URL=https://chat.example.org STILLHERE_TRUSTED_PROXIES=1 "
@@ -49,6 +56,7 @@ from django.core.management import call_command
 call_command("create_user", "owner")
 call_command("create_key", user="owner")
 """
+EXAMPLE_ID = "0198c0de-0000-7000-8000-000000000000"
 CHAT = [{"role": "user", "content": "Is the cart empty?"}, {"role": "assistant", "content": "It is empty after the payment."}]
 
 
@@ -59,15 +67,15 @@ def blocks() -> Iterator[tuple[str, str]]:
 
 
 def commands() -> list[tuple[str, str]]:
-    """Every command of a block, as it is printed, and on one line without its comment."""
+    """Every command of a block, as it is printed, and on one line. None has a comment: see test_pasted_commands.py."""
     found = []
     for language, content in blocks():
         unfinished = ""
         for line in content.splitlines() if language == "sh" else ():
             unfinished += line + "\n"
-            if line.endswith("\\") or unfinished.count("'") % 2:
+            if line.endswith(("\\", "|")) or unfinished.count("'") % 2:
                 continue
-            plain = " ".join(re.sub(r"(^|\s)#.*|\\$", "", unfinished, flags=re.MULTILINE).split())
+            plain = " ".join(re.sub(r"\\$", "", unfinished, flags=re.MULTILINE).split())
             found += [(unfinished, plain)] if plain else []
             unfinished = ""
         assert not unfinished, unfinished
@@ -105,6 +113,7 @@ def test_the_commands_of_all_blocks_run_one_after_the_other(store: Store, tmp_pa
     folder = tmp_path / "here"
     (folder / "shop").mkdir(parents=True)
     (folder / "conversations.json").write_text(json.dumps(CHAT))
+    (folder / "diagram.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     with ServerProcess(store) as server:
         key = server.shell(OWNER).splitlines()[-1]
         server.environment["STILLHERE_KEY"] = key
@@ -112,7 +121,7 @@ def test_the_commands_of_all_blocks_run_one_after_the_other(store: Store, tmp_pa
         said = run(server, folder, script.replace("sh_…", key))
     assert '"text":"The cart is empty."' in said.replace('": "', '":"')
     assert re.search(r"^sh_\w+$", said, re.MULTILINE)
-    assert (folder / "shop/.stillhere/notes/cart.json").exists()
+    assert (tmp_path / "shop-memory/notes/cart.json").exists()
     assert (folder / "all.ndjson").stat().st_size
     *_, backup = re.findall(r"\S*/backups/\S+", said)
     run(server, folder, RESTORE.replace(RESTORE.partition("FROM=")[2], shlex.quote(backup)))
@@ -126,17 +135,9 @@ def test_no_block_is_written_in_another_language() -> None:
     assert {language for language, _ in blocks()} == {*NO_COMMANDS, "sh"}
 
 
-def test_every_option_that_a_comment_names_exists() -> None:
-    for printed, plain in commands():
-        name = re.search(r"manage\.py (\w+)", plain)
-        for option in re.findall(r"--[a-z-]+", printed.partition(" #")[2]) if name else ():
-            assert name is not None
-            assert option in parser_of(name[1])._option_string_actions, printed
-
-
 @pytest.mark.parametrize("command", in_sentences("manage.py"))
 def test_a_management_command_in_a_sentence_takes_its_arguments(command: str) -> None:
-    name, *arguments = shlex.split(command)
+    name, *arguments = [EXAMPLE_ID if word == "ID" else word for word in shlex.split(command)]
     parser = parser_of(name)
     if arguments:
         parser.parse_args(arguments)
