@@ -23,16 +23,7 @@ ABOVE_THE_DATABASE = (
         for name in ("bodies.py::test_an_odd", "bodies.py::test_what_cannot_be_read", "operations.py::test_what_cannot_be_read")
     ),
     *("browser/chat", "browser/module", "chats/search/test_excerpts", "chats/search/test_search_page"),
-    # Rules that are kept in Python: random histories show on both databases that their rows are stored alike.
-    *(
-        f"chats/branches/test_{name}"
-        for name in ("branch_copies", "branch_refusals", "cleared_neighbours", "restored_one_by_one")
-    ),
     *(f"chats/files/test_{name}" for name in ("backed", "bucket", "exported", "files", "shown")),
-    *(f"chats/saving/ops/test_{name}" for name in ("answered", "append", "late", "patch", "unsent")),
-    *(f"chats/saving/test_{name}" for name in ("beacon", "conflict_copies", "message", "save_messages", "save_requests")),
-    *(f"chats/saving/test_save_{name}" for name in ("rules", "whole")),
-    *("chats/test_framework_messages", "chats/test_session_states", "chats/test_starting_over"),
     *(f"clients/python/{name}" for name in ("cli", "spool", "test_cancelled", "test_client", "test_documents")),
     *(f"clients/python/{name}" for name in ("test_event_loops", "test_forks", "test_wires")),
     *("clients/js/assistant_cloud/test_tokens", "clients/js/claude_agent/test_refusals"),
