@@ -4,6 +4,7 @@
 import os
 import signal
 import sys
+from importlib.util import find_spec
 
 from config.server import garbage_collection
 
@@ -12,6 +13,7 @@ garbage_collection.pause(sys.argv)
 
 
 def main() -> None:
+    _expect_django()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:2] == ["serve"]:
         # Production serves static files under hashed names; settings are read before the command runs.
@@ -40,6 +42,11 @@ def main() -> None:
         if known is None:
             raise
         sys.exit(f"{known.message} Looked at: the store of STILLHERE_DATA_DIR and STILLHERE_DATABASE_URL as they are set here.")
+
+
+def _expect_django() -> None:
+    if find_spec("django") is None:
+        sys.exit("This Python has no Django. Run `make install`, then `.venv/bin/python manage.py …`.")
 
 
 def _is_utf8(argument: str) -> bool:

@@ -98,7 +98,7 @@ def choice(name: str, known: set[str], default: str) -> str:
 
 def origins(name: str) -> list[str]:
     """Comma-separated origins: scheme, host and perhaps a port."""
-    found = names(name)
+    found = [item.removesuffix("/") for item in names(name)]
     for origin in found:
         if not (origin.startswith(("http://", "https://")) and _is_origin(origin)):
             raise ImproperlyConfigured(f"{PREFIX}{name}: {origin!r} is no origin: write it as https://chat.example.org.")

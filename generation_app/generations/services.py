@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from generation_app.generations import queries
 from generation_app.generations.answer_saving import SessionCleared, save, save_end, writer_of
@@ -90,7 +90,7 @@ def start_generation(*, caller: Caller, session_id: uuid.UUID, asked: Asked) -> 
         save(caller, made, [_empty_answer(made, asked.parent_id)], base_rev=session.rev)
         stream, _ = begin_stream(caller=caller, session_id=session_id, message_id=made.message_id)
         made.stream_id = stream.id
-        made.save(force_insert=True)
+        _insert(made)
         _tell(made.id)
         _publish(caller, made, session.project_id, STARTED)
         return made
@@ -224,6 +224,14 @@ def _started(caller: Caller, session_id: uuid.UUID, asked: Asked, question: dict
     if question is not None and running.last_message_id == question["id"]:
         return running
     raise GenerationRunning(details=as_json(running))
+
+
+def _insert(made: Generation) -> None:
+    """Raises StaleRead."""
+    try:
+        made.save(force_insert=True)
+    except IntegrityError:  # Another session got a generation with this id since it was looked for.
+        raise StaleRead from None
 
 
 def _save_question(caller: Caller, made: Generation, question: dict[str, Any] | None, after: str | None, *, rev: int) -> None:

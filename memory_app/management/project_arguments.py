@@ -34,10 +34,11 @@ def names_of(path: str) -> list[str]:
     return [path, os.path.abspath(path)]
 
 
-def project_folder(path: str) -> Path:
+def project_folder(path: str, *, option: str) -> Path:
+    """Of a project whose path is one on this machine. `option`: the command's, which names another one."""
     folder = Path(os.path.abspath(path))
     if not folder.is_dir():
-        raise CommandError(f"{path!r} is not a folder on this machine. Give one with the other option.")
+        raise CommandError(f"{path!r} is not a folder on this machine. Name one with {option} DIR.")
     return folder
 
 

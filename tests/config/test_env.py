@@ -41,6 +41,21 @@ def test_a_public_address_of_another_kind_is_refused(monkeypatch: pytest.MonkeyP
         env.origin("PUBLIC_URL")
 
 
+def test_origins_may_end_with_a_slash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STILLHERE_CORS_ORIGINS", "http://127.0.0.1:8080/, https://chat.example.org")
+    assert env.origins("CORS_ORIGINS") == ["http://127.0.0.1:8080", "https://chat.example.org"]
+    for wrong in ("https://chat.example.org//", "file://", "file:///"):
+        monkeypatch.setenv("STILLHERE_CORS_ORIGINS", wrong)
+        with pytest.raises(ImproperlyConfigured, match="is no origin"):
+            env.origins("CORS_ORIGINS")
+
+
+def test_a_python_without_django_is_told_which_one_has_it() -> None:
+    """As that of the system has none."""
+    done = subprocess.run([sys.executable, "-S", "manage.py", "migrate"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "make install" in done.stderr, "Traceback" in done.stderr) == (1, True, False), done.stderr
+
+
 def told_by_a_start(**settings: str) -> tuple[str, str]:
     """Where a server with these settings would be and by which names, and what it says against them."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("STILLHERE_")}

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             project = next((project for project in found if project is not None), None)
             if project is None:
                 raise CommandError(f"There is no project {options['project']!r}.")
-            to = options["to"] or project_arguments.project_folder(project.path) / FOLDER
+            to = options["to"] or project_arguments.project_folder(project.path, option="--to") / FOLDER
             done = export_memory(caller=caller, project_id=project.id, path=to)
         except AppError as error:
             raise CommandError(error.message) from None

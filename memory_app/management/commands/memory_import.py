@@ -62,7 +62,7 @@ def _project_of(caller: Caller, path: str, *, may_create: bool) -> uuid.UUID:
 
 
 def _folder_of(path: str) -> Path:
-    folder = project_arguments.project_folder(path)
+    folder = project_arguments.project_folder(path, option="--from")
     names = [name for name in (FOLDER, ALSO_READ) if os.path.lexists(folder / name)]
     if not names:
         raise CommandError(f"There is no {FOLDER} and no {ALSO_READ} in {folder}. Give the folder with --from.")

@@ -27,7 +27,7 @@ ROWS_A_STEP = 16
 _CUT_OFF = "it is truncated, or lost its line breaks in transfer (with curl, use --data-binary)"
 _OTHER = (
     "this is no export of Stillhere. Only those can be imported: all data of an account, or a session as NDJSON. "
-    "For a chat that ChatGPT, Claude Code or another tool wrote, there is the command “manage.py replay FILE”"
+    "For a chat that ChatGPT, Claude Code or another tool wrote, the server has the command “manage.py replay FILE”"
 )
 _TOO_MANY = "it has too many values for its size"
 # Where the first line names its format.

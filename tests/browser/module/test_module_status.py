@@ -239,3 +239,17 @@ def test_a_page_that_began_without_the_server_is_told_nothing_of_what_it_shows(
     wait_for(lambda: page.heard("restored"))
     browser.pause(0.5)
     assert page.heard("changed") == []
+
+
+def test_a_page_from_a_file_is_told_to_be_served_by_http(
+    browser: Browser, server: LiveServer, secret: str, tmp_path: Path
+) -> None:
+    """Its origin cannot be listed."""
+    page = tmp_path / "page.html"
+    page.write_text("<!doctype html><title>A file</title>")
+    browser.open(page.as_uri())
+    denied = resumed(browser, f"{server.url}{MODULE}", baseUrl=server.url, project="/home/ana/shop", auth={"key": secret})
+    assert (denied["error"]["code"], denied["status"]) == ("origin_denied", "denied")
+    assert "Serve this page by HTTP" in denied["error"]["message"]
+    assert "STILLHERE_CORS_ORIGINS" not in denied["error"]["message"]
+    browser.forget()

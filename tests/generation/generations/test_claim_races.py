@@ -1,4 +1,4 @@
-"""A stop that comes in the same moment as a runner's claim, and an end that comes after another worker's: one of both counts."""
+"""What two do in the same moment: a stop beside a runner's claim, an end after another worker's, one id for two sessions."""
 
 import threading
 from typing import Any
@@ -13,6 +13,7 @@ from generation_app.generations.services import GenerationTaken
 from generation_app.models import Generation, GenerationState
 from tests.generation.generations.steps import Looking
 from tests.support.chat import Chat
+from tests.support.saves import refusal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,3 +58,19 @@ def test_a_worker_whose_answer_was_ended_by_another_one_ends_nothing(chat: Chat)
     with pytest.raises(GenerationTaken), transaction.atomic():
         finish(slow, GenerationState.COMPLETE, tries=[[late]])
     assert (Generation.objects.get().state, chat.read()["messages"][-1]["status"]) == ("interrupted", "interrupted")
+
+
+def test_two_sessions_that_ask_with_one_id_at_once_get_one_generation(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second looked for the id before the first was stored."""
+    question = {"id": "0b5b5a52-0000-4000-8000-000000000002", "message": {"text": "why?"}}
+    assert chat.post_plain("generations", question).status_code == 202
+    started, looks = services._started, list[bool]()
+
+    def too_early(*place: Any) -> Generation | None:
+        looks.append(True)
+        return None if len(looks) == 1 else started(*place)
+
+    monkeypatch.setattr(services, "_started", too_early)
+    other = Chat(chat.api, project="/other")
+    assert refusal(other.post_plain("generations", question)) == (409, "id_taken")
+    assert (len(looks), other.texts(), Generation.objects.count()) == (2, [], 1)

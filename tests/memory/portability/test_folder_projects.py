@@ -26,7 +26,7 @@ def test_whose_and_which_is_asked_where_it_is_not_clear(memory: Memory, path: st
     with pytest.raises(CommandError, match="no project"):
         export("/nobody/nothing", user="alice")
     Memory(memory.api, "no folder")
-    with pytest.raises(CommandError, match="not a folder on this machine"):
+    with pytest.raises(CommandError, match=r"not a folder on this machine\. Name one with --to"):
         export("no folder", user="alice")
     with pytest.raises(CommandError, match=r"no \.stillhere and no \.gasoline"):
         call_command("memory_import", project=str(tmp_path), user="alice")

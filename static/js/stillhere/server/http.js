@@ -118,7 +118,8 @@ export class Http {
   async _unanswered(error) {
     const away = new ApiError(0, { code: "unreachable", message: `The server does not answer (${messageOf(error)}).` });
     if (!globalThis.location || this.readable || nameOf(error) !== "TypeError" || !(await this._isThere())) return away;
-    const { origin } = globalThis.location;
+    // Not that of `location`, which Chromium gives a page from a file as "file://".
+    const { origin } = globalThis;
     const listed = `Add ${origin} to STILLHERE_CORS_ORIGINS where it runs.`;
     const todo = origin === "null" ? "Serve this page by HTTP: a page from a file has no origin that could be listed." : listed;
     return new ApiError(0, { code: "origin_denied", message: `${this.base} does not let pages of this origin in. ${todo}` });

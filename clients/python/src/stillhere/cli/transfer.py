@@ -11,6 +11,7 @@ from stillhere.client import Client
 from stillhere.connection import Operation, Request
 
 PIECE = 262_144
+NOTHING = "Nothing was imported"
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
@@ -44,6 +45,7 @@ def _job(job: str) -> Operation[dict[str, Any]]:
 
 def _told(job: dict[str, Any]) -> str:
     if job["error"]:
-        return f"Nothing is imported: {job['error']['message']}"
+        message: str = job["error"]["message"]
+        return message if NOTHING in message else f"{NOTHING}. {message}"
     counts = ", ".join(f"{count} {name}" for name, count in sorted(job["added"].items()) if count) or "nothing"
     return f"{'Would add' if job['dry_run'] else 'Added'}: {counts}. Left out: {len(job['left_out'])}."
