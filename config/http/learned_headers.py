@@ -3,7 +3,7 @@
 Django's responses to requests of one kind share most headers; these are learned from its last response.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ from sessions_app.models.credentials import WRITE
 Headers = list[tuple[bytes, bytes]]
 # Status, headers, content; None: it was sent already.
 Answered = tuple[int, Headers, bytes | FileBody | None]
-KEY = b"idempotency-key"
+KEY, KNOWN = b"idempotency-key", b"if-none-match"
 # A request with one of these headers is left to Django.
-_NOT_QUICK = frozenset({b"cookie", b"if-none-match", b"origin", b"content-encoding", b"transfer-encoding", b"expect"})
+_NOT_QUICK = frozenset({b"cookie", KNOWN, KEY, b"origin", b"content-encoding", b"transfer-encoding", b"expect"})
 # Request headers that Django's middleware reads before it sets response headers.
 _LOOKED_AT = frozenset({b"host", b"x-forwarded-proto"})
 _OF_THIS_ANSWER = frozenset({b"content-type", b"content-length", b"cache-control", b"etag", b"idempotent-replayed"})
@@ -52,10 +52,10 @@ class Kind(NamedTuple):
 
 
 class Kinds:
-    """The kinds of one operation. `keyed`: it reads `Idempotency-Key` itself."""
+    """The kinds of one operation. `reads`: headers that it reads itself; any other operation leaves them to Django."""
 
-    def __init__(self, *, keyed: bool = False) -> None:
-        self._left = _NOT_QUICK if keyed else _NOT_QUICK | {KEY}
+    def __init__(self, reads: Collection[bytes] = ()) -> None:
+        self._left = _NOT_QUICK.difference(reads)
         self._kept: LRUCache[Any, Kind] = LRUCache(_KINDS_KEPT)
         self._lock = Lock()
 
@@ -79,7 +79,7 @@ def answered_as(kind: Kind, request: QuickRequest, caller: Caller, reply: HttpRe
     request.exchange.known(kind.route, caller.user_id)
     own = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in reply.items()]
     # A response without a body must not name its length.
-    length = [] if reply.status_code == 204 else [(b"content-length", str(len(reply.content)).encode())]
+    length = [] if reply.status_code in {204, 304} else [(b"content-length", str(len(reply.content)).encode())]
     return reply.status_code, [*own, *length, *kind.headers], reply.content
 
 

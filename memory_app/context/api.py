@@ -4,12 +4,14 @@ from ninja import Query, Router
 from memory_app.context.queries import find_context
 from memory_app.context.schemas import ContextOut
 from sessions_app.core.callers import caller_of
-from sessions_app.core.web.responses import json_reply, refusals, unchanged
+from sessions_app.core.public_names import Caller
+from sessions_app.core.web.responses import json_reply, refusals, unchanged_since
 from sessions_app.projects.queries import project_uuid
 
 router = Router(tags=["Memory"])
 # Tokens of about four bytes.
-BUDGET: int = Query(8_000, ge=100, le=1_000_000)  # type: ignore[type-arg]
+NORMAL, LEAST, MOST = 8_000, 100, 1_000_000
+BUDGET: int = Query(NORMAL, ge=LEAST, le=MOST)  # type: ignore[type-arg]
 
 
 @router.get(
@@ -20,5 +22,10 @@ def load(request: HttpRequest, project_id: str, budget: int = BUDGET) -> HttpRes
 
     Counts, the project, the current session and `omitted` itself are always included, however small the budget is.
     """
-    context = find_context(caller=caller_of(request), project_id=project_uuid(project_id))
-    return unchanged(request, context.etag) or json_reply(context.body(budget), etag=context.etag)
+    return context_reply(caller_of(request), project_id, budget, request.headers.get("If-None-Match", ""))
+
+
+def context_reply(caller: Caller, project_id: str, budget: int, known: str) -> HttpResponse:
+    """304 if the client has this version: `known` is its `If-None-Match`."""
+    context = find_context(caller=caller, project_id=project_uuid(project_id))
+    return unchanged_since(known, context.etag) or json_reply(context.body(budget), etag=context.etag)

@@ -22,12 +22,12 @@ from memory_app.context.sections import (
     session_section,
 )
 from memory_app.context.size_budget import cut
-from memory_app.errors.noise.queries import filtered_by_rule
+from memory_app.errors.noise.queries import filtered_here
 from memory_app.models.error import KEPT_FOR
 from sessions_app.core.public_names import Caller, db_time, db_uuid, fetch_row, now, rfc3339
 from sessions_app.core.storage.snapshot_reads import one_moment
 from sessions_app.core.storage.store_incarnation import incarnation
-from sessions_app.projects.queries import get_project
+from sessions_app.projects.queries import get_summary
 
 BYTES_A_TOKEN = 4
 # No row has it: the sections of such a project are empty.
@@ -64,7 +64,7 @@ _SECTIONS = (
 
 
 def find_context(*, caller: Caller, project_id: uuid.UUID) -> Context:
-    project, at = get_project(caller=caller, project_id=project_id), now()
+    project, at = get_summary(caller=caller, project_id=project_id), now()
     last = project.last_session_at
     head = {
         "project": {
@@ -76,8 +76,8 @@ def find_context(*, caller: Caller, project_id: uuid.UUID) -> Context:
         },
         "session_count": max(1, project.session_count),
     }
-    rev, unresolved, resolved = _counters(project_id, at)
-    filtered = sum(filtered_by_rule(project_id).values())
+    rev, stored, unresolved, resolved = _counters(project_id, at)
+    filtered = stored + filtered_here(project_id)
     # Every change of the content raises an event number or a rev, is in the head, or depends only on the time.
     version = [incarnation(), project.event_seq, rev, filtered, unresolved, resolved, head]
     etag = hashlib.sha256(orjson.dumps(version)).hexdigest()[:32]
@@ -92,15 +92,18 @@ def unsaved_context(*, caller: Caller, path: str, budget: int) -> bytes:
     return Context(reading, "", {"project": project, "session_count": 1}).body(budget)
 
 
-def _counters(project_id: uuid.UUID, at: datetime) -> tuple[int | None, int, int]:
-    """The memory's rev, and counts of unresolved and recently resolved errors. Plain SQL, as it is most of a 304's cost."""
+def _counters(project_id: uuid.UUID, at: datetime) -> tuple[int | None, int, int, int]:
+    """The memory's rev, and counts of errors: filtered by rules as far as that is stored, unresolved, and recently resolved.
+    Plain SQL, as it is most of a 304's cost."""
     is_open = "resolved_at IS NULL AND (muted_until IS NULL OR muted_until <= %s)"
     sql = (
-        f"SELECT (SELECT rev FROM memory_app_memorystore WHERE project_id = %s), COUNT(CASE WHEN {is_open} THEN 1 END), "  # noqa: S608
-        "COUNT(CASE WHEN resolved_at > %s THEN 1 END) FROM memory_app_errorreport WHERE project_id = %s AND last_seen > %s"
+        "SELECT (SELECT rev FROM memory_app_memorystore WHERE project_id = %s), "  # noqa: S608 - our own text
+        "(SELECT SUM(count) FROM memory_app_filteredcount WHERE project_id = %s), "
+        f"COUNT(CASE WHEN {is_open} THEN 1 END), COUNT(CASE WHEN resolved_at > %s THEN 1 END) "
+        "FROM memory_app_errorreport WHERE project_id = %s AND last_seen > %s"
     )
     project = db_uuid(project_id)
-    rev, unresolved, resolved = fetch_row(
-        sql, [project, db_time(at), db_time(at - RESOLVED_FOR), project, db_time(at - KEPT_FOR)]
+    rev, filtered, unresolved, resolved = fetch_row(
+        sql, [project, project, db_time(at), db_time(at - RESOLVED_FOR), project, db_time(at - KEPT_FOR)]
     )
-    return rev, unresolved, resolved
+    return rev, int(filtered or 0), unresolved, resolved

@@ -4,14 +4,18 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sessions_app.core.errors import Gone, NotFound
 from sessions_app.core.id_parsing import parse_id, uuid_or_none
-from sessions_app.core.storage.sql import as_uuid, db_uuid, fetch_row, rfc3339
+from sessions_app.core.storage.sql import as_time, as_uuid, db_uuid, fetch_row, rfc3339
 from sessions_app.core.storage.text_comparison import contains
 from sessions_app.models import Caller, Project
 
+_SUMMARY = (
+    "SELECT path, name, created_at, last_session_at, session_count, event_seq, current_session_id, deleted_at IS NULL "
+    "FROM sessions_app_project WHERE id = %s AND owner_id = %s"
+)
 _ALIVE = "SELECT deleted_at IS NULL FROM sessions_app_project WHERE id = %s AND owner_id = %s"
 _HEAD = "SELECT id, current_session_id, path FROM sessions_app_project WHERE owner_id = %s AND deleted_at IS NULL AND "
 _BY_PATH, _BY_ID = f"{_HEAD}path = %s", f"{_HEAD}id = %s"
@@ -39,6 +43,31 @@ def get_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
     if project.deleted_at is not None:
         raise ProjectDeleted
     return project
+
+
+class ProjectSummary(NamedTuple):
+    """What a request that costs little says of a project. `event_seq`: the number of its newest event."""
+
+    id: uuid.UUID
+    path: str
+    name: str
+    created_at: datetime
+    last_session_at: datetime | None
+    session_count: int
+    event_seq: int
+    current_session_id: uuid.UUID | None
+
+
+def get_summary(*, caller: Caller, project_id: uuid.UUID) -> ProjectSummary:
+    """As `get_project`, by plain SQL, which takes a tenth of the time."""
+    row = fetch_row(_SUMMARY, [db_uuid(project_id), caller.user_id])
+    if row is None or caller.project_id not in {None, project_id}:
+        raise ProjectNotFound
+    path, name, created_at, last_session_at, session_count, event_seq, current, is_alive = row
+    if not is_alive:
+        raise ProjectDeleted
+    times = as_time(created_at), as_time(last_session_at)
+    return ProjectSummary(project_id, path, name, *times, session_count, event_seq, as_uuid(current))
 
 
 def check_project(*, caller: Caller, project_id: uuid.UUID) -> None:

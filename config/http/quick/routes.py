@@ -32,17 +32,18 @@ class NotQuick(Exception):
 
 
 class Route(NamedTuple):
-    """`reply` gets the parts of the address that `path` names."""
+    """`reply` gets the parts of the address that `path` names. `reads`: headers that it reads and others leave to Django."""
 
     method: str
     path: re.Pattern[str]
     reply: Callable[[Caller, tuple[str, ...], QuickRequest], HttpResponse]
     with_query: bool = False
+    reads: frozenset[bytes] = frozenset()
 
 
 class QuickRoutes:
     def __init__(self, routes: Sequence[Route]) -> None:
-        self._kinds = {route: Kinds() for route in routes}
+        self._kinds = {route: Kinds(route.reads) for route in routes}
 
     def kinds_of(self, scope: Message, body: bytes) -> Kinds | None:
         """Those of the operation that the request names; None: it is none of these."""

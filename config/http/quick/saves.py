@@ -42,7 +42,7 @@ class _Body(NamedTuple):
 
 class QuickSaves:
     def __init__(self) -> None:
-        self.kinds = Kinds(keyed=True)
+        self.kinds = Kinds({KEY})
 
     def run(self, requests: Sequence[SaveRequest]) -> list[Answered | Later | None]:
         """Returns responses to those that it can handle, after one commit; None: leave it to Django. Raises StoreBusy."""

@@ -72,3 +72,8 @@ def filtered_by_rule(project_id: uuid.UUID) -> dict[str, int]:
     counts = Counter(dict(FilteredCount.objects.filter(project_id=project_id).values_list("rule_id", "count")))
     counts.update({rule_id: count for (project, rule_id), count in waiting.copy().items() if project == project_id})
     return dict(counts)
+
+
+def filtered_here(project_id: uuid.UUID) -> int:
+    """How many of them are in this process's memory alone."""
+    return sum(count for (project, _), count in waiting.copy().items() if project == project_id)

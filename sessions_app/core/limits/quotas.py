@@ -26,7 +26,8 @@ class QuotaExceeded(InsufficientStorage):
 
     def __init__(self, what: str, limit: int, used: int, needed: int) -> None:
         super().__init__(
-            f"This account may store {limit:,} {what} and has {used:,}. Delete or purge something, or ask for a larger quota.",
+            f"This account may store {limit:,} {what} and has {used:,}; this needs {needed:,} more."
+            " Delete or purge something, or ask for a larger quota.",
             details={"quota": what, "limit": limit, "used": used, "needed": needed},
         )
 

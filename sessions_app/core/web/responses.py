@@ -77,9 +77,15 @@ def conditions_of(request: HttpRequest) -> Conditions:
 
 def unchanged(request: HttpRequest, etag: str) -> HttpResponse | None:
     """304 if the client has this version. A response with a streaming message is never unchanged."""
-    if etag not in tags_of(request.headers.get("If-None-Match", "")) or etag.endswith(f'{STREAMING_MARK}"'):
+    return unchanged_since(request.headers.get("If-None-Match", ""), etag)
+
+
+def unchanged_since(known: str, etag: str) -> HttpResponse | None:
+    """The same; `known`: the request's `If-None-Match`."""
+    if etag not in tags_of(known) or etag.endswith(f'{STREAMING_MARK}"'):
         return None
     reply = HttpResponse(status=304)
+    del reply["Content-Type"]  # It has no content, and by Django's own it would count as a page.
     reply["ETag"], reply["Cache-Control"] = etag, "private, no-cache"
     return reply
 

@@ -152,3 +152,24 @@ def test_checkpoints_are_answered_as_django_does(client: httpx.Client, quick: li
         assert client.get(thread + rest).status_code == client.get(thread + rest, headers=COOKIE).status_code, rest
     assert client.put(f"{thread}/~/c2", json={**body, "versions": {"a": "1", "b": "2"}}).status_code == 409
     assert True not in quick
+
+
+def test_a_context_is_answered_as_django_does_also_when_it_is_unchanged(client: httpx.Client, quick: list[bool]) -> None:
+    context = str(client.base_url).replace("/memory/", "/context")
+    etag = client.get(context).headers["etag"]
+    quick.clear()
+    for asked in ({}, {"If-None-Match": etag}, {"If-None-Match": f'"other", W/{etag}'}, {"If-None-Match": '"other"'}):
+        for query in ("", "?budget=100"):
+            quickly, slowly = client.get(context + query, headers=asked), client.get(context + query, headers=asked | COOKIE)
+            assert (quickly.status_code, quickly.content) == (slowly.status_code, slowly.content), asked
+            assert quickly.status_code == (304 if etag in asked.get("If-None-Match", "") else 200)
+            assert quickly.headers["etag"] == slowly.headers["etag"] == etag
+            assert quickly.headers.get("content-length") == slowly.headers.get("content-length")
+            assert headers_of(quickly) == headers_of(slowly)
+    assert quick == [True, False] * 8
+    quick.clear()
+    for query in ("?budget=99", "?budget=1000001", "?budget=x", "?budget=", "?more=1", "?budget=100&budget=200"):
+        assert client.get(context + query).status_code == client.get(context + query, headers=COOKIE).status_code, query
+    assert True not in quick
+    assert client.put("notes/k", json=1).status_code == 200
+    assert client.get(context, headers={"If-None-Match": etag}).status_code == 200
