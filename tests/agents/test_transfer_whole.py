@@ -1,9 +1,12 @@
 """Transfer of messages, opening step, agent state and questions: moved, as a dry run, with events."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.core.limits import quotas
 from tests.support.chat import Chat
 from tests.support.saves import refusal
 from tests.support.transfers import ASK, PLAN, ai, carried, carry, events_of, everything, save_ai, todo
@@ -216,3 +219,19 @@ def test_both_sides_hear_of_it_without_its_words(chat: Chat, other: Chat) -> Non
     }  # fmt: skip
     assert heard[1]["rev"] == other.read()["session"]["rev"]
     assert "private words" not in str(told + heard)
+
+
+def test_a_full_account_is_refused_what_it_lacks_room_for_but_may_look(chat: Chat, other: Chat, settings: Any) -> None:
+    chat.say("m1", "x" * 2_000)
+    settings.ACCOUNT_BYTES = 3_000
+    quotas.forget()
+    before = everything(chat, other)
+    assert carry(chat, other, include=["messages"], dry_run=True).status_code == 200
+    refused = carry(chat, other, include=["messages"])
+    assert refusal(refused) == (507, "quota_exceeded")
+    assert refused.json()["error"]["details"]["needed"] >= 2_000
+    assert everything(chat, other) == before
+    settings.ACCOUNT_BYTES = 10_000
+    quotas.forget()
+    carried(chat, other, include=["messages"])
+    assert other.texts() == ["x" * 2_000]

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from sessions_app.chats.saving import conflict_copies
+from sessions_app.models.times import now
 from tests.support.chat import Chat
 from tests.support.saves import Op, Writer, answer_of_ai, append, delete, patch, upsert
 
@@ -43,7 +45,11 @@ def test_a_growing_copy_keeps_its_id(chat: Chat, tab: Writer, other: Writer) -> 
     assert copies(chat) == [("m1", "sent")]
 
 
-def test_copies_of_one_save_are_listed_in_its_order(chat: Chat, tab: Writer, other: Writer) -> None:
+def test_copies_of_one_save_are_listed_in_its_order(
+    chat: Chat, tab: Writer, other: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = now()
+    monkeypatch.setattr(conflict_copies, "now", lambda: at)
     names = [f"m{number}" for number in (7, 3, 9, 1, 8, 2, 6, 4, 5)]
     tab.save(*(upsert(name, "standing") for name in names))
     other.save(*(upsert(name, "sent") for name in names))

@@ -101,3 +101,17 @@ def test_a_truncate_says_after_what() -> None:
     with pytest.raises(Rejected) as refused:
         read_after({})
     assert refused.value.reason == "bad_after"
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [("plain", "changed"), ({"value": "plain", "annotations": [1]}, {"value": "changed", "annotations": [1]})],
+)
+def test_a_changed_text_changes_the_part_that_has_it(said: Any, again: Any) -> None:
+    """OpenAI's assistants have the text as an object, of which the rest stays."""
+    parts = [{"type": "text", "text": said, "more": 1}, {"type": "image"}]
+    stored = sent({"any": 1}, "my.own", role="user", text="plain", parts=parts)
+    assert json.loads(after(stored, text="changed").parts or "") == [
+        {"type": "text", "text": again, "more": 1},
+        {"type": "image"},
+    ]

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from django.db.models import F
 
+from sessions_app.chats.lifecycle import clearing
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
+from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import Clearing, ConflictCopy, Message
+from sessions_app.models.times import now
 from tests.support.chat import Chat
 from tests.support.saves import Writer, refusal
 from tests.support.transfers import events_of
@@ -36,6 +39,13 @@ def test_a_clear_is_told_with_the_epoch_that_is_over(chat: Chat) -> None:
     assert (told["type"], told["data"], told["by"]["writer_id"]) == ("SESSION_CLEARED", {"of": 1}, "clearer")
     assert (told["epoch"], told["rev"]) == (2, answer["rev"]) == (2, answer["prev_rev"] + 1)
     assert answer["saved_at"] >= chat.read()["session"]["created_at"]
+
+
+def test_a_clear_has_the_time_that_its_answer_names(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = now() - timedelta(hours=1)
+    monkeypatch.setattr(clearing, "now", lambda: at)
+    answer = chat.clear()
+    assert (answer["saved_at"], Clearing.objects.get().cleared_at) == (rfc3339(at), at)
 
 
 def test_an_undo_is_told_with_the_epoch_that_is_back(chat: Chat) -> None:
