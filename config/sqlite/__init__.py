@@ -17,12 +17,14 @@ LIMITS = {
     "SQLITE_LIMIT_VARIABLE_NUMBER": (9, 32_766),
 }
 
+# Each thread has a connection with its own cache of pages, of so many KB; the system caches the file for all of them.
+CACHED_KB = 1_000
 PRAGMAS = (
     "PRAGMA journal_mode=WAL;"
     "PRAGMA synchronous=FULL;"
     "PRAGMA secure_delete=ON;"
     "PRAGMA journal_size_limit=67108864;"
-    "PRAGMA cache_size=-2000"
+    f"PRAGMA cache_size=-{CACHED_KB}"
 )
 
 

@@ -40,6 +40,13 @@ def test_what_came_back_is_nobody_s(undone_twice: Chat) -> None:
     assert later(undone_twice, "m0") == later(undone_twice, "n0") == "conflicts"
 
 
+def test_what_came_back_can_be_taken_out_by_who_has_seen_it(undone_twice: Chat) -> None:
+    seen = undone_twice.read()["session"]["rev"]
+    undone_twice.ops({"op": "delete", "id": "m0"}, {"op": "delete", "id": "n0"}, epoch=3, base_rev=seen)
+    assert [message["id"] for message in undone_twice.read()["messages"]] == ["m1", "m2", "m3", "n1", "q0"]
+    assert sorted(item["id"] for item in undone_twice.removed()) == ["m0", "n0"]
+
+
 @pytest.mark.parametrize("message_id", ["n1", "q0"])
 def test_what_was_written_since_is_its_writer_s(undone_twice: Chat, message_id: str) -> None:
     assert later(undone_twice, message_id) == "applied"
