@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.documents import DOCUMENTS, PRINTED, program
+from tests.clients.event_loops import own_event_loop
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.support.live_server import LiveServer
 from tests.support.selection import is_patient
@@ -50,7 +51,7 @@ def test_the_examples_run(
 
 def run_here(document: Path) -> None:
     """Pages leave their clients open, as programs may that end."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), own_event_loop():
         warnings.simplefilter("ignore")
         exec(compile(program(document), document.name, "exec"), {"__name__": "__main__"})
         gc.collect()

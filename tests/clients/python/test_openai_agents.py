@@ -15,6 +15,7 @@ from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 from stillhere import Client, StillhereError
 from stillhere.openai_agents import StillhereSession
 from stillhere.operations.sessions import erase_session
+from tests.clients.event_loops import own_event_loop
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.test_claude_agent import erased
 from tests.support.live_server import LiveServer
@@ -58,14 +59,8 @@ def ask(request: Any) -> Callable[..., list[Any]]:
 
 
 def _run_sync(*arguments: Any, **given: Any) -> Any:
-    """It leaves its event loop open for the next run, unless there is one."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
+    with own_event_loop():
         return Runner.run_sync(*arguments, **given)
-    finally:
-        loop.close()
-        asyncio.set_event_loop(None)
 
 
 async def _run(agent: Agent[Any], question: Any, given: dict[str, Any], *, streamed: bool) -> Any:
