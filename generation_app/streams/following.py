@@ -17,6 +17,7 @@ from generation_app.streams.formats import AiSdk, Format, OpenAi, Plain
 from generation_app.streams.hub import StreamHub
 from generation_app.streams.queries import OPEN, StreamNotFound, StreamRow, chunks_from, has_chunk
 from sessions_app.core.errors import Invalid
+from sessions_app.core.web.responses import without_content
 
 # Key in `request.META` of what is called with a request and what it follows.
 FOLLOWS = "stillhere.follows"
@@ -77,7 +78,7 @@ def follow(request: HttpRequest, followed: Followed | None) -> HttpResponse:
     """The response; 204 if nothing streams, or if the reader has all of a stream that has ended. Raises StreamNotFound: the
     chunks that come next were dropped."""
     if followed is None or _is_over(request, followed):
-        return _headers(HttpResponse(status=204))
+        return _headers(without_content(204))
     stream = followed.stream
     if not stream.is_open and followed.offset < stream.count and not has_chunk(stream.id, followed.offset):
         raise StreamNotFound

@@ -37,7 +37,7 @@ from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import NotFound
 from sessions_app.core.serialization.stored_json import read_json
 from sessions_app.core.storage.store_incarnation import state_etag
-from sessions_app.core.web.responses import IF_MATCH, conditions_of, json_reply, refusals, takes, unchanged
+from sessions_app.core.web.responses import IF_MATCH, conditions_of, json_reply, refusals, takes, unchanged, without_content
 from sessions_app.core.web.schemas import LIMIT, read_number
 from sessions_app.projects.queries import project_uuid
 
@@ -164,7 +164,9 @@ def delete_item(request: HttpRequest, project_id: str, kind: str, item: str) -> 
         item_id=item,
         conditions=conditions_of(request),
     )
-    return HttpResponse(status=204, headers={"ETag": state_etag(done.rev)})
+    reply = without_content(204)
+    reply["ETag"] = state_etag(done.rev)
+    return reply
 
 
 def _add(request: HttpRequest, project_id: str, kind: str, payload: Item) -> HttpResponse:

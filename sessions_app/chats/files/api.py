@@ -20,7 +20,7 @@ from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import AppError, BadRequest, Invalid
 from sessions_app.core.web.file_response import CHUNK_BYTES, FileBody, FileResponse
 from sessions_app.core.web.preconditions import named
-from sessions_app.core.web.responses import json_reply, refusals
+from sessions_app.core.web.responses import json_reply, refusals, without_content
 from sessions_app.core.web.schemas import LIMIT, read_number
 from sessions_app.models import StoredFile
 
@@ -89,7 +89,7 @@ def download(request: HttpRequest, file: str) -> HttpResponseBase:
     found = get_file(caller=caller_of(request), reference=file)
     etag = _etag(found)
     if (seen := request.headers.get("If-None-Match")) and named(seen, etag):
-        return _described(HttpResponse(status=304), found)
+        return _described(without_content(304), found)
     start, end = _range(request, found)
     try:
         content = blobs.read(found.key)

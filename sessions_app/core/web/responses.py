@@ -54,10 +54,16 @@ def takes(*headers: dict[str, Any]) -> dict[str, Any]:
     return {"parameters": [*headers]}
 
 
-def no_content() -> HttpResponse:
-    """204: done, and nothing to say. Without the type that Django gives to a body."""
-    reply = HttpResponse(status=204)
+def without_content(status: int) -> HttpResponse:
+    """204 or 304, without the type that Django gives to any content: with it the answer would count as a page."""
+    reply = HttpResponse(status=status)
     del reply["Content-Type"]
+    return reply
+
+
+def no_content() -> HttpResponse:
+    """204: done, and nothing to say."""
+    reply = without_content(204)
     reply["Cache-Control"] = "no-store"
     return reply
 
@@ -84,8 +90,7 @@ def unchanged_since(known: str, etag: str) -> HttpResponse | None:
     """The same; `known`: the request's `If-None-Match`."""
     if etag not in tags_of(known) or etag.endswith(f'{STREAMING_MARK}"'):
         return None
-    reply = HttpResponse(status=304)
-    del reply["Content-Type"]  # It has no content, and by Django's own it would count as a page.
+    reply = without_content(304)
     reply["ETag"], reply["Cache-Control"] = etag, "private, no-cache"
     return reply
 
