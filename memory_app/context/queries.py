@@ -22,7 +22,7 @@ from memory_app.context.sections import (
     session_section,
 )
 from memory_app.context.size_budget import cut
-from memory_app.errors.noise.queries import filtered_here
+from memory_app.errors.noise.queries import waiting
 from memory_app.models.error import KEPT_FOR
 from sessions_app.core.public_names import Caller, db_time, db_uuid, fetch_row, now, rfc3339
 from sessions_app.core.storage.snapshot_reads import one_moment
@@ -77,7 +77,7 @@ def find_context(*, caller: Caller, project_id: uuid.UUID) -> Context:
         "session_count": max(1, project.session_count),
     }
     rev, stored, unresolved, resolved = _counters(project_id, at)
-    filtered = stored + filtered_here(project_id)
+    filtered = stored + waiting.of(project_id).total()
     # Every change of the content raises an event number or a rev, is in the head, or depends only on the time.
     version = [incarnation(), project.event_seq, rev, filtered, unresolved, resolved, head]
     etag = hashlib.sha256(orjson.dumps(version)).hexdigest()[:32]

@@ -1,7 +1,7 @@
 """Reading projects."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -12,11 +12,8 @@ from sessions_app.core.storage.sql import as_time, as_uuid, db_uuid, fetch_row, 
 from sessions_app.core.storage.text_comparison import contains
 from sessions_app.models import Caller, Project
 
-_SUMMARY = (
-    "SELECT path, name, created_at, last_session_at, session_count, event_seq, current_session_id, deleted_at IS NULL "
-    "FROM sessions_app_project WHERE id = %s AND owner_id = %s"
-)
-_ALIVE = "SELECT deleted_at IS NULL FROM sessions_app_project WHERE id = %s AND owner_id = %s"
+_OWN = "sessions_app_project WHERE id = %s AND owner_id = %s"
+_SUMMARY = ", path, name, created_at, last_session_at, session_count, event_seq, current_session_id"
 _HEAD = "SELECT id, current_session_id, path FROM sessions_app_project WHERE owner_id = %s AND deleted_at IS NULL AND "
 _BY_PATH, _BY_ID = f"{_HEAD}path = %s", f"{_HEAD}id = %s"
 
@@ -60,23 +57,24 @@ class ProjectSummary(NamedTuple):
 
 def get_summary(*, caller: Caller, project_id: uuid.UUID) -> ProjectSummary:
     """As `get_project`, by plain SQL, which takes a tenth of the time."""
-    row = fetch_row(_SUMMARY, [db_uuid(project_id), caller.user_id])
-    if row is None or caller.project_id not in {None, project_id}:
-        raise ProjectNotFound
-    path, name, created_at, last_session_at, session_count, event_seq, current, is_alive = row
-    if not is_alive:
-        raise ProjectDeleted
+    path, name, created_at, last_session_at, session_count, event_seq, current = _columns_of(caller, project_id, _SUMMARY)
     times = as_time(created_at), as_time(last_session_at)
     return ProjectSummary(project_id, path, name, *times, session_count, event_seq, as_uuid(current))
 
 
 def check_project(*, caller: Caller, project_id: uuid.UUID) -> None:
     """Raises what `get_project` raises, by plain SQL: for requests that need nothing else of the project and cost little."""
-    found = fetch_row(_ALIVE, [db_uuid(project_id), caller.user_id])
+    _columns_of(caller, project_id)
+
+
+def _columns_of(caller: Caller, project_id: uuid.UUID, names: str = "") -> Sequence[Any]:
+    """Of a project that the caller sees, and that is not in the trash."""
+    found = fetch_row(f"SELECT deleted_at IS NULL{names} FROM {_OWN}", [db_uuid(project_id), caller.user_id])  # noqa: S608
     if found is None or caller.project_id not in {None, project_id}:
         raise ProjectNotFound
     if not found[0]:
         raise ProjectDeleted
+    return tuple(found[1:])
 
 
 def get_trashed(*, caller: Caller, project_id: uuid.UUID) -> Project:

@@ -32,6 +32,10 @@ class Waiting:
         with self._lock:
             return Counter(self._counts)
 
+    def of(self, project_id: uuid.UUID) -> Counter[str]:
+        """Those of one project, by rule."""
+        return Counter({rule_id: count for (project, rule_id), count in self.copy().items() if project == project_id})
+
 
 waiting = Waiting()
 
@@ -70,10 +74,4 @@ def list_rules(*, project_id: uuid.UUID) -> list[NoiseRule]:
 def filtered_by_rule(project_id: uuid.UUID) -> dict[str, int]:
     """The lifetime count of each rule that ever filtered an error in this project."""
     counts = Counter(dict(FilteredCount.objects.filter(project_id=project_id).values_list("rule_id", "count")))
-    counts.update({rule_id: count for (project, rule_id), count in waiting.copy().items() if project == project_id})
-    return dict(counts)
-
-
-def filtered_here(project_id: uuid.UUID) -> int:
-    """How many of them are in this process's memory alone."""
-    return sum(count for (project, _), count in waiting.copy().items() if project == project_id)
+    return dict(counts + waiting.of(project_id))

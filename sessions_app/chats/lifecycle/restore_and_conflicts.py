@@ -117,7 +117,7 @@ def take_in_late_text(session: LockedSession) -> None:
     Changes the session's counters, but does not store them. Only prefixes: whatever differs is for a person to settle.
     """
     late = ConflictCopy.objects.filter(session_id=session.id, reason=ConflictCopy.Reason.STALE_EPOCH, settled_at=None)
-    for copy in late.order_by("created_at", "id")[:MOST_TAKEN_IN]:
+    for copy in late.order_by("created_at")[:MOST_TAKEN_IN]:
         standing = _standing(session, copy.message_id)
         if standing is None or common_role(standing.role) != Role.ASSISTANT:
             continue
