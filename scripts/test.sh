@@ -16,6 +16,8 @@ nothing_chosen=5
 # Each keeps a connection, of which a PostgreSQL may have 100 for the servers of all tests.
 few_threads=4
 failed=()
+# Also in the output, but there each run's own lines follow.
+export STILLHERE_TEST_FAILURES=$STILLHERE_DATA_DIR/failures.txt
 
 # Tests of times are in few files: to collect the others takes as long as some of them.
 mapfile -t timed < <(grep -rlE 'mark\.timed' tests --include='test_*.py')
@@ -93,5 +95,6 @@ else
 fi
 if [ ${#failed[@]} -gt 0 ]; then
   printf '\nFailed on: %s\n' "$(printf '%s, ' "${failed[@]}" | sed 's/, $//')"
+  cat "$STILLHERE_TEST_FAILURES" || true
   exit 1
 fi

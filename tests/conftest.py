@@ -29,10 +29,10 @@ from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
 from tests.support.page_load import Page
 from tests.support.saves import Writer
-from tests.support.selection import choose
 from tests.support.server_process import ServerProcess, new_store
 from tests.support.sockets import House
 from tests.support.stores import Store
+from tests.support.suite import choose, list_failures
 
 # Every request of theirs as a line would bury what failed.
 for name in ("httpx", "stillhere.requests"):
@@ -58,6 +58,10 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     choose(config, items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    list_failures(terminalreporter)
 
 
 @pytest.fixture(autouse=True)

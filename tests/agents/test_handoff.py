@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 from sessions_app.agents.handoff.services import HANDOFF_BYTES
 from sessions_app.models import Handoff, HandoffSnapshot
 from tests.support.chat import Chat
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.django_db
 

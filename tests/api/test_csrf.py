@@ -13,7 +13,7 @@ from django.test import Client
 from tests.conftest import Alone
 from tests.support.example_objects import World
 from tests.support.routes import API, NOUNS, Row
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 # Refused before the database is asked for more than who it is.
 pytestmark = pytest.mark.once

@@ -15,7 +15,7 @@ from tests.api.test_unknown_fields import with_bodies
 from tests.conftest import Alone
 from tests.support.example_objects import World
 from tests.support.routes import API
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 pytestmark = pytest.mark.timeout(120)  # A whole table.
 # What they take is stored as a file, or read line by line.

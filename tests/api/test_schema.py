@@ -19,7 +19,7 @@ from schemathesis.generation import GenerationMode
 from tests.conftest import Api
 from tests.support.example_objects import World, world_of
 from tests.support.live_server import LiveServer
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 load_all_checks()
 # The other checks ask for what this API decides otherwise: a save is not refused for a field that it does not know.

@@ -18,7 +18,7 @@ from tests.support.example_objects import SECRET_TEXT, World, unknown_world
 from tests.support.files import closed_at_last
 from tests.support.routes import API, PAGES, Row, operations, page_names
 from tests.support.routes.ended_keys import ENDINGS
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 WITH_KEY = {name: row for name, row in API.items() if not row.cookie_only and not row.credentials_inside}
 NAMED = {name: row for name, row in API.items() if row.named}

@@ -6,7 +6,7 @@ import random
 from axe_selenium_python import Axe
 
 from tests.browser.driving import Browser
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 # As a script: does the page follow what happens?
 LIVE = "return document.getElementById('live-state').textContent === 'Live';"

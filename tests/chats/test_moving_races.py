@@ -14,7 +14,7 @@ from sessions_app.models import ChatSession, Event, Project
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.saves import upsert
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 WRITERS, MOVES = 8, 20 if is_patient() else 8
 PLACES = ("/home/alice/shop", "/home/alice/other")

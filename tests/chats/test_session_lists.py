@@ -18,7 +18,7 @@ from sessions_app.models import ChatSession, PendingAction, Project
 from sessions_app.models.session import SessionTag
 from tests.support.chat import Chat
 from tests.support.saves import refusal
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 1, 1, tzinfo=UTC)

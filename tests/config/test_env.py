@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env
 from config.backups import postgresql
 from config.server.file_locks import locked
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 # Each of another kind: brackets, port, password, and what begins with nothing after it.
 BROKEN = ["http://[::1", "https://h:99999", "https://h:x", "https://u:p@h", "https://h?", "https://h#"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sessions_app.core.redaction import redact, redact_text
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 CODE = [
     "def save(self, token: str, password: str | None = None) -> None:",

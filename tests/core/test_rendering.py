@@ -15,7 +15,7 @@ from sessions_app.core.rendering.markdown_client import MarkdownProcess
 from sessions_app.core.rendering.page_renderer import PageRenderer, plain, render
 from sessions_app.core.rendering.render_queue import Budget, RenderQueue
 from tests.support.hostile.texts import blocks, formulas, prose
-from tests.support.selection import is_patient, some_of
+from tests.support.suite import is_patient, some_of
 
 pytestmark = pytest.mark.once
 TEXT_CPU_SECONDS = 0.15

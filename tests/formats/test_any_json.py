@@ -15,7 +15,7 @@ from sessions_app.formats.neutral import DataPart, Neutral, Part, ToolCallPart, 
 from sessions_app.formats.registry import FORMATS, detect, format_of
 from sessions_app.formats.writing import Stored
 from tests.formats.typed import JSON
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.once
 NAMES = """

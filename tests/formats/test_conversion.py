@@ -26,7 +26,7 @@ from sessions_app.formats.registry import FORMATS, detect
 from sessions_app.formats.writing import Loss, Stored
 from tests.formats.messages import stored
 from tests.formats.packages import ACCEPTS, TAKES, needs_node, ui_messages
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.once
 IMAGE = "data:image/png;base64,iVBORw0="

@@ -20,7 +20,7 @@ from tests.support.example_objects import SECRET_TEXT, World, unknown_world
 from tests.support.routes import Row
 from tests.support.routes.cloud_rows import CLOUD, NAMES_PROJECT
 from tests.support.routes.ended_keys import ENDINGS
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 NAMED = {name: row for name, row in CLOUD.items() if row.named}
 TAKES_BODY = {name: row for name, row in CLOUD.items() if row.body}

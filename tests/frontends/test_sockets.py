@@ -3,8 +3,8 @@
 import re
 import threading
 
-from tests.support.selection import is_patient
 from tests.support.sockets import House
+from tests.support.suite import is_patient
 
 # Saves of each writer.
 EACH = 60 if is_patient() else 24

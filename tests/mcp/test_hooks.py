@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.selection import first_of
 from tests.support.server_process import ROOT, free_port
 from tests.support.sockets import House
+from tests.support.suite import first_of
 
 HOOKS = ROOT / "clients" / "hooks"
 SCRIPTS = ("session_start", "before_compaction", "session_end")

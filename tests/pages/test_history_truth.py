@@ -12,7 +12,7 @@ from sessions_app.core.callers import caller_of_user
 from sessions_app.pages.history.epochs import list_clearings
 from sessions_app.pages.history.past_messages import moment_of, past_page
 from tests.support.chat import Chat
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 STEPS = 40
 

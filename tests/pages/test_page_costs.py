@@ -28,8 +28,8 @@ from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages
 from tests.support.live_server import LiveServer
 from tests.support.machine_speed import allowed
-from tests.support.selection import is_patient
 from tests.support.server_process import ROOT
+from tests.support.suite import is_patient
 
 # Bytes of a first view, compressed.
 HEAVIEST = 80_000

@@ -41,7 +41,7 @@ from sessions_app.portability.imports.services import import_file
 from tests.support.account_contents import everything, fill, projects
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, resealed, round_trip, rows, upload, with_fresh_ids
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.django_db
 

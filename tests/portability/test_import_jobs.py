@@ -21,7 +21,7 @@ from tests.portability.background_imports import account, pieces, post, status, 
 from tests.support.account_contents import everything, projects
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, resealed, rows, upload
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("short_pieces")]
 

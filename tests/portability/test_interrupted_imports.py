@@ -26,7 +26,7 @@ from tests.portability.background_imports import account, leave, pieces, post, s
 from tests.support.account_contents import everything, fill
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, rows, upload
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("short_pieces")]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import httpx
 
 from tests.support.machine_speed import percentile_99
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
+from tests.support.suite import is_patient
 
 SAVERS, EVERY_SECONDS = 8, 0.1
 # For saves with nothing beside them: a hundred of them, or more where there is time.

@@ -5,7 +5,7 @@ import pytest
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 VALUE = "return document.getElementById('chat-message').value;"

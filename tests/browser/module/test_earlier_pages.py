@@ -12,7 +12,7 @@ from tests.browser.frontends import Frontend, stored
 from tests.browser.module.joining import NETWORK
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 # No such request gets to the server until then.

@@ -13,7 +13,7 @@ from sessions_app.core.callers import caller_of_user
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.browser
 ANSWERS_LATE = """

@@ -11,7 +11,7 @@ from sessions_app.models import AgentState, PendingAction
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 PLAN = {"title": "A plan", "steps": [{"id": "s1", "title": "Begin", "status": "pending"}]}

@@ -14,9 +14,9 @@ from django.contrib.auth.models import User
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import SAY, Frontend
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
 from tests.support.server_process import ServerProcess, free_port
 from tests.support.stores import Store
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 ROOT = Path(__file__).resolve().parents[3]

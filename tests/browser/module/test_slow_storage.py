@@ -12,7 +12,7 @@ from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.browser.waits import short_waits
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 # The databases of the module are to be deleted, which waits for a page that has them open; who opens them then waits for that.

@@ -14,7 +14,7 @@ from tests.browser.module import joining
 from tests.browser.module.joining import SHOWN, SOCKET_SECONDS, WAITING, Device, Tab, play
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STEPS = 16

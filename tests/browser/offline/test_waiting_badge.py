@@ -8,7 +8,7 @@ from tests.browser.accessibility import assert_accessible
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser
 from tests.browser.offline.conftest import Station
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.offline]
 BADGE = "return document.getElementById('waiting-open').textContent;"

@@ -12,7 +12,7 @@ from tests.browser.driving import Browser
 from tests.support.chat import Chat
 from tests.support.example_objects import World, whole_pages, world_of
 from tests.support.live_server import LiveServer
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 STATES = ("/?state=deleted", "/?q=nothing-like-it", "/search/?q=Decimal&in=everything", "/search/", "/chat/?project=new")

@@ -18,7 +18,7 @@ from tests.browser.pages.test_every_page import PHONE, size
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 SAYS = "return document.getElementById('imports').innerText.includes(args[0]);"

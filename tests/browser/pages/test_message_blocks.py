@@ -16,7 +16,7 @@ from tests.support.chat import Chat
 from tests.support.files import PNG
 from tests.support.hostile.markup import CORPUS, parts
 from tests.support.live_server import LiveServer
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 OPEN = "for (const fold of document.querySelectorAll('[role=log] details')) fold.open = true;"

@@ -13,7 +13,7 @@ import pytest
 from sessions_app.models import ChatSession, Message
 from tests.support.chat import Chat
 from tests.support.saves import Writer, delete, patch, pop, truncate, upsert
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = pytest.mark.django_db
 STEPS = 25

@@ -19,7 +19,7 @@ from sessions_app.models.message import Removal
 from sessions_app.models.times import now
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, upload
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from sessions_app.models import ConflictCopy, Message, Project
 from tests.support.chat import Chat
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 SECRET = "ghp_" + "a1B2" * 9
 HIDDEN = "[REDACTED:github_token]"

@@ -18,7 +18,7 @@ from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Project
 from tests.support.chat import Chat
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.selection import first_of, some_of
+from tests.support.suite import first_of, some_of
 
 on_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="how PostgreSQL is asked")
 WORDS = ["alpha", "Beta", "ΣΟΦΟΣ", "naïve", "100%", "a_b", "***", "ёлка", "数据库", '"q"', "\\n", "x" * 160 + "y"]

@@ -29,7 +29,7 @@ from tests.chats.search.indexed_rows import (
     waiting,
 )
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.selection import some_of
+from tests.support.suite import some_of
 
 pytestmark = pytest.mark.usefixtures("index_asked_first")
 

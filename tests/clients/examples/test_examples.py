@@ -11,8 +11,8 @@ import pytest
 from tests.browser.driving import Browser, wait_for
 from tests.clients.js.conftest import MODULES, NODE
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
 from tests.support.server_process import ROOT, free_port
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.once
 TEXTS = "return [...document.querySelectorAll('p')].map((line) => line.textContent);"

@@ -13,7 +13,7 @@ from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
 from tests.formats.packages import ui_messages
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
 COUNTED = " ".join(str(number) for number in range(1, 61))

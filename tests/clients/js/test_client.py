@@ -12,7 +12,7 @@ from stillhere import Client
 from tests.clients.js.conftest import NODE, run
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.skipif(NODE is None, reason="Node is missing."), pytest.mark.once]
 PROJECT = "/home/alice/shop"

@@ -14,9 +14,9 @@ from tests.clients.js.chat_site import Site
 from tests.clients.js.conftest import needs_packages
 from tests.clients.js.test_ai_sdk import COUNTED, same
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
 HALVES = "One half and the other."

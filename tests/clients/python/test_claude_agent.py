@@ -19,7 +19,7 @@ from stillhere.connection import Operation, Request
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 KEY: SessionKey = {"project_key": "-home-ana-shop", "session_id": "5b1c9a52-9a4c-4d3f-8a6e-0d1d6b8f7c11"}
 # Appends without an end, and says each number once it is on the disk.

@@ -20,7 +20,7 @@ from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.clients.python.test_claude_agent import erased
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 HELLO = {"id": "m1", "role": "user", "text": "hello"}
 

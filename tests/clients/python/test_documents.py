@@ -13,8 +13,8 @@ from tests.clients.documents import DOCUMENTS, PRINTED, program
 from tests.clients.event_loops import own_event_loop
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
 from tests.support.server_process import ROOT
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.once
 PYTHONS = {"adk.md": ROOT / ".venv-adk/bin/python"}

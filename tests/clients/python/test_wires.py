@@ -18,7 +18,7 @@ from stillhere.http.answers import Answer, query_of, value_of
 from stillhere.http.proxied import is_proxied
 from stillhere.http.wires import AsyncWires, Server, Wires
 from tests.clients.python.gate import Gate
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LONG = b"x" * 700_000

@@ -11,7 +11,7 @@ from generation_app.models import Generation, GenerationState
 from sessions_app.models import Message
 from tests.generation.generations.steps import Looking, claimed, started, step
 from tests.support.chat import Chat
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = pytest.mark.django_db
 COMPLETE, INTERRUPTED = GenerationState.COMPLETE, GenerationState.INTERRUPTED

@@ -10,9 +10,9 @@ from tests.generation.generations.asked import Asked
 from tests.generation.generations.model_endpoint import ModelEndpoint, words
 from tests.generation.stream_readers import StreamReader
 from tests.support.machine_speed import allowed
-from tests.support.selection import is_patient
 from tests.support.server_process import Api, ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 # Starting a server takes a while on a machine that is busy.
 pytestmark = pytest.mark.timeout(300)

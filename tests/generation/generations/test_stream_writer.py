@@ -19,7 +19,7 @@ from generation_app.streams.queries import chunks_from
 from generation_app.streams.services import StreamEnded, append_chunks, end_stream
 from sessions_app.core.storage.database_threads import DatabaseThreads
 from tests.support.chat import Chat
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

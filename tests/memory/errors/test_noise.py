@@ -15,7 +15,7 @@ from memory_app.key_value.entries.entry_validation import MOST_RULES
 from memory_app.models import ErrorReport, FilteredCount, MemoryEntry
 from tests.memory.conftest import Memory
 from tests.memory.errors.test_errors import record
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 
 @pytest.fixture(autouse=True)

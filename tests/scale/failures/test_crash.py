@@ -12,9 +12,9 @@ import pytest
 
 from tests.scale.logged_writers import Writer, all_messages, problems
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 WRITERS, SESSIONS = 8, 3
 KILLS = 4 if is_patient() else 2

@@ -15,9 +15,9 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.scale.logged_writers import Writer, all_messages, problems
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.scale
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)

@@ -14,8 +14,8 @@ from websockets.sync.client import connect
 
 from sessions_app.events import hub, listener
 from tests.support.live_server import LiveServer
-from tests.support.selection import is_patient
 from tests.support.sockets import Socket
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.scale
 SAVES = 40

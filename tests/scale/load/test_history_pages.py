@@ -20,7 +20,7 @@ from sessions_app.models import AiState, AiStateVersion, ChatSession, Clearing, 
 from sessions_app.models.message import Removal
 from tests.support.live_server import LiveServer
 from tests.support.machine_speed import allowed
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed]
 # To fill the session takes longer than to look at it. A page that reads all of so many is as slow as to be noticed.

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = [
     pytest.mark.scale,

@@ -13,9 +13,9 @@ import pytest
 
 from tests.scale.savers_beside import BEFORE_SECONDS, eight_savers
 from tests.support.machine_speed import allowed
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.scale
 P99_SECONDS, MEMORY_BYTES = 0.25, 60_000_000

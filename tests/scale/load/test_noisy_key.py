@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from tests.support.machine_speed import allowed, percentile_99
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed]
 SECONDS = 60 if "STILLHERE_PROVE" in os.environ else 6 if is_patient() else 4

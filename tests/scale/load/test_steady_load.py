@@ -13,9 +13,9 @@ import pytest
 from tests.scale.load.test_floods import memory_bytes
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.machine_speed import allowed, percentile_99
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.scale, pytest.mark.timed]
 CLIENTS, READERS, EVERY_SECONDS = 50, 10, 2.0

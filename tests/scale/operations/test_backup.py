@@ -14,9 +14,9 @@ import pytest
 
 from tests.scale.logged_writers import PATIENCE_SECONDS, Ack, Writer, all_messages, problems
 from tests.support.databases import ON_POSTGRESQL
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.scale
 WRITERS = 6

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.selection import first_of
 from tests.support.server_process import ROOT, ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import first_of
 
 pytestmark = pytest.mark.scale
 PATIENCE_SECONDS = 30

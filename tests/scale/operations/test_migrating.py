@@ -14,9 +14,9 @@ import pytest
 
 from tests.scale.table_definitions import definitions_in
 from tests.support.databases import ON_POSTGRESQL, own_database
-from tests.support.selection import is_patient
 from tests.support.server_process import ServerProcess
 from tests.support.stores import Store
+from tests.support.suite import is_patient
 
 pytestmark = pytest.mark.scale
 PROJECTS = 30 if is_patient() else 8

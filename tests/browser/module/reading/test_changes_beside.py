@@ -14,7 +14,7 @@ from tests.browser.module.other_device import CHAT, Device
 from tests.browser.module.reading.test_late_reads import HELD_ANSWERS, LISTENS
 from tests.conftest import Api
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 READ_SINCE = "return chat._sessionClient.parts.state.baseRev >= args[0];"

@@ -13,7 +13,7 @@ from tests.browser.module.reading.network import Network, save_elsewhere
 from tests.browser.waits import short_waits
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 # Far less than a browser waits for the answer to its own close.
 SOON_SECONDS = 20

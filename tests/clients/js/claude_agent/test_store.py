@@ -14,7 +14,7 @@ from tests.clients.js.claude_agent.conftest import Script, Start
 from tests.clients.js.conftest import MODULES, NODE
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 pytestmark = pytest.mark.skipif(
     NODE is None or not (MODULES / "@anthropic-ai/claude-agent-sdk").exists(), reason="Node or the SDK is missing."

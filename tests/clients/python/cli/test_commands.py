@@ -13,7 +13,7 @@ from stillhere import Client
 from tests.clients.python.cli.conftest import RUN, Command
 from tests.clients.python.conftest import SOURCE
 from tests.clients.python.gate import Gate
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 
 def test_what_is_saved_is_resumed_and_found(command: Command, client: Client) -> None:

@@ -24,7 +24,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RunUsage
 
 from stillhere.pydantic_ai import StillhereConversationStore
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 NAMES, SCOPES = ["a / 中", "b", "c"], [None, "user:1", "user:2"]
 SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"

@@ -15,7 +15,7 @@ from stillhere.spool import DamagedSpool
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 DAMAGES = ["'['", "x'ff'", "CAST(x'5b7b226964223a20ff227d5d' AS TEXT)", "17"]
 NOWHERE = "http://127.0.0.1:9"

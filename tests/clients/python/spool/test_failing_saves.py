@@ -14,7 +14,7 @@ from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 type NewSpool = Callable[[], Spool]
 TEXTS = ["before", "poison", "behind it"]

@@ -12,7 +12,7 @@ from stillhere import Spool
 from stillhere.spool.sender import LEVELS, SEQ_STEP
 from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
-from tests.support.selection import first_of
+from tests.support.suite import first_of
 
 type NewSpool = Callable[[], Spool]
 

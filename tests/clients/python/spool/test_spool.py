@@ -21,7 +21,7 @@ from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
-from tests.support.selection import is_patient
+from tests.support.suite import is_patient
 
 # Saves without an end, and says each number once it is on the disk.
 SAVING = """

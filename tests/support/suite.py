@@ -1,8 +1,9 @@
-"""Which tests run: what each of them is marked with, the database, and the command decide."""
+"""Which tests run: what each of them is marked with, the database, and the command decide. And which of them failed."""
 
 import os
 import random
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,3 +91,13 @@ def is_patient() -> bool:
 def uses_database(item: Any) -> bool:
     """Tests of servers as processes, and of commands, say that they are of this scale."""
     return bool(item.get_closest_marker("django_db") or item.get_closest_marker("scale") or DATABASES & set(item.fixturenames))
+
+
+def list_failures(reporter: pytest.TerminalReporter) -> None:
+    """For the end of `make test`: what failed in the first of its four runs is far above that."""
+    path = os.environ.get("STILLHERE_TEST_FAILURES")
+    if not path or hasattr(reporter.config, "workerinput"):
+        return
+    with Path(path).open("a") as file:
+        for report in (*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())):
+            file.write("\n".join(["", report.nodeid, *report.longreprtext.splitlines()[-12:], ""]))
