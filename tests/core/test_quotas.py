@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.core.limits import quotas, rate_limits
-from sessions_app.core.limits.request_limits import ANNOUNCED, Announced
+from sessions_app.core.limits.request_limits import ANNOUNCED, IMPORTED, Announced
 from sessions_app.models import Caller, ChatSession
 from tests.support.chat import Chat
 
@@ -60,6 +60,16 @@ def test_an_upload_is_counted_before_it_is_sent_and_once(chat: Chat, settings: A
     error(chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: Announced(20_000)}), 429, "rate_exceeded")
     settings.RATE_WRITE_BYTES, settings.ACCOUNT_BYTES = 0, 25_000
     error(chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: Announced(20_000)}), 507, "quota_exceeded")
+
+
+def test_an_import_larger_than_a_minute_s_bytes_and_the_saves_beside_it_are_not_refused(chat: Chat, settings: Any) -> None:
+    settings.RATE_WRITE_BYTES = 30_000
+    chat.say("m1", "x" * 2_000)
+    asked = {ANNOUNCED: Announced(40_000, IMPORTED)}
+    assert chat.api.client.get("/api/v1/imports", **asked).status_code == 200
+    chat.say("m2", "x" * 2_000)
+    another = {ANNOUNCED: Announced(10, IMPORTED)}
+    assert error(chat.api.client.get("/api/v1/imports", **another), 429, "rate_exceeded")["counted"] == "bytes imported"
 
 
 @pytest.mark.parametrize("name", ["end", "restore", "keys"])

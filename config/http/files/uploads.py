@@ -19,7 +19,7 @@ from django.conf import settings
 from config.http.refusals import refuse
 from config.http.request_log import HEADER, RECORD, Message, RequestRecord, Send
 from sessions_app.core.errors import AppError, BadRequest, InsufficientStorage, TooLarge, TooMany, Unavailable
-from sessions_app.core.limits.request_limits import ANNOUNCED, Announced
+from sessions_app.core.limits.request_limits import ANNOUNCED, IMPORTED, WRITTEN, Announced
 from sessions_app.core.storage.durable_files import FULL
 
 Receive = Callable[[], Awaitable[Message]]
@@ -56,7 +56,8 @@ class TooManyUploads(TooMany):
 class Address:
     """Where files are sent. `setting`: names the largest body, without `extra` bytes of a form.
 
-    `most`: how many may arrive at once, half of them of one account; `stored_at_once`: how many of them occupy a thread.
+    `most`: how many may arrive at once, half of them of one account; `stored_at_once`: how many of them occupy a thread;
+    `counted`: what their bytes count as.
     """
 
     path: re.Pattern[str]
@@ -64,6 +65,7 @@ class Address:
     most: int
     stored_at_once: int
     extra: int = 0
+    counted: str = WRITTEN
     running: Counter[int] = field(default_factory=Counter)
     storing: asyncio.Semaphore = field(init=False)
 
@@ -95,7 +97,7 @@ class Uploads:
         self._application = application
         chat_files, imports = re.compile(r"/api/v1/sessions/[^/]+/files"), re.compile(r"/api/v1/imports")
         self._addresses = (
-            Address(imports, "MAX_IMPORT_BYTES", most=2, stored_at_once=2),
+            Address(imports, "MAX_IMPORT_BYTES", most=2, stored_at_once=2, counted=IMPORTED),
             Address(chat_files, "MAX_FILE_BYTES", most=16, stored_at_once=4, extra=FORM_BYTES),
         )
 
@@ -124,7 +126,7 @@ class Uploads:
         if address is None:
             raise AssertionError
         # What is too large is refused as such.
-        announced = Announced(declared if declared <= address.limit else 0)
+        announced = Announced(declared if declared <= address.limit else 0, address.counted)
         scope = {**scope, "headers": headers, ANNOUNCED: announced}
         user_id = await self._sender(scope, announced, exchange)
         if user_id is None:

@@ -14,12 +14,11 @@ READS = {"GET", "HEAD", "OPTIONS"}
 ALWAYS_ALLOWED = re.compile(
     r"/(?:clear|undo-clear|undelete|settle|resolve|restore|heartbeat|takeover|end|ws-tickets|flush-tokens|keys)$"
 )
-
-
+# What a key's bytes count as. Imports by themselves: one may be larger than a whole minute's limit, and then it must neither be
+# refused for the saves before it nor have those after it refused.
+WRITTEN, IMPORTED = "bytes written", "bytes imported"
 # Key in `request.META` of a request that was counted before it reached Django.
 COUNTED = "stillhere.counted"
-
-
 # Key in `request.META` of an upload: its `Announced`.
 ANNOUNCED = "stillhere.announced"
 
@@ -28,10 +27,12 @@ ANNOUNCED = "stillhere.announced"
 class Announced:
     """An upload that is asked for, by a read, before its body is taken: a sender who may not send it learns that first.
 
-    `size_bytes`: as its sender declares it, 0 if unknown. `user_id`: whose it is; None until it was asked for.
+    `size_bytes`: as its sender declares it, 0 if unknown. `counted`: `WRITTEN` or `IMPORTED`. `user_id`: whose it is; None until
+    it was asked for.
     """
 
     size_bytes: int
+    counted: str = WRITTEN
     user_id: int | None = None
 
 
@@ -44,10 +45,11 @@ def announced_by(request: HttpRequest) -> Announced | None:
 def check_request(request: HttpRequest, caller: Caller) -> None:
     """Raises RateExceeded (429) or QuotaExceeded (507), before anything is read from the body or the store."""
     if (asked := announced_by(request)) is not None:
-        check(caller, method="POST", size=asked.size_bytes)
+        check(caller, method="POST", size=asked.size_bytes, counted=asked.counted)
         asked.user_id = caller.user_id
     elif (announced := request.META.get(ANNOUNCED)) is not None:
-        check_write(caller, size=max(0, int(request.META.get("CONTENT_LENGTH") or 0) - announced.size_bytes))
+        more = max(0, int(request.META.get("CONTENT_LENGTH") or 0) - announced.size_bytes)
+        check_write(caller, size=more, counted=announced.counted)
     elif COUNTED not in request.META:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
         # Not of the path: names of clients may end it.
@@ -56,16 +58,17 @@ def check_request(request: HttpRequest, caller: Caller) -> None:
         check(caller, method=str(request.method), size=size, adds=adds)
 
 
-def check(caller: Caller, *, method: str, size: int, adds: bool = True) -> None:
-    """As `check_request`; `size`: bytes of the body; `adds`: as for `check_write`."""
+def check(caller: Caller, *, method: str, size: int, adds: bool = True, counted: str = WRITTEN) -> None:
+    """As `check_request`; `size`: bytes of the body; `adds`, `counted`: as for `check_write`."""
     rate_limits.spend(caller=caller, what="requests", limit=settings.RATE_REQUESTS)
     if method in READS:
         return
-    check_write(caller, size=size, adds=adds and method != "DELETE")
+    check_write(caller, size=size, adds=adds and method != "DELETE", counted=counted)
 
 
-def check_write(caller: Caller, *, size: int, adds: bool = True) -> None:
-    """Limits of a write whose request was counted. `adds`: false for one that stores almost nothing, or frees space."""
-    rate_limits.spend(caller=caller, what="bytes written", limit=settings.RATE_WRITE_BYTES, cost=size)
+def check_write(caller: Caller, *, size: int, adds: bool = True, counted: str = WRITTEN) -> None:
+    """Limits of a write whose request was counted. `adds`: false for one that stores almost nothing, or frees space. `counted`:
+    what its bytes count as."""
+    rate_limits.spend(caller=caller, what=counted, limit=settings.RATE_WRITE_BYTES, cost=size)
     if adds:
         quotas.check_bytes(caller.user_id, size)
