@@ -22,8 +22,9 @@ from config.http.request_log import Message, Send
 from config.server import allocator, garbage_collection
 from config.server.background import BackgroundTasks
 from config.server.http_protocol import MALFORMED
-from config.server.long_polls import LongPolls
-from config.server.stream_readers import StreamReaders
+from config.server.waiting.long_polls import LongPolls
+from config.server.waiting.page_turns import PageTurns
+from config.server.waiting.stream_readers import StreamReaders
 from generation_app.generations.runner import Runner
 from generation_app.streams import hub as stream_hub
 from sessions_app.core.storage import transactions
@@ -58,6 +59,7 @@ class Server:
         self._uploads, self._background = Uploads(self._bridge), BackgroundTasks()
         self._long_polls = LongPolls(self._bridge)
         self._readers = StreamReaders(self._bridge)
+        self._pages = PageTurns(self._bridge)
 
     async def http(self, scope: Message, receive: Receive, send: Send) -> None:
         path = scope["path"]
@@ -69,6 +71,9 @@ class Server:
             return
         if self._readers.takes(scope):
             await self._readers(scope, receive, send)
+            return
+        if self._pages.takes(scope):
+            await self._pages(scope, receive, send)
             return
         chosen = self._probes if path in PROBES else self._exports if LONG.fullmatch(path) else self._bridge
         await chosen(scope, receive, send)

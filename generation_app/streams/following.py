@@ -1,7 +1,7 @@
 """Readers of a stream: what a request asks for, and its response as it grows.
 
 The operation only checks and says what is followed; the server's event loop then sends, without a thread and without a database
-connection (`config/server/stream_readers.py`). Without such a server the response has the chunks so far.
+connection (`config/server/waiting/stream_readers.py`). Without such a server the response has the chunks so far.
 """
 
 import logging

@@ -1,7 +1,8 @@
 """Requests that wait until there is something to answer.
 
 The operation only says that there is nothing yet; the server's event loop then waits, without a thread and without a
-database connection, and asks again (`config/server/long_polls.py`). Where no such server is, the operation's first answer counts.
+database connection, and asks again (`config/server/waiting/long_polls.py`). Where no such server is, the operation's first
+answer counts.
 """
 
 import uuid

@@ -23,7 +23,7 @@ from config.http.refusals import refuse
 from config.http.request_body import Receive
 from config.http.request_log import Message, Send
 from config.server.http_protocol import CUT_OFF
-from config.server.long_polls import TooManyWaiting, disconnected
+from config.server.waiting.long_polls import TooManyWaiting, disconnected
 from generation_app.streams import hub as stream_hub
 from generation_app.streams.following import FOLLOWS, Followed, project_of, written
 from sessions_app.accounts.authentication import admission_of
