@@ -103,7 +103,7 @@ class _Walk:
                 wanted -= having
                 if wanted and len(rows) == 1 and not asked:
                     asked = True
-                    with suppress(TimeIsUp), time_limit(INDEX_SECONDS, by_index=True):
+                    with suppress(TimeIsUp), time_limit(INDEX_SECONDS, by_all_indexes=True):
                         return wanted if matching_messages(self._text).filter(session_id__in=wanted).exists() else set()
             before = min(messages) if len(messages) == MESSAGES else 0
         return having

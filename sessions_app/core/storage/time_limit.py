@@ -12,6 +12,9 @@ from sessions_app.core.storage.sql import execute, on_postgresql
 QUERY_CANCELED = "57014"
 # SQLite calls the check after this many of its steps.
 STEPS = 1_000
+_ONE_BY_ONE = ("enable_seqscan", "off")
+# Costs like these would also have it compile the statement.
+_TOGETHER = (("enable_indexscan", "off"), ("random_page_cost", "1000"), ("jit", "off"))
 
 
 class TimeIsUp(Unavailable):
@@ -21,12 +24,14 @@ class TimeIsUp(Unavailable):
 
 
 @contextmanager
-def time_limit(seconds: float, *, by_index: bool = False) -> Iterator[None]:
+def time_limit(seconds: float, *, by_index: bool = False, by_all_indexes: bool = False) -> Iterator[None]:
     """Limit each statement in the block to `seconds`, else raise `TimeIsUp`. For reads only: PostgreSQL rolls back writes.
 
-    `by_index`: PostgreSQL does no sequential scan, however common it estimates the text to be.
+    `by_index`: PostgreSQL does no sequential scan, however common it estimates the text to be. `by_all_indexes`: and it reads
+    only rows that all its indexes name. It does not know that texts may be long, so it would read all that one index names.
     """
-    limited = _postgresql(seconds, by_index=by_index) if on_postgresql() else _sqlite(seconds)
+    settings = [_ONE_BY_ONE] if by_index else [_ONE_BY_ONE, *_TOGETHER] if by_all_indexes else []
+    limited = _postgresql(seconds, settings) if on_postgresql() else _sqlite(seconds)
     try:
         with limited:
             yield
@@ -37,11 +42,11 @@ def time_limit(seconds: float, *, by_index: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def _postgresql(seconds: float, *, by_index: bool) -> Iterator[None]:
+def _postgresql(seconds: float, settings: list[tuple[str, str]]) -> Iterator[None]:
     with transaction.atomic():
         execute("SELECT set_config('statement_timeout', %s, true)", [f"{max(1, round(seconds * 1000))}ms"])
-        if by_index:
-            execute("SELECT set_config('enable_seqscan', 'off', true)")
+        for setting in settings:
+            execute("SELECT set_config(%s, %s, true)", setting)
         yield
         # Inside another transaction the settings would last as long as that one.
         transaction.set_rollback(True)

@@ -93,6 +93,22 @@ def test_the_index_of_trigrams_is_used(many: Chat, alice: User) -> None:
 
 
 @on_postgresql
+def test_rows_are_read_only_where_all_indexes_agree_and_only_in_the_block(chat: Chat) -> None:
+    """What it does to a session of long texts: `scale/load/test_large_searches.py`."""
+    names = ("enable_seqscan", "enable_indexscan", "enable_bitmapscan", "jit")
+
+    def shown() -> list[str]:
+        return [value for name in names for (value,) in fetch_rows(f"SHOW {name}")]
+
+    before = shown()
+    with time_limit(1, by_all_indexes=True):
+        assert shown() == ["off", "off", "on", "off"]
+    with time_limit(1, by_index=True):
+        assert shown() == ["off", *before[1:]]
+    assert shown() == before
+
+
+@on_postgresql
 def test_long_repetitions_are_compared_in_time(chat: Chat, alice: User) -> None:
     """By parts: PostgreSQL's own comparison of the whole takes 50 ms for each text of 100 KB."""
     for number in range(8):
