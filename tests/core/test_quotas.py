@@ -62,6 +62,14 @@ def test_an_upload_is_counted_before_it_is_sent_and_once(chat: Chat, settings: A
     error(chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: Announced(20_000)}), 507, "quota_exceeded")
 
 
+def test_an_upload_larger_than_a_minute_s_bytes_is_taken(chat: Chat, settings: Any) -> None:
+    settings.RATE_WRITE_BYTES = 10_000
+    announced = Announced(20_000, IMPORTED)
+    assert chat.api.client.get(f"/api/v1/sessions/{chat.id}/files", **{ANNOUNCED: announced}).status_code == 200
+    sent = {"data": b"x" * 20_000, "content_type": "application/octet-stream", ANNOUNCED: announced}
+    assert chat.api.client.post(f"/api/v1/sessions/{chat.id}/files", **sent).status_code == 201
+
+
 def test_an_import_larger_than_a_minute_s_bytes_and_the_saves_beside_it_are_not_refused(chat: Chat, settings: Any) -> None:
     settings.RATE_WRITE_BYTES = 30_000
     chat.say("m1", "x" * 2_000)

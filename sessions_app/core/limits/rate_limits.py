@@ -65,9 +65,9 @@ def spend(*, caller: Caller, what: str, limit: int, cost: int = 1) -> None:
     """Count `cost` against the caller's minute. Raises RateExceeded over `limit`; a limit of 0 means no limit.
 
     A single request that costs more than a whole minute's limit passes if nothing was spent before, so that no
-    request is refused forever.
+    request is refused forever. What costs nothing passes too: the rest of an upload whose size was announced.
     """
-    if not limit:
+    if not limit or not cost:
         return
     if seconds := _minutes.spend((what, str(caller.key_id or f"user {caller.user_id}")), cost, limit):
         raise RateExceeded(what, limit, seconds)
