@@ -5,6 +5,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -15,6 +16,7 @@ from sessions_app.portability.imports import staging
 from tests.portability.background_imports import post, work
 from tests.support.chat import Chat
 from tests.support.export_files import download, purge, upload
+from tests.support.live_server import LiveServer
 
 pytestmark = pytest.mark.django_db
 MESSAGES, LENGTH = 40, 10_000
@@ -131,3 +133,21 @@ def test_a_file_that_the_server_was_sent_counts_once(
         answer = upload(mine, content)
     assert answer.status_code == 200, answer.content
     assert answer.json()["added"]["message"] == MESSAGES
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_above_a_minute_s_bytes_comes_in_beside_saves(
+    exported: Path, server: LiveServer, secret: str, settings: Any
+) -> None:
+    settings.RATE_WRITE_BYTES = 30_000
+    headers = {"Authorization": f"Bearer {secret}"}
+    with httpx.Client(base_url=f"{server.url}/api/v1", headers=headers) as client:
+
+        def save(path: str) -> int:
+            return client.post("/projects", json={"path": path}).status_code
+
+        assert save("/before") == 201
+        assert client.post("/imports", content=exported.read_bytes()).status_code == 202
+        assert save("/after") == 201
+        refused = client.post("/imports", content=exported.read_bytes())
+        assert (refused.status_code, refused.json()["error"]["details"]["counted"]) == (429, "bytes imported")
