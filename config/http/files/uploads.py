@@ -136,7 +136,7 @@ class Uploads:
             with address.place(user_id), TemporaryFile(dir=str(settings.DATA_DIR)) as file:
                 await self._take(receive, file, address, declared, exchange)
                 async with address.storing:
-                    await self._application({**scope, UPLOAD: file, RECORD: exchange}, _empty(receive), exchange.send)
+                    await self._application({**scope, UPLOAD: file, RECORD: exchange}, after_body(receive), exchange.send)
         except AppError as error:
             with suppress(ConnectionError):
                 await refuse(error, exchange.send, scope)
@@ -157,7 +157,7 @@ class Uploads:
 
         asking = RequestRecord(asked, keep, on_start=lambda: None)
         asking.id = exchange.id
-        await self._application({**asked, RECORD: asking}, _empty(None), keep)
+        await self._application({**asked, RECORD: asking}, after_body(None), keep)
         # Without a user it is a redirect to https.
         if told[0]["status"] < 400 and announced.user_id is not None:
             return announced.user_id
@@ -200,8 +200,8 @@ async def _next(receive: Receive) -> Message:
     return message
 
 
-def _empty(receive: Receive | None) -> Receive:
-    """Receives an empty body, then the messages of the real channel, if there is one."""
+def after_body(receive: Receive | None) -> Receive:
+    """Receives an empty body in place of the one that was taken, then the messages of the real channel, if there is one."""
     given: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def give() -> Message:

@@ -6,12 +6,11 @@ else's page gets a seventeenth of it. Those that wait here take no thread; one w
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.conf import settings
 from django.http import parse_cookie
 
-from config.http.files.uploads import Application
+from config.http.files.uploads import Application, after_body
 from config.http.request_body import Receive
 from config.http.request_log import Message, Send
 from config.server.waiting.long_polls import disconnected
@@ -46,7 +45,7 @@ class PageTurns:
             if not login.turns.locked():
                 await login.turns.acquire()
             elif await _turn(login, receive):
-                receive = _after_body(receive)
+                receive = after_body(receive)
             else:
                 return
             await self._build(login, scope, receive, send)
@@ -92,13 +91,3 @@ def login_of(scope: Message) -> str:
     """What the browser signs in with, as Django reads it; empty without."""
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin-1")
     return parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME, "")
-
-
-def _after_body(receive: Receive) -> Receive:
-    """As `receive`, whose empty body was taken already."""
-    given: list[Any] = [{"type": "http.request", "body": b"", "more_body": False}]
-
-    async def give() -> Message:
-        return given.pop() if given else await receive()
-
-    return give
