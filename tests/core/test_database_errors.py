@@ -1,26 +1,36 @@
 """What a database says when it takes no more connections: a reason of its own, and a line that names what can be changed."""
 
+import os
 import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as configured
 from django.contrib.auth.models import User
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, ProgrammingError, connection, connections
 from django.test import Client
 
 from config.http import asgi, bridge
 from config.server import background
 from generation_app.generations import runner
 from sessions_app.core.storage import database_errors
-from sessions_app.core.storage.database_errors import NoConnectionLeft, StoreUnreachable, as_app_error
+from sessions_app.core.storage.database_errors import (
+    LoginRefused,
+    NoConnectionLeft,
+    StoreNotReady,
+    StoreUnreachable,
+    as_app_error,
+)
 from sessions_app.events import hub
 from sessions_app.pages.dashboard import home_page
 from sessions_app.pages.health import probes
 from sessions_app.projects import api as projects_api
 from tests.support.databases import ON_POSTGRESQL
+from tests.support.server_process import ServerProcess
+from tests.support.stores import Store
 
 SAID = (
     'connection failed: connection to server at "127.0.0.1", port 5432 failed: FATAL:  sorry, too many clients already',
@@ -55,6 +65,31 @@ def test_other_silence_is_not_mistaken_for_it(caplog: pytest.LogCaptureFixture) 
     for said in ('connection to server at "127.0.0.1", port 5432 failed: Connection refused', "server closed the connection"):
         assert type(as_app_error(OperationalError(said))) is StoreUnreachable
     assert lines(caplog) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'database "elsewhere" does not exist',
+        'role "nobody" does not exist',
+        'password authentication failed for user "nobody"',
+        'no pg_hba.conf entry for host "127.0.0.1", user "nobody", database "stillhere", no encryption',
+    ],
+)
+def test_a_login_that_postgresql_refuses_is_no_store_without_tables(said: str) -> None:
+    found = as_app_error(OperationalError(f'connection failed: connection to server at "::1", port 5432 failed: FATAL:  {said}'))
+    assert isinstance(found, LoginRefused)
+    assert (found.status, found.code) == (503, "store_unreachable")
+    assert type(as_app_error(ProgrammingError('relation "sessions_app_project" does not exist'))) is StoreNotReady
+
+
+@pytest.mark.scale
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="a file is made where there is none")
+def test_a_database_that_does_not_exist_is_told_to_be_created(tmp_path: Path) -> None:
+    address = urlsplit(os.environ["STILLHERE_TEST_POSTGRES_URL"])._replace(path="/stillhere_nowhere")
+    server = ServerProcess(Store(tmp_path, {"DATABASE_URL": address.geturl()}))
+    with pytest.raises(AssertionError, match="createdb"):
+        server.manage("migrate")
 
 
 def test_the_probe_names_it(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,12 @@ DEFAULT_SORT: Sort = "-updated"
 
 
 class Place(NamedTuple):
-    """The session after which a list continues: its value in the order (a time as RFC 3339), and its id."""
+    """The session after which a list continues: its value in the order (a time as RFC 3339), and its id. `message`: a search for
+    text first continues in it, with the messages before this number."""
 
     value: str
     id: uuid.UUID
+    message: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

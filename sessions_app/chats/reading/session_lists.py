@@ -32,7 +32,7 @@ from sessions_app.chats.reading.session_filters import (
     ranges_of,
 )
 from sessions_app.chats.reading.sessions import SessionRow, session_columns, session_row
-from sessions_app.chats.search.session_search import find_sessions
+from sessions_app.chats.search.session_search import find_on, find_sessions
 from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import as_uuid, db_uuid, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
@@ -141,12 +141,25 @@ class Listing:
 
     def by_text(self, project_id: uuid.UUID, after: Place | None, limit: int) -> tuple[list[Place], Place | None]:
         """As `by_conditions`, with the text in the title or in a live message."""
+        fields, text = (*_SEARCHED, self.order.column), self.wanted.text
         rows = self._searchable(project_id, after)
-        found = find_sessions(rows, (*_SEARCHED, self.order.column), self.wanted.text, project_id, limit + 1)
-        places = [_place(row) for row in found.rows]
+        begun = None
+        if after is None or after.message is None:
+            found = find_sessions(rows, fields, text, project_id, limit + 1)
+        else:
+            begun = after
+            own = self._searchable(project_id, None).filter(pk=after.id)
+            found = find_on(own, after.message, rows, fields, text, limit + 1)
+
+        def place(row: tuple[Any, ...], message: int | None = None) -> Place:
+            """The session that was begun may have moved in the order since: the others are after its former place."""
+            known = begun if begun is not None and begun.id == row[0] else _place(row)
+            return known._replace(message=message)
+
+        places = [place(row) for row in found.rows]
         if len(places) > limit:
             return places[:limit], places[limit - 1]
-        return places, _place(found.ended_at) if found.ended_at is not None else None
+        return places, None if found.ended_at is None else place(found.ended_at, found.before)
 
     def walk_sql(self, columns: str, parameters: list[Any], after: Place | None, count: int) -> tuple[str, list[Any]]:
         """The first sessions in order: of each project its first ones, by index, then of these the first."""

@@ -140,12 +140,13 @@ class _Walk:
         self.exhausted = len(rows) < count
 
 
-def in_pieces(rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
-    """Batches of ids from rows of (id, bytes), limited in bytes but with at least one row."""
+def in_pieces(rows: Iterable[Sequence[Any]], most_bytes: int | None = None) -> Iterator[list[Any]]:
+    """Batches of ids from rows of (id, bytes), limited in bytes (None: `READ_BYTES`) but with at least one row."""
+    most_bytes = READ_BYTES if most_bytes is None else most_bytes
     some: list[Any] = []
     size = 0
     for row_id, row_bytes in rows:
-        if some and size + row_bytes > READ_BYTES:
+        if some and size + row_bytes > most_bytes:
             yield some
             some, size = [], 0
         some.append(row_id)

@@ -36,12 +36,20 @@ class NoConnectionLeft(StoreUnreachable):
     message = "The database takes no more connections. Try again shortly; the server's log says what its operator can change."
 
 
+class LoginRefused(StoreUnreachable):
+    message = (
+        "PostgreSQL does not let the server in: its operator checks the name of the database, the role and the password in "
+        "STILLHERE_DATABASE_URL. A database that does not exist is created first (`createdb`)."
+    )
+
+
 class StoreBusy(Unavailable):
     code, message = "store_busy", "The store is busy. Try again shortly."
 
 
 # Texts of SQLite's and PostgreSQL's error messages; neither gives Django a code for all of these states.
 _STATES: tuple[tuple[tuple[str, ...], type[AppError]], ...] = (
+    (('fatal:  database "', 'fatal:  role "', "authentication failed for", "no pg_hba.conf entry"), LoginRefused),
     (("no such table", "no such column", "does not exist", "has no column"), StoreNotReady),
     (("disk is full", "disk i/o error", "no space left", "could not extend file", "disk full"), InsufficientStorage),
     (("readonly", "read-only", "unable to open database file"), StoreReadOnly),

@@ -44,8 +44,8 @@ def time_limit(seconds: float, *, by_index: bool = False, by_all_indexes: bool =
 @contextmanager
 def _postgresql(seconds: float, settings: list[tuple[str, str]]) -> Iterator[None]:
     with transaction.atomic():
-        execute("SELECT set_config('statement_timeout', %s, true)", [f"{max(1, round(seconds * 1000))}ms"])
-        for setting in settings:
+        # The limit is the last: it is for the statements of the block.
+        for setting in [*settings, ("statement_timeout", f"{max(1, round(seconds * 1000))}ms")]:
             execute("SELECT set_config(%s, %s, true)", setting)
         yield
         # Inside another transaction the settings would last as long as that one.

@@ -12,15 +12,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
-from sessions_app.chats.reading.session_filters import Place, SessionFilter
+from sessions_app.chats.reading.session_filters import DEFAULT_SORT, SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words, list_trash
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.search.message_search import newest_hits
 from sessions_app.chats.search.services import catch_up
+from sessions_app.chats.sessions.list_cursors import make_place, read_place
 from sessions_app.chats.sessions.services import create_session_of_form
 from sessions_app.core.id_parsing import uuid_or_none
-from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.text import same_name
 from sessions_app.core.web.page_context import newest_page, project_page, rows_asked, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
@@ -106,10 +106,9 @@ def _pinned_first(
 def _found(
     caller: Caller, project_id: uuid.UUID, wanted: SessionFilter, cursor: str, limit: int
 ) -> tuple[list[SessionRow], str | None]:
-    read = read_cursor(cursor)
-    after = None if read is None else Place(rfc3339(read[0]), read[1])
+    after = read_place(DEFAULT_SORT, cursor)
     found = list_sessions(caller=caller, project_id=project_id, wanted=wanted, after=after, limit=limit)
-    return found.rows, None if found.next is None else make_cursor(found.next.value, found.next.id)
+    return found.rows, None if found.next is None else make_place(DEFAULT_SORT, found.next)
 
 
 @login_required

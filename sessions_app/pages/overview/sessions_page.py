@@ -11,16 +11,15 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions_app.chats.reading.session_filters import Has, Place, SessionFilter
+from sessions_app.chats.reading.session_filters import DEFAULT_SORT, Has, SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words
 from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.chats.search.services import catch_up
+from sessions_app.chats.sessions.list_cursors import make_place, read_place
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
-from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.page_context import newest_page, rows_asked, signed_in_caller
-from sessions_app.core.web.schemas import make_cursor, read_cursor
 from sessions_app.models import Project
 from sessions_app.models.session import MOST_TAGS, SessionState
 from sessions_app.pages.session.move_targets import move_targets
@@ -49,14 +48,13 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
     project = None if asked.project_id is None else get_project(caller=caller, project_id=asked.project_id)
     if project is not None and asked.wanted.text:
         catch_up()
-    place = read_cursor(request.GET.get("cursor"))
-    after = None if place is None else Place(rfc3339(place[0]), place[1])
+    after = read_place(DEFAULT_SORT, request.GET.get("cursor"))
     limit = rows_asked(request, A_PAGE, MOST_AT_ONCE)
     found = list_sessions(caller=caller, project_id=asked.project_id, wanted=asked.wanted, after=after, limit=limit)
     chosen = {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "tag", "pinned", "since", "until")}
     context = {
         "rows": _shown(found.rows, with_project=project is None),
-        "next": None if found.next is None else make_cursor(found.next.value, found.next.id),
+        "next": None if found.next is None else make_place(DEFAULT_SORT, found.next),
         "newest": newest_page(request),
         "only": project,
         "states": STATES,

@@ -1,5 +1,6 @@
 """A search ends in time, whatever the words and the texts are, and what it did not come to is on a next page."""
 
+import base64
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -170,3 +171,86 @@ def test_a_big_session_is_found_by_words_that_are_deep_in_it(chat: Chat, monkeyp
         monkeypatch.setattr(session_search, "INDEX_SECONDS", seconds)
         assert everything(chat, f"/projects/{project}/sessions?q=needle", "id") == [chat.id]
         assert everything(chat, f"/projects/{project}/sessions?q=needless", "id") == []
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index cannot tell, and there is time for one read of 1,000 bytes."""
+
+    def busy(*_: Any) -> None:
+        raise TimeIsUp
+
+    changed = {"MOST_INDEXED": -1, "matching_messages": busy, "SEARCH_SECONDS": -1.0, "READ_ON_SECONDS": -1.0}
+    for name, value in {**changed, "READ_BYTES": 1_000, "PIECE_BYTES": 1_000}.items():
+        monkeypatch.setattr(session_search, name, value)
+
+
+@pytest.fixture
+def big(chat: Chat) -> Chat:
+    """A session with a needle deep in it."""
+    chat.say("deep", "needle")
+    for number in range(12):
+        chat.say(f"m{number}", "hay " * 100, seq=number + 2)
+    return chat
+
+
+def list_address(chat: Chat, words: str, sort: str = "-updated") -> str:
+    return f"/projects/{Project.objects.get(path=chat.project).id}/sessions?sort={sort}&q={words}"
+
+
+def with_needle(big: Chat) -> Chat:
+    other = Chat(big.api, project=big.project)
+    other.say("m1", "another needle")
+    return other
+
+
+@pytest.mark.parametrize("sort", ["-updated", "title"])
+def test_a_big_session_is_searched_to_its_end_on_the_next_pages(big: Chat, hurried: None, sort: str) -> None:
+    """Others come before and after it."""
+    earlier = with_needle(big)
+    big.say("last", "hay")
+    later = with_needle(big)
+    found = list(pages(big, list_address(big, "needle", sort), "id"))
+    in_order = [one for page in found for one in page]
+    assert sorted(in_order) == sorted([earlier.id, big.id, later.id])
+    assert sort != "-updated" or in_order == [later.id, big.id, earlier.id]
+    assert len(found) > 4
+    assert everything(big, list_address(big, "needless", sort), "id") == []
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_big_session_that_moves_while_it_is_searched_is_found_once(big: Chat, hurried: None, is_first: bool) -> None:
+    earlier = with_needle(big)
+    big.say("last", "hay")
+    later = [] if is_first else [with_needle(big).id]
+    found = []
+    for number, page in enumerate(pages(big, list_address(big, "needle"), "id")):
+        found += page
+        if not page:  # The search is within it.
+            big.say(f"new{number}", "said meanwhile")
+        assert number < 20
+    assert found == [*later, big.id, earlier.id]
+
+
+def test_a_big_session_that_is_deleted_while_it_is_searched_is_left_out(big: Chat, hurried: None) -> None:
+    earlier = with_needle(big)
+    big.say("last", "hay")
+    found = []
+    for page in pages(big, list_address(big, "needle"), "id"):
+        found += page
+        big.api.delete(f"/sessions/{big.id}")
+    assert found == [earlier.id]
+
+
+@pytest.mark.parametrize("parts", ['["-updated"]', '["-updated","x","y"]', "[1,2,3,4]", "[]"])
+def test_what_is_no_place_in_a_list_is_refused(big: Chat, parts: str) -> None:
+    cursor = base64.urlsafe_b64encode(parts.encode()).decode().rstrip("=")
+    refused = big.api.get(f"{list_address(big, 'needle')}&cursor={cursor}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+
+
+@pytest.mark.parametrize("message", ["-1", "1.5", "true", '"3"', "1e300", "99999999999999999999", "3,4"])
+def test_what_is_no_message_of_a_place_is_refused(big: Chat, message: str) -> None:
+    parts = f'["-updated","2026-01-01T00:00:00Z","{big.id}",{message}]'
+    cursor = base64.urlsafe_b64encode(parts.encode()).decode().rstrip("=")
+    assert big.api.get(f"{list_address(big, 'needle')}&cursor={cursor}").status_code == 422
