@@ -32,7 +32,7 @@ from sessions_app.chats.reading.session_filters import (
     ranges_of,
 )
 from sessions_app.chats.reading.sessions import SessionRow, session_columns, session_row
-from sessions_app.chats.search.session_search import find_on, find_sessions
+from sessions_app.chats.search.session_search import continue_within, find_sessions
 from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import as_uuid, db_uuid, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
@@ -149,7 +149,7 @@ class Listing:
         else:
             begun = after
             own = self._searchable(project_id, None).filter(pk=after.id)
-            found = find_on(own, after.message, rows, fields, text, limit + 1)
+            found = continue_within(own, after.message, rows, fields, text, limit + 1)
 
         def place(row: tuple[Any, ...], message: int | None = None) -> Place:
             """The session that was begun may have moved in the order since: the others are after its former place."""

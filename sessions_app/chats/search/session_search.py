@@ -61,7 +61,7 @@ def find_sessions(rows: QuerySet[ChatSession], fields: Sequence[str], text: str,
     return walk.to_the_end()
 
 
-def find_on(
+def continue_within(
     begun: QuerySet[ChatSession], before: int, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int
 ) -> FoundRows:
     """As `find_sessions`, after a page that ended within a session: `begun` has it alone, if it is still there."""

@@ -1,6 +1,7 @@
 """The page of search."""
 
 import re
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from sessions_app.chats.reading.session_filters import DEFAULT_SORT, Place
+from sessions_app.chats.sessions.list_cursors import make_place
 from sessions_app.models import Project
 from tests.support.chat import Chat
 
@@ -54,3 +57,23 @@ def test_the_search_page_goes_on_with_rows_alone(page: Client, api: Callable[...
     rows = page.get(f"/search/{more.replace('&amp;', '&')}", headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in rows
     assert rows.count("<mark>") == 10
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/search/?q=needle&cursor=1", "Nothing older matches."),
+        ("/sessions/{session}/find/?q=needle&before=1", "Nothing older matches."),
+        ("/projects/{project}/?q=needle&cursor={first}", "No further session matches."),
+        ("/sessions/?q=needle&cursor={first}", "No further session matches."),
+    ],
+)
+def test_a_last_page_without_a_match_says_so(page: Client, api: Callable[..., Any], alice: User, address: str, said: str) -> None:
+    chat = Chat(api(alice))
+    chat.say("m1", "needle")
+    first = make_place(DEFAULT_SORT, Place("2000-01-01T00:00:00Z", uuid.uuid4()))
+    address = address.format(session=chat.id, project=Project.objects.get().id, first=first)
+    shown = page.get(address, headers={"HX-Request": "true"})
+    assert f'<li class="hint">{said}</li>' in shown.content.decode()
+    # Without a cursor the page says it in its own words, or has the match.
+    assert said not in page.get(address.partition("&")[0]).content.decode()

@@ -10,6 +10,7 @@ from statistics import median
 import pytest
 from django.contrib.auth.models import User
 
+from config.server import thread_switching
 from sessions_app.accounts.api_keys import create_key
 from sessions_app.core.callers import caller_of_user
 from tests.support.live_server import LiveServer
@@ -58,6 +59,11 @@ def usual_seconds(api: Api, session: str, writer: str) -> float:
     return median(took)
 
 
+def test_a_server_has_its_threads_take_turns_often(api: Api) -> None:
+    assert sys.getswitchinterval() == pytest.approx(thread_switching.SECONDS)
+
+
+@pytest.mark.timed
 def test_a_save_beside_a_thread_that_computes_takes_little_longer(api: Api) -> None:
     _, session = api.session("/computing")
     with computing():
