@@ -7,7 +7,7 @@ Python's default of 5 ms, and as long it held SQLite's lock.
 
 import sys
 
-# At 0.5 ms a save beside such a thread takes a seventh of the time, and 32 clients save as many messages as before.
+# At 0.5 ms twenty such waits take a seventh of the time, and 32 clients save as many messages as before.
 SECONDS = 0.0005
 
 
