@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from selenium import webdriver
 
-from tests.browser.driving import Browser, NoBrowser, start_chromium
+from tests.browser.driving import Browser, NoBrowser, start_shell
 from tests.support.live_server import LiveServer
 
 
@@ -23,7 +23,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[webdriver.Chrome]:
     try:
-        chrome = start_chromium()
+        chrome = start_shell()
     except NoBrowser as error:
         pytest.fail(str(error))
     yield chrome

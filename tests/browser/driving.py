@@ -17,10 +17,14 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
 
+from tests.support.suite import PROVING
+
 NO_PAGE = "about:blank"
 PATIENCE_SECONDS = 15.0
 CSRF_SECRET = "c" * 32
 BINARIES = ("chromium", "chromium-browser", "google-chrome")
+# The same engine without a window's frame, menus and what else surrounds pages: a test takes two thirds of the CPU time.
+SHELL = "chromium-headless-shell"
 SWITCHES = (
     *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"),
@@ -61,8 +65,17 @@ class NoBrowser(Exception):
 
 
 def start_chromium(profile: Path | None = None) -> webdriver.Chrome:
-    """`profile`: a folder that outlives this browser; without one it has a fresh one."""
-    binary = next((path for name in BINARIES if (path := shutil.which(name))), None)
+    """The whole browser. `profile`: a folder that outlives it; without one it has a fresh one."""
+    return _start(BINARIES, profile)
+
+
+def start_shell() -> webdriver.Chrome:
+    """What shows pages, if it is installed; else, and where guarantees are proved, the whole browser."""
+    return _start(BINARIES if PROVING else (SHELL, *BINARIES), None)
+
+
+def _start(binaries: tuple[str, ...], profile: Path | None) -> webdriver.Chrome:
+    binary = next((path for name in binaries if (path := shutil.which(name))), None)
     driver = shutil.which("chromedriver")
     if binary is None or driver is None:
         raise NoBrowser("No Chromium with ChromeDriver here: run scripts/browser.sh.")

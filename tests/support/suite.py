@@ -50,14 +50,15 @@ ABOVE_THE_DATABASE = (
     *(f"scale/operations/test_{name}" for name in ("commands_without_store", "logs", "serve_and_run")),
 )
 
+PROVING = "STILLHERE_PROVE" in os.environ
+
 
 def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What drives a browser, measures or proves takes the time it takes. Full-size proofs are for `make prove`; so is, on a
     second database, what the suite runs `once`, and what uses no database. `make test-all` runs what is `slow` too."""
-    proving = "STILLHERE_PROVE" in os.environ
-    again = proving or not ON_POSTGRESQL
+    again = PROVING or not ON_POSTGRESQL
     patient = is_patient()
-    left_out = [name for name, runs in (("prove", proving), ("once", again), ("slow", patient)) if not runs]
+    left_out = [name for name, runs in (("prove", PROVING), ("once", again), ("slow", patient)) if not runs]
     tests = config.rootpath / "tests"
     above = tuple(str(tests / name) for name in ABOVE_THE_DATABASE) if ON_POSTGRESQL and not patient else ()
     wanted: list[pytest.Item] = []
@@ -86,7 +87,7 @@ def some_of[T](values: Iterable[T], one_in: int) -> Sequence[T]:
 
 def is_patient() -> bool:
     """Do slow tests run too?"""
-    return "STILLHERE_PROVE" in os.environ or "STILLHERE_TEST_SLOW" in os.environ
+    return PROVING or "STILLHERE_TEST_SLOW" in os.environ
 
 
 def uses_database(item: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.browser.chat_page import ChatPage
-from tests.browser.driving import Browser, start_chromium, wait_for
+from tests.browser.driving import Browser, start_shell, wait_for
 from tests.support.live_server import LiveServer
 from tests.support.machine_speed import allowed
 
@@ -51,7 +51,7 @@ def chat(signed_in: Browser, server: LiveServer, settings: Any) -> ChatPage:
 @pytest.fixture
 def second(server: LiveServer, alice: User) -> Iterator[Browser]:
     """Another browser of the same person."""
-    driver = start_chromium()
+    driver = start_shell()
     browser = Browser(driver)
     browser.sign_in_as(alice, server.url)
     yield browser
