@@ -77,7 +77,7 @@ class _Walk:
     def __init__(self, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int) -> None:
         self._rows, self._text, self._limit = rows.values_list(*fields), text, limit
         self._wanted = folded_spellings(text)
-        self._id, self._title, self._epoch, self._size = (fields.index(name) for name in ("id", "title", "epoch", "size_bytes"))
+        self._id, self._title, self._size = (fields.index(name) for name in ("id", "title", "size_bytes"))
         self._at, self.found, self.exhausted = 0, list[Row](), False
         self._last: Row | None = None
         # Of the last session the messages from this number on are read, and it is not decided; None: it is.
