@@ -35,13 +35,11 @@ def once(
     act: Callable[[LockedSession], dict[str, Any]],
     refuse_stale: Callable[[LockedSession], int] = lambda session: 0,
     lock: Callable[..., LockedSession] = lock_session,
-    check: Callable[[LockedSession], None] = lambda session: None,
 ) -> Answer:
     """Run `act` on the locked session and store the answer, 200 with what it returns; a retry gets the stored answer.
 
     For any other epoch nothing is applied: 409 `stale_epoch`. `refuse_stale` may keep the request's text and returns the
-    number of copies. `lock` may create the session; `check` may refuse a request that was not answered before. Raises
-    NotFound, Gone, SeqReused, and what these raise.
+    number of copies. `lock` may create the session. Raises NotFound, Gone, SeqReused, and what these raise.
     """
     request = Request(session_id, step.writer_id, step.seq, step.body_sha256)
 
@@ -49,7 +47,6 @@ def once(
         session = lock(caller=caller, session_id=session_id)
         if (answered := receipts.find(request)) is not None:
             return answered
-        check(session)
         if step.epoch is not None and step.epoch != session.epoch:
             return receipts.keep(request, stale(session, step.epoch, refuse_stale(session)))
         return receipts.keep(request, answer(session, **act(session)))

@@ -93,17 +93,21 @@ def save_changes(*, caller: Caller, session_id: uuid.UUID, changes: Changes) -> 
     """
 
     def act(session: LockedSession) -> dict[str, Any]:
+        _check(caller, session, changes)
         seen = _seen_by_match(session, changes.if_match) if changes.replace else 0
         return _save(caller, session, changes, base_rev=max(changes.base_rev, seen))
+
+    def refuse_stale(session: LockedSession) -> int:
+        _check(caller, session, changes)
+        return _keep_late_texts(caller, session, changes)
 
     return once(
         caller=caller,
         session_id=session_id,
         step=changes,
         act=act,
-        refuse_stale=lambda session: _keep_late_texts(caller, session, changes),
+        refuse_stale=refuse_stale,
         lock=partial(lock_or_create, new=changes.create, in_trash=changes.in_trash),
-        check=lambda session: _check(caller, session, changes),
     )
 
 
