@@ -20,9 +20,10 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from config.http.files.downloads import STALLED_SECONDS, send_file
 from config.http.files.uploads import body_of
-from config.http.learned_headers import Answered, QuickRequest
+from config.http.learned_headers import Answered, Kinds, QuickRequest
 from config.http.mcp import McpRequests
 from config.http.quick.chats import ROUTES as CHATS
+from config.http.quick.first_requests import FirstRequests
 from config.http.quick.memory import ROUTES as MEMORY
 from config.http.quick.resumes import QuickResumes, is_quick_resume
 from config.http.quick.routes import QuickRoutes
@@ -44,6 +45,7 @@ REQUEST_RECORD = "stillhere.exchange"
 ENVIRON = "stillhere.environ"
 # What goes well takes little but the interpreter, which more threads would mostly hand to one another.
 RESUMING_THREADS = 2
+_Quick = tuple[QuickRequest, Kinds | None, Answered | None]
 logger = logging.getLogger(__name__)
 
 
@@ -81,6 +83,7 @@ class Bridge:
         self._writes = SmallWrites() if together else None
         self._resumes = DatabaseThreads(RESUMING_THREADS, "resumes") if together else None
         self._quick_routes = QuickRoutes((*MEMORY, *CHATS)) if together else None
+        self._first_requests = FirstRequests()
         self._mcp = mcp
         self._bodies = bodies
         self._queue, self._requests = queue, 0
@@ -141,25 +144,30 @@ class Bridge:
         if self._mcp is not None and self._mcp.takes(scope):
             await self._mcp.answer(scope, body, receive, exchange, self._pool.submit)
             return
-        request, answered, learning = QuickRequest(scope, body, exchange), None, None
-        if self._writes is not None and (taken := self._writes.taken(scope, body, exchange)) is not None:
-            request, learning = taken
-            answered = await asyncio.wrap_future(self._writes.submit(taken[0]))
-        elif self._resumes is not None and is_quick_resume(scope, body):
-            learning = self._quick_resumes.kinds
-            answered = await asyncio.wrap_future(self._resumes.submit(self._quick_resumes.run, request))
-        elif self._quick_routes is not None and (learning := self._quick_routes.kinds_of(scope, body)) is not None:
-            answered = await asyncio.wrap_future(self._pool.submit(partial(self._quick_routes.run, request, learning)))
-        if answered is None or isinstance(answered, Later):
-            work = partial(self._ask_django, request, receive, asyncio.get_running_loop())
-            answered = await asyncio.wrap_future(self._pool.submit(work))
-            if learning is not None:
-                learning.learn(request, answered)
+        request, learning, answered = await self._answer_quickly(scope, body, exchange)
+        if answered is None and await self._first_requests.learned(learning, request):
+            request, _, answered = await self._answer_quickly(scope, body, exchange)
+        if answered is None:
+            ask = partial(self._ask_django, request, receive, asyncio.get_running_loop())
+            answered = await self._first_requests.learn(learning, request, asyncio.wrap_future(self._pool.submit(ask)))
         status, headers, content = answered
         if isinstance(content, FileBody):
             await send_file(exchange, status, headers, content)
         elif content is not None:
             await exchange.answer(status, headers, content)
+
+    async def _answer_quickly(self, scope: Message, body: bytes, exchange: RequestRecord) -> _Quick:
+        """The request, what is learned from Django's answers to its like, and the answer; None: Django has to answer."""
+        if self._writes is not None and (taken := self._writes.taken(scope, body, exchange)) is not None:
+            answered = await asyncio.wrap_future(self._writes.submit(taken[0]))
+            return *taken, None if isinstance(answered, Later) else answered
+        request = QuickRequest(scope, body, exchange)
+        if self._resumes is not None and is_quick_resume(scope, body):
+            run = self._resumes.submit(self._quick_resumes.run, request)
+            return request, self._quick_resumes.kinds, await asyncio.wrap_future(run)
+        if self._quick_routes is not None and (kinds := self._quick_routes.kinds_of(scope, body)) is not None:
+            return request, kinds, await asyncio.wrap_future(self._pool.submit(partial(self._quick_routes.run, request, kinds)))
+        return request, None, None
 
     def _ask_django(self, request: QuickRequest, receive: Receive, loop: asyncio.AbstractEventLoop) -> Answered:
         scope, exchange = request.scope, request.exchange

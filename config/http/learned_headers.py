@@ -74,6 +74,12 @@ class Kinds:
         with self._lock:
             return None if name is None else self._kept.get(name)
 
+    def unknown(self, request: QuickRequest) -> Any:
+        """The name of a kind that can be learned, but is not yet; None: it is known, or Django always has to answer."""
+        name = _name_of(request.scope, self._left)
+        with self._lock:
+            return None if name in self._kept else name
+
 
 def answered_as(kind: Kind, request: QuickRequest, caller: Caller, reply: HttpResponse) -> Answered:
     request.exchange.known(kind.route, caller.user_id)
