@@ -14,10 +14,10 @@ from benchmarks.measurements.agents.graphs import graphs
 from benchmarks.measurements.agents.mcp import mcp_calls
 from benchmarks.measurements.agents.memory import context, entries, runs
 from benchmarks.measurements.agents.pydantic_conversations import pydantic_conversations
+from benchmarks.measurements.bulk_operations import exports, forks, imports
 from benchmarks.measurements.events import events
 from benchmarks.measurements.flat import flat_cost
 from benchmarks.measurements.hostile import hostile_page, searches
-from benchmarks.measurements.large import exports, forks, imports
 from benchmarks.measurements.many_sockets import idle_sockets
 from benchmarks.measurements.on_postgresql import on_postgresql
 from benchmarks.measurements.pages import pages

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks.support.acts import READ, WRITE
+from benchmarks.support.beside_local import READ, WRITE
 from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.servers import ROOT
 from benchmarks.support.sides import Stillhere, filled, kept

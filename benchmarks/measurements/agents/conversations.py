@@ -15,7 +15,7 @@ from agents import SQLiteSession
 from agents.memory import Session
 from claude_agent_sdk import SessionKey
 
-from benchmarks.support.acts import READ, WRITE, Act, timed_row
+from benchmarks.support.beside_local import READ, WRITE, Act, timed_row
 from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import Stillhere, filled, kept
 from benchmarks.support.table import Row

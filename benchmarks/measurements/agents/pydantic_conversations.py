@@ -15,7 +15,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord, ConversationStore, InMemoryConversationStore
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
-from benchmarks.support.acts import READ, WRITE, timed_row
+from benchmarks.support.beside_local import READ, WRITE, timed_row
 from benchmarks.support.sample_sizes import Plan
 from benchmarks.support.sides import Stillhere, filled, kept
 from benchmarks.support.table import Row
