@@ -77,6 +77,12 @@ class IdleTimeoutProtocol(EndsStalled, HttpToolsProtocol):
         elif self._in_head and self._due is None:
             self._expect_head()
 
+    def handle_websocket_upgrade(self) -> None:
+        """An idle socket costs little: what has read its request, and refers to itself in a circle, is let go at once."""
+        super().handle_websocket_upgrade()
+        self.stop_looking()
+        self.parser = self.scope = self.headers = None  # type: ignore[assignment]
+
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP, or too much, is refused in the form of all refusals, not in uvicorn's plain text.
         Where earlier requests wait for answers, the connection ends with these: a refusal would be taken for one of them."""

@@ -37,6 +37,8 @@ class SocketProtocol(EndsStalled, WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         await super().send(message)
+        if message["type"] == "websocket.accept":
+            del self.response  # Nobody reads it any more, and there may be thousands of sockets.
         self._go_on()
 
     def handle_ping(self) -> None:

@@ -27,9 +27,14 @@ class EndsStalled(asyncio.Protocol):
         self._look = self.loop.call_later(STALLED_SECONDS, self._look_after)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.stop_looking()
+        super().connection_lost(exc)
+
+    def stop_looking(self) -> None:
+        """The connection has ended, or belongs to another protocol."""
         if self._look is not None:
             self._look.cancel()
-        super().connection_lost(exc)
+            self._look = None
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -40,8 +45,6 @@ class EndsStalled(asyncio.Protocol):
         super().resume_writing()
 
     def _look_after(self) -> None:
-        if self.transport.get_protocol() is not self:
-            return  # It has become a socket, which has its own look.
         waits = self.transport.get_write_buffer_size()
         if self._waited is not None and waits >= self._waited:
             self.transport.abort()
