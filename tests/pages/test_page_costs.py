@@ -89,9 +89,9 @@ def files(collected_files: Path, settings: Any) -> Path:
 
 
 def linked(html: str, files: Path) -> set[str]:
-    """Every style sheet and script that a page asks for, with what those import."""
+    """Every file that a page asks for, with what scripts import. The icon for a home screen is loaded when it is put there."""
     found: set[str] = set()
-    waiting = set(re.findall(r'(?:href|src)="/static/([^"]+\.(?:css|js|svg))"', html))
+    waiting = set(re.findall(r'(?<!rel="apple-touch-icon" )(?:href|src)="/static/([^"]+)"', html))
     while waiting:
         name = waiting.pop()
         found.add(name)

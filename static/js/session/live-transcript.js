@@ -1,7 +1,7 @@
 /** A session's page follows its project's events: it inserts only what changed, so scroll, selection and open folds stay. */
 
 import { addCodeButtons } from "../pages/message/code-blocks.js";
-import "../pages/message/lightbox.js";
+import "../pages/message/pictures.js";
 import { all, around, byId, focusedAt, focusOn, fragment, offerCopies } from "../pages/elements.js";
 import { followEvents, reload } from "../pages/event-stream.js";
 import { addTextButtons, keepShown } from "../pages/message/long-texts.js";

@@ -165,7 +165,7 @@ def test_images_are_shown_large_one_after_the_other(signed_in: Browser, server: 
     first = signed_in.driver.find_element(By.CSS_SELECTOR, "[data-picture]")
     first.send_keys(Keys.ENTER)
     named = "return document.querySelector('dialog.lightbox')?.ariaLabel ?? null;"
-    assert signed_in.run(named) == "shelf.png"
+    signed_in.until(f"{named.removesuffix(' ?? null;')} === 'shelf.png';")
     assert_accessible(signed_in)
     for key, name in ((Keys.ARROW_RIGHT, "door.png"), (Keys.ARROW_LEFT, "shelf.png"), (Keys.ARROW_LEFT, "Image 1")):
         signed_in.driver.switch_to.active_element.send_keys(key)

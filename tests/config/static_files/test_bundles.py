@@ -241,6 +241,7 @@ def test_of_our_modules_few_are_kept_under_their_plain_names(ours: dict[str, str
         "js/chat/input/long-text.js",
         "js/chat/offline/offline.js",
         "js/pages/keyboard/palette.js",
+        "js/pages/message/lightbox.js",
         "js/stillhere.js",
         "js/stillhere/storage/former-keys.js",
     }

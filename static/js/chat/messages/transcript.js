@@ -5,7 +5,7 @@
 
 import { copyWords } from "../../pages/clipboard.js";
 import { addCodeButtons } from "../../pages/message/code-blocks.js";
-import "../../pages/message/lightbox.js";
+import "../../pages/message/pictures.js";
 import { one } from "../../pages/elements.js";
 import { addTextButtons, keepShown, showLong } from "../../pages/message/long-texts.js";
 import { keepFolds, place as placePiece, show as showPieces } from "./growing.js";

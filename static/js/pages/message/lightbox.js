@@ -1,8 +1,6 @@
-/** A picture of a message, large, with the others of the transcript before and after it. Without this script it is downloaded. */
+/** A picture of a message, large, with the others of the transcript before and after it. */
 
-import { all, around } from "../elements.js";
-
-class Lightbox {
+export class Lightbox {
   /** @param {HTMLElement[]} links @param {number} at */
   constructor(links, at) {
     this.links = links;
@@ -67,11 +65,3 @@ function button(words, label, act) {
   made.addEventListener("click", act);
   return made;
 }
-
-document.addEventListener("click", (event) => {
-  const link = around(event, "[data-picture]");
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  const links = all(link.closest("[role=log]") ?? document, "[data-picture]");
-  new Lightbox(links, links.indexOf(link));
-});
