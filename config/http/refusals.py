@@ -1,4 +1,5 @@
-"""Responses to requests that never reach Django, with the headers that Django's middleware sets on all others."""
+"""Responses to requests that never reach Django, with the headers that Django's middleware sets on all others. They are JSON; a
+browser that loads a page, or sends a form without a script, gets a page."""
 
 import codecs
 import re
@@ -11,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest as Unreadable
 from django.core.exceptions import TooManyFieldsSent
 from django.core.handlers.wsgi import WSGIRequest
+from django.template.loader import render_to_string
 from django.utils.csp import CSP, build_policy
 
 from config.http.middleware import PERMISSIONS_POLICY
@@ -20,6 +22,7 @@ from sessions_app.core.errors import AppError, BadRequest, MethodNotAllowed, Too
 
 # More than these Django cannot read everywhere, although Python knows them by name (`hex`, `idna`).
 CHARSETS = {"utf-8", "ascii", "iso8859-1", "cp1252"}
+_FOR_PROGRAMS = ("/api/", "/v1/", "/mcp", "/static/")
 
 
 def request_of(environ: dict[str, Any]) -> WSGIRequest:
@@ -36,7 +39,9 @@ def request_of(environ: dict[str, Any]) -> WSGIRequest:
 
 
 async def refuse(error: AppError, send: Send, scope: Message) -> None:
-    headers = [(b"content-type", b"application/json; charset=utf-8"), (b"connection", b"close"), *default_headers(scope)]
+    for_page = _is_for_a_page(scope)
+    kind = b"text/html; charset=utf-8" if for_page else b"application/json; charset=utf-8"
+    headers = [(b"content-type", kind), (b"connection", b"close"), *default_headers(scope, for_page=for_page)]
     # As on pages of errors: what a script shows after sending a form.
     headers.append((b"stillhere-message", quote(error.message).encode()))
     if error.retry_after is not None:
@@ -45,10 +50,17 @@ async def refuse(error: AppError, send: Send, scope: Message) -> None:
         headers.append((b"www-authenticate", b'Bearer realm="stillhere"'))
     if error.status == MethodNotAllowed.status:
         headers.append((b"allow", ", ".join(error.details["allow"]).encode()))
-    content = orjson.dumps(error.as_json())
+    shown = {"error": error, "was_sent": scope["method"] == "POST"}
+    content = render_to_string("refused.html", shown).encode() if for_page else orjson.dumps(error.as_json())
     headers.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+def _is_for_a_page(scope: Message) -> bool:
+    """Browsers ask so for what they show; scripts, also ours, take anything."""
+    wanted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return bool(wanted.startswith(b"text/html")) and not scope["path"].startswith(_FOR_PROGRAMS)
 
 
 class HeadTooLarge(AppError):
@@ -66,18 +78,18 @@ def malformed() -> dict[int, tuple[list[tuple[bytes, bytes]], bytes]]:
     return found
 
 
-def default_headers(scope: Message) -> list[tuple[bytes, bytes]]:
+def default_headers(scope: Message, *, for_page: bool = False) -> list[tuple[bytes, bytes]]:
     """Of every response that Django does not make."""
-    return [(b"cache-control", b"no-store"), *_security_headers(), *_for_other_origins(scope)]
+    return [(b"cache-control", b"no-store"), *_security_headers(for_page=for_page), *_for_other_origins(scope)]
 
 
-def _security_headers() -> list[tuple[bytes, bytes]]:
+def _security_headers(*, for_page: bool) -> list[tuple[bytes, bytes]]:
     headers = {
         "x-content-type-options": "nosniff",
         "x-frame-options": settings.X_FRAME_OPTIONS,
         "referrer-policy": settings.SECURE_REFERRER_POLICY,
         "cross-origin-opener-policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,
-        "content-security-policy": _policy(),
+        "content-security-policy": _policy(for_page=for_page),
         "permissions-policy": PERMISSIONS_POLICY,
     }
     if settings.SECURE_HSTS_SECONDS:
@@ -86,10 +98,11 @@ def _security_headers() -> list[tuple[bytes, bytes]]:
 
 
 @lru_cache
-def _policy() -> str:
-    """The strictest policy: the response is not a page."""
-    nowhere = [CSP.NONE]
-    return str(build_policy({"default-src": nowhere, "base-uri": nowhere, "frame-ancestors": nowhere, "form-action": [CSP.SELF]}))
+def _policy(*, for_page: bool) -> str:
+    """The strictest policy: the response has no more than style sheets."""
+    nowhere, styles = [CSP.NONE], {"style-src": [CSP.SELF]} if for_page else {}
+    kinds = {"default-src": nowhere, **styles, "base-uri": nowhere, "frame-ancestors": nowhere, "form-action": [CSP.SELF]}
+    return str(build_policy(kinds))
 
 
 def _for_other_origins(scope: Message) -> list[tuple[bytes, bytes]]:

@@ -28,7 +28,7 @@ AT_WORK_BYTES = 5_000_000
 class BodyTooLarge(TooLarge):
     def __init__(self, limit: int, path: str) -> None:
         hint = "Send a larger file to POST /api/v1/imports." if path == IMPORT else "Split it."
-        super().__init__(f"A request has at most {limit} bytes. {hint}", code="body_too_large", details={"limit": limit})
+        super().__init__(f"A request has at most {limit:,} bytes. {hint}", code="body_too_large", details={"limit": limit})
 
 
 class BodyTooSlow(BadRequest):
