@@ -54,9 +54,12 @@ class ExpiredEntries(EntryQuerySet):
 
 
 def _of_projects(kept_since: datetime) -> dict[str, Due]:
-    """Rows of projects whose time in the trash is over. The projects are read first: then an index finds their rows, and
-    usually there are none."""
-    gone = {"project__in": expired_projects(), "project__deleted_at__lt": kept_since}
+    """Rows of projects whose time in the trash is over. The projects are read first: then an index finds their rows. Usually
+    there are none, and nothing else is asked."""
+    projects = expired_projects()
+    if not projects:
+        return {}
+    gone = {"project__in": projects, "project__deleted_at__lt": kept_since}
 
     def within(parent: str) -> Q:
         return Q(**{f"{parent}__{name}": value for name, value in gone.items()})
