@@ -51,7 +51,8 @@ prove: install-dev ## test the guarantees at full size, on both databases
 mutants: install-dev ## one fault at a time in the modules that must have none: do the tests notice? (some: ARGS="receipts lease")
 	@scripts/mutants.sh $(ARGS)
 
-example: install-dev ## an example against a running server (NAME=ai-sdk, langgraph or openai-agents; STILLHERE_KEY=its key)
+example: ## an example against a running server (NAME=ai-sdk, langgraph or openai-agents; STILLHERE_KEY=its key)
+	@scripts/install.sh examples
 	@examples/start.sh $(NAME)
 
 screenshots: install-dev ## take README's screenshots again (every page, with a contact sheet: ARGS="--every FOLDER")

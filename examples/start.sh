@@ -28,7 +28,7 @@ except (OSError, ValueError) as error:
     sys.exit(f"No server answers at STILLHERE_URL={url} ({error}). `make run` starts one; an address begins with http://.")
 END
 if [ "$name" = ai-sdk ]; then
-  scripts/install-js.sh
+  scripts/install-js.sh examples
   exec node_modules/.bin/vite examples/ai-sdk "${@:2}"
 fi
 PYTHONPATH=clients/python/src exec .venv/bin/python examples/"$name"/chat.py "${@:2}"
