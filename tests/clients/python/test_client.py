@@ -213,7 +213,16 @@ def test_settings_come_from_the_environment(server: LiveServer, secret: str, cli
         Client()
 
 
+def test_the_address_of_the_api_is_that_of_its_server(client: Client, server: LiveServer, secret: str) -> None:
+    for url in (f"{server.url}/api/v1", f"{server.url}/api/v1/"):
+        with Client(url, secret, PROJECT) as other:
+            assert other.get_project() == client.get_project()
+
+
 def test_wrong_arguments_are_named(client: Client, server: LiveServer, secret: str) -> None:
+    for placeholder in ("sh_…", "sh_..."):
+        with pytest.raises(ValueError, match="placeholder"):
+            Client(server.url, placeholder, PROJECT)
     for key in (f"{secret}\n", "sh_é"):
         with pytest.raises(ValueError, match="`key` has"):
             Client(server.url, key, PROJECT)
@@ -227,7 +236,7 @@ def test_wrong_arguments_are_named(client: Client, server: LiveServer, secret: s
 
 def test_no_answer_names_the_address(gate: Gate, secret: str) -> None:
     gate.away = True
-    with Client(gate.url, secret, PROJECT, retry_seconds=0) as client, pytest.raises(NoAnswer, match=gate.url):
+    with Client(gate.url, secret, PROJECT, retry_seconds=0) as client, pytest.raises(NoAnswer, match=f"^no_answer: {gate.url}"):
         client.list_projects()
 
 

@@ -47,7 +47,8 @@ type Operation[T] = Generator[Request, Any, T]
 
 class Connection:
     """`project`: its id, or its path; one that does not exist is created. What is left out is taken from STILLHERE_URL,
-    STILLHERE_KEY and STILLHERE_PROJECT. A request without an answer, or with 429 or 503, is repeated for `retry_seconds`."""
+    STILLHERE_KEY and STILLHERE_PROJECT. `url`: with or without `/api/v1`. A request without an answer, or with 429 or 503, is
+    repeated for `retry_seconds`."""
 
     def __init__(
         self,
@@ -58,9 +59,11 @@ class Connection:
         timeout: float = TIMEOUT_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        self.url = _setting("url", url, "STILLHERE_URL").rstrip("/")
+        self.url = _setting("url", url, "STILLHERE_URL").rstrip("/").removesuffix("/api/v1")
         self._server = Server(self.url)
         key = _setting("key", key, "STILLHERE_KEY")
+        if key.endswith(("…", "...")):
+            raise ValueError("`key` is the placeholder. `make run` prints a key, and the page /keys/ makes some.")
         if not (key.isascii() and key.isprintable()):
             raise ValueError("`key` has a line break, or characters that no key has.")
         self._headers = {"Authorization": f"Bearer {key}"}

@@ -8,7 +8,8 @@ class StillhereError(Exception):
     where the server names them."""
 
     def __init__(self, status: int, code: str, message: str, details: dict[str, Any], retry_after: float | None = None) -> None:
-        super().__init__(f"{status} {code}: {message} {details or ''}".rstrip())
+        # Without an answer there is no status.
+        super().__init__(f"{status or ''} {code}: {message} {details or ''}".strip())
         self.status, self.code, self.message, self.details, self.retry_after = status, code, message, details, retry_after
 
 

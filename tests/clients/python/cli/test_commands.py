@@ -32,6 +32,18 @@ def test_what_is_saved_is_resumed_and_found(command: Command, client: Client) ->
     assert "/sessions/" in command("search", "checkout")[1]
 
 
+def test_without_a_current_session_the_newest_is_named(command: Command, client: Client) -> None:
+    client.open_session("agents 42", current=False)
+    said = "stillhere: no session of this project is the current one. Name one: `--session 'agents 42'` is the newest.\n"
+    assert command("resume") == (1, "", said)
+    client.create_session(current=False)
+    assert command("resume")[2].endswith("Make one current on its page.\n")
+
+
+def test_a_search_says_that_nothing_is_found(command: Command, client: Client) -> None:
+    assert command("search", "checkout") == (0, "", "nothing is found\n")
+
+
 def test_messages_of_frameworks_in_a_session_by_its_own_id(command: Command, client: Client) -> None:
     raw = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
     saved = command("save", "--session", "t / 1", "--title", "Hello", "--format", "openai.chat", input=json.dumps(raw))

@@ -1,6 +1,7 @@
 """`save`, `resume` and `search`. Results go to standard output, everything else to standard error."""
 
 import json
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
@@ -40,7 +41,7 @@ def resume(given: Namespace) -> int:
     with _client(given) as client:
         session = _session(client, given.session)
         if session is None:
-            raise ValueError("there is no such session." if given.session else "nothing is saved in this project.")
+            raise ValueError("there is no such session." if given.session else _why_none_is_current(client))
         if given.format:
             for item in client.read_as(session.id, given.format, limit=given.limit, repair=True).items:
                 _print_json(item)
@@ -55,7 +56,7 @@ def resume(given: Namespace) -> int:
 
 def search(given: Namespace) -> int:
     """The exit code is 0 without a hit too."""
-    left, cursor = given.limit, None
+    left, cursor, found = given.limit, None, 0
     with _client(given) as client:
         while left > 0:
             page = client.search(
@@ -63,9 +64,11 @@ def search(given: Namespace) -> int:
             )
             for hit in page.items:
                 _print_json(asdict(hit)) if given.json else _print_hit(given.url, hit)
-            left, cursor = left - len(page.items), page.next
+            left, cursor, found = left - len(page.items), page.next, found + len(page.items)
             if cursor is None:
                 break
+    if not found:
+        print("nothing is found", file=sys.stderr)
     return 0
 
 
@@ -101,6 +104,16 @@ def _session(client: Client, external_id: str | None) -> Session | None:
         return client.connection.run(find_usable(external_id, external_id))
     current = client.get_project().current_session
     return None if current is None else client.get_session(current)
+
+
+def _why_none_is_current(client: Client) -> str:
+    """The frameworks' adapters make no session the current one."""
+    newest = client.list_sessions(limit=1).items
+    if not newest:
+        return "nothing is saved in this project."
+    own_id = newest[0].external_id
+    named = f"Name one: `--session {shlex.quote(own_id)}` is the newest." if own_id else "Make one current on its page."
+    return f"no session of this project is the current one. {named}"
 
 
 def _shown(message: Message) -> str:
