@@ -66,7 +66,7 @@ def test_a_server_has_its_threads_take_turns_often(api: Api) -> None:
 
 @pytest.mark.timed
 def test_a_save_beside_a_thread_that_computes_takes_little_longer(api: Api) -> None:
-    """Beside other programs a turn of both may meet different loads, to the advantage of either: so three more have to show it."""
+    """Beside other programs a turn of both may meet different loads, to the advantage of either: three more have to show it."""
     _, session = api.session("/computing")
     as_served, turns = sys.getswitchinterval(), list[tuple[float, float]]()
     with computing():
