@@ -4,7 +4,7 @@ import type { Message, Session, State, StoredMessage } from "#browser";
 export { ApiError, uuid } from "#browser";
 
 export interface ClientOptions {
-  /** The address of Stillhere; left out: STILLHERE_URL. */
+  /** The address of Stillhere, with or without `/api/v1`; left out: STILLHERE_URL. */
   url?: string;
   /** An API key; left out: STILLHERE_KEY. */
   key?: string;
@@ -51,7 +51,7 @@ export type StreamEnd = "complete" | "interrupted";
 
 /**
  * Each request is sent again, unchanged, until it is answered, for up to 30 seconds; nothing is done twice. Then, and for refusals
- * at once, it rejects with an `ApiError`.
+ * at once, it rejects with an `ApiError`. After two seconds a warning in the console says why it waits.
  */
 export class Client {
   constructor(options?: ClientOptions);

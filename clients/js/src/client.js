@@ -12,6 +12,7 @@ import { readStream } from "#module/answers/stream-reader.js";
 import { ApiError, backoff, Http } from "#module/server/http.js";
 import { bytesOf, sleep, uuid } from "#module/util.js";
 import { byExternal } from "./addresses.js";
+import { settingsOf } from "./settings.js";
 import { StreamWriter } from "./stream-writer.js";
 
 /** @import { StreamEnd, StreamWriter as Declared } from "./client.js" */
@@ -19,28 +20,23 @@ import { StreamWriter } from "./stream-writer.js";
 const PATIENCE_MS = 30_000;
 // So soon it is noticed that the server is back.
 const LONGEST_PAUSE_MS = 2000;
+// A server that starts again is away for a moment; who waits longer is told why.
+const TOLD_AFTER_MS = 2000;
 const PAGE = 500;
 const OPS = 500;
 // The server takes 5,000,000 by default.
 const REQUEST_BYTES = 4_000_000;
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const KEY = /^[\x20-\x7e]+$/;
-
-/** @param {string} name */
-const setting = (name) => /** @type {any} */ (globalThis).process?.env?.[name];
 
 export class Client {
   /** @param {{url?: string, key?: string, project?: string}} [options] */
-  constructor({ url, key, project } = {}) {
-    const base = url ?? setting("STILLHERE_URL");
-    this.project = project ?? setting("STILLHERE_PROJECT") ?? "";
-    const secret = key ?? setting("STILLHERE_KEY");
-    if (!base || !secret || !this.project)
-      throw new TypeError("A client needs `url`, `key` and `project`, or STILLHERE_URL and so on.");
-    // `fetch` would say so of a header, as if the server were away.
-    if (!KEY.test(secret)) throw new TypeError("`key` has a line break, or characters that no key has.");
-    this.http = new Http(base, { key: secret });
+  constructor(options = {}) {
+    const { url, key, project } = settingsOf(options);
+    this.project = project;
+    this.http = new Http(url, { key });
     this.patience = PATIENCE_MS;
+    /** Told that the server does not answer; anew once it did. */
+    this.told = false;
     /** Ends all requests. @type {AbortSignal | undefined} */
     this.signal = undefined;
     /** @type {Promise<string> | undefined} */
@@ -178,16 +174,27 @@ export class Client {
    */
   async _send(method, where, body, headers) {
     const { patience, signal } = this;
-    for (let failures = 1, until = performance.now() + patience; ; failures += 1) {
+    const begun = performance.now();
+    for (let failures = 1, until = begun + patience; ; failures += 1) {
       try {
-        return (await this.http.request(method, where, body, headers, { signal })).body;
+        const answer = await this.http.request(method, where, body, headers, { signal });
+        this.told = false;
+        return answer.body;
       } catch (error) {
         if (!(error instanceof ApiError) || !error.passing) throw error;
         const wait = Math.max(error.retryAfter * 1000, Math.min(backoff(failures), LONGEST_PAUSE_MS));
         if (performance.now() + wait > until) throw error;
+        if (performance.now() + wait >= begun + TOLD_AFTER_MS) this._tell(error, until);
         await sleep(wait);
       }
     }
+  }
+
+  /** Once while the server does not answer. @param {ApiError} error @param {number} until it is tried again */
+  _tell(error, until) {
+    if (this.told || error.status !== 0) return;
+    this.told = true;
+    console.warn(`[Stillhere] ${error.message} It is tried again for ${Math.round((until - performance.now()) / 1000)} s.`);
   }
 }
 

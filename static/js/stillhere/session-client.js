@@ -229,7 +229,7 @@ export class SessionClient {
   retry() {
     this.parts.responses.retry();
     this.parts.queue.retry();
-    this.parts.batching.goOn();
+    this.parts.batching.retry();
     return this.parts.sender.retry();
   }
 

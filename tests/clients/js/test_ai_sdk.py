@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils.timezone import now
 
+from sessions_app.models import ApiKey
 from stillhere import Client
 from tests.browser.driving import wait_for
 from tests.clients.js.chat_page import ChatPage
@@ -17,6 +19,14 @@ from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, needs_packages]
 COUNTED = " ".join(str(number) for number in range(1, 61))
+COUNT_REQUESTS = """
+  const { fetch } = window;
+  window.requests = [];
+  window.fetch = (url, ...more) => {
+    if (String(url).includes("/api/v1/")) window.requests.push(String(url));
+    return fetch(url, ...more);
+  };
+"""
 
 
 def same(page: ChatPage, shown: list[Any]) -> None:
@@ -196,6 +206,29 @@ def test_the_first_message_of_a_chat_is_edited(page: ChatPage) -> None:
     page.settle()
     assert page.texts() == ["two", "You said: two"]
     same(page, page.messages())
+
+
+def test_a_refused_key_is_not_tried_at_each_part_of_an_answer(page: ChatPage) -> None:
+    """There were 50 requests in two seconds. What was said is saved once the key is valid."""
+    ApiKey.objects.update(revoked_at=now())
+    page.browser.open(f"{page.url}/")
+    page.browser.until("return window.ready === true;")
+    page.browser.run(COUNT_REQUESTS)
+    page.show({})
+    page.say("count to 60")
+    assert page.texts() == ["count to 60", COUNTED]
+    assert page.call("return chat.storeError.message;") == "The key is refused. What you wrote is kept in this browser."
+    assert 2 <= page.browser.run("return window.requests.length;") <= 10
+    ApiKey.objects.update(revoked_at=None)
+    page.settle()
+    same(page, page.messages())
+
+
+def test_a_placeholder_is_no_key(page: ChatPage) -> None:
+    page.browser.open(f"{page.url}/")
+    page.browser.until("return window.ready === true;")
+    page.browser.run("show(args[0]);", [page.options | {"key": "sh_…"}])
+    page.browser.until("return window.errors.some((error) => error.includes('`key` is the placeholder'));")
 
 
 def test_two_chats_and_another_project_stay_apart(page: ChatPage, api: Callable[..., Any], alice: User) -> None:

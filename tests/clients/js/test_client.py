@@ -109,7 +109,7 @@ def test_what_is_no_key_is_refused(script: Script) -> None:
       assert.throws(made, { name: "TypeError", message: /^`key` has a line break, or characters that no key has/ }, key);
     }
     """
-    script(code, keys=["sh_x\n", "sh_ä", "sh_\u2026"])
+    script(code, keys=["sh_x\n", "sh_ä", "sh_\u2026x"])
 
 
 def test_a_refused_append_leaves_the_stream_open(script: Script) -> None:

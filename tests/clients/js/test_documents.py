@@ -14,6 +14,7 @@ from tests.support.server_process import ROOT
 
 pytestmark = [pytest.mark.once, needs_packages]
 PAGE = ROOT / "docs/frameworks/ai-sdk.md"
+EXAMPLE = ROOT / "examples/ai-sdk/chat.jsx"
 BROWSER = ROOT / "docs/browser.md"
 STRICT = ("--strict", "--noEmit", "--target", "es2024", "--module", "esnext", "--moduleResolution", "bundler", "--types", "")
 # What the examples of the browser module take for granted.
@@ -70,6 +71,28 @@ def test_the_page_of_the_ai_sdk(
     browser.pause(0.5)
     browser.open(f"{site.url}/")
     wait_for(lambda: browser.run(TEXTS) == ["hello", "You said: hello"])
+    browser.forget()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("is_example", [False, True], ids=["ai-sdk.md", "chat.jsx"])
+def test_a_page_says_that_its_key_is_wrong(
+    browser: Browser, site: Site, server: LiveServer, installed: Path, tmp_path: Path, is_example: bool
+) -> None:
+    store = json.dumps({"url": server.url, "key": "sh_wrong", "project": "/home/alice/shop"})
+    (in_document,) = blocks(PAGE, "jsx")
+    code = (
+        EXAMPLE.read_text()
+        if is_example
+        else re.sub("^const store = .*$", "const store = STORE;", in_document, flags=re.M) + MOUNT
+    )
+    (tmp_path / "page.jsx").write_text(code)
+    site.script = bundled(tmp_path / "page.jsx", installed, f"--define:STORE={store}")
+    browser.open(f"{site.url}/")
+    browser.until("return document.querySelector('[role=alert]')?.textContent.length > 0;")
+    browser.textbox("Message" if is_example else "").send_keys("hello\n")
+    kept = "The key is refused. What you wrote is kept in this browser."
+    browser.until("return document.querySelector('[role=alert]').textContent === args[0];", kept)
     browser.forget()
 
 

@@ -1,7 +1,7 @@
 /** Types of index.js. */
 import type { UseChatHelpers } from "@ai-sdk/react";
 import type { ChatInit, ChatTransport, UIMessage } from "ai";
-import type { Connection, Siblings } from "#browser";
+import type { Connection, Refused, Siblings } from "#browser";
 
 export { loadMessages, persistTransport } from "./transport.js";
 
@@ -39,7 +39,7 @@ export interface StillhereChat<Message extends UIMessage = UIMessage> extends Us
   /** The server's messages are shown, or this browser's copy if the server does not answer. */
   loaded: boolean;
   /** Why they cannot be shown (access is denied, the chat is in the trash), or what the server refused to store. */
-  storeError: unknown;
+  storeError: Error | Refused | null;
   /** Null on a server. */
   connection: Connection | null;
   /** How many messages are not loaded: the oldest ones. */

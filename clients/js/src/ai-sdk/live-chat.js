@@ -1,6 +1,7 @@
 /** Chats that are on the screen: one of each, however often React mounts it. */
 import { Chat } from "@ai-sdk/react";
 import { connect } from "#browser";
+import { checkedKey } from "../settings.js";
 import { defaultTransport, StillhereTransport } from "./answers-transport.js";
 import { PersistTransport } from "./persist-transport.js";
 import { StoredChat } from "./stored-chat.js";
@@ -39,7 +40,7 @@ export class LiveChat {
     const { url, key, user, project, id, generateId, messageMetadataSchema, dataPartSchemas } = options;
     this.name = name;
     this.options = options;
-    this.connection = connect({ baseUrl: url, project, chat: id, auth: key ? { key } : { cookie: true, user } });
+    this.connection = connect({ baseUrl: url, project, chat: id, auth: key ? { key: checkedKey(key) } : { cookie: true, user } });
     this.stored = new StoredChat(this.connection);
     this.fallback = defaultTransport();
     this.byStillhere = new StillhereTransport(this.stored);

@@ -1,4 +1,5 @@
 /** When changes become a request: user messages at once, a streaming answer at intervals, the rest soon. */
+import { backoff } from "../server/http.js";
 import { RequestTimer } from "./request-timer.js";
 
 /**
@@ -21,6 +22,12 @@ export class Batching {
     this.pumping = false;
     this.sealing = false;
     this.closed = false;
+    /** How often in a row the server refused a session. */
+    this.refusals = 0;
+    /** Before this it is not asked for one again. */
+    this.askedAgainAt = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.asking = undefined;
   }
 
   /** The caller's list was accepted. @param {SentOperation[]} operations what changed in it @param {boolean} streaming */
@@ -44,11 +51,12 @@ export class Batching {
 
   /** Make a request of what is due, unless one is in flight. */
   async pump() {
-    const { queue, state, findOrCreate } = this.needs;
+    const { queue, state } = this.needs;
     if (this.pumping || this.closed || queue.present.length > 0 || !queue.unsent) return;
+    if (!state.session && this._waits()) return;
     this.pumping = true;
     try {
-      if (!state.session) await findOrCreate();
+      if (!state.session) await this._open();
       if (state.session && queue.present.every((entry) => entry.kind === "create")) await queue.seal();
     } finally {
       this.pumping = false;
@@ -65,9 +73,36 @@ export class Batching {
     this.timer.in(this.streaming && !own ? STREAMING_MS : 0, { keep: true });
   }
 
+  /** What was refused is asked again at once. */
+  retry() {
+    this.refusals = 0;
+    this.askedAgainAt = 0;
+    this.goOn();
+  }
+
   close() {
     this.closed = true;
+    clearTimeout(this.asking);
     this.timer.close();
+  }
+
+  /** A refused key stays refused for a while: the server is not asked at each part of an answer. */
+  async _open() {
+    const { state, findOrCreate } = this.needs;
+    await findOrCreate();
+    this.refusals = state.session ? 0 : this.refusals + 1;
+    this.askedAgainAt = state.session ? 0 : performance.now() + backoff(this.refusals);
+  }
+
+  /** Was a session refused a moment ago? Then what is due now is done after the pause. */
+  _waits() {
+    const left = this.askedAgainAt - performance.now();
+    if (left <= 0) return false;
+    this.asking ??= setTimeout(() => {
+      this.asking = undefined;
+      this.pump();
+    }, left);
+    return true;
   }
 
   /** In a microtask, so that several saves in one task become one request. */

@@ -68,7 +68,8 @@ function cookie(name) {
 export class Http {
   /** @param {string} baseUrl @param {Auth} auth */
   constructor(baseUrl, auth) {
-    this.base = new URL(baseUrl || "/", globalThis.location?.href).href.replace(/\/$/, "");
+    // The API's documentation shows its address with `/api/v1`.
+    this.base = new URL(baseUrl || "/", globalThis.location?.href).href.replace(/(\/api\/v1)?\/*$/, "");
     this.auth = auth;
     /** What only pages know: some servers refuse to hear of it. @type {RequestInit} */
     this.asPage = globalThis.location ? { credentials: auth.key ? "omit" : "same-origin", cache: "no-store" } : {};
@@ -116,7 +117,7 @@ export class Http {
    * @param {unknown} error
    */
   async _unanswered(error) {
-    const away = new ApiError(0, { code: "unreachable", message: `The server does not answer (${messageOf(error)}).` });
+    const away = new ApiError(0, { code: "unreachable", message: `${this.base} does not answer: ${causeOf(error)}.` });
     if (!globalThis.location || this.readable || nameOf(error) !== "TypeError" || !(await this._isThere())) return away;
     // Not that of `location`, which Chromium gives a page from a file as "file://".
     const { origin } = globalThis;
@@ -204,5 +205,12 @@ export class Http {
   }
 }
 
-/** @param {unknown} error */
-const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+/**
+ * In Node the error of `fetch` says nothing, but its cause does: one error, or one for each address that the name has.
+ * @param {unknown} error @returns {string}
+ */
+function causeOf(error) {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof AggregateError) return error.cause.errors.map(causeOf).join(", ");
+  return error.cause instanceof Error ? causeOf(error.cause) : error.message || error.name;
+}

@@ -1,0 +1,41 @@
+/** Where a client asks, for which project and by which key. What is not given is taken from the environment. */
+
+const KEY = /^[\x20-\x7e]+$/;
+const PLACEHOLDER = /(…|\.{3})$/;
+
+/** @param {{url?: string, key?: string, project?: string}} given */
+export function settingsOf({ url, key, project }) {
+  return {
+    url: checkedUrl(setting("url", url, "STILLHERE_URL")),
+    key: checkedKey(setting("key", key, "STILLHERE_KEY")),
+    project: setting("project", project, "STILLHERE_PROJECT"),
+  };
+}
+
+/** `fetch` would say so of a header, as if the server were away. @param {string} key */
+export function checkedKey(key) {
+  if (PLACEHOLDER.test(key))
+    throw new TypeError("`key` is the placeholder. `make run` prints a key, and the page /keys/ makes some.");
+  if (!KEY.test(key)) throw new TypeError("`key` has a line break, or characters that no key has.");
+  return key;
+}
+
+/** @param {string} url */
+function checkedUrl(url) {
+  const wrong = new TypeError(`\`url\` begins with http:// or https:// and a name, and has no query: ${url}`);
+  let parsed;
+  try {
+    parsed = new URL(url, globalThis.location?.href);
+  } catch {
+    throw wrong;
+  }
+  if (!/^https?:$/.test(parsed.protocol) || parsed.search) throw wrong;
+  return url;
+}
+
+/** @param {string} name @param {string | undefined} given @param {string} variable @returns {string} */
+function setting(name, given, variable) {
+  const value = given || /** @type {{process?: {env?: Record<string, string>}}} */ (globalThis).process?.env?.[variable];
+  if (!value) throw new TypeError(`Pass \`${name}\`, or set ${variable}.`);
+  return value;
+}
