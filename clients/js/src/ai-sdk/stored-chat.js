@@ -37,7 +37,7 @@ export class StoredChat {
     const take = (/** @type {{messages: StoredMessage[]}} */ news) => this._take(news.messages);
     this.unheard = [
       ...[connection.on("restored", take), connection.on("changed", take), connection.on("cleared", take)],
-      connection.on("refused", (refused) => this._refused(refused)),
+      ...[connection.on("refused", (refused) => this._refused(refused)), connection.on("saved", () => this._saved())],
     ];
     this.leave = () => this.flush();
     // Before the connection sends what it has.
@@ -209,6 +209,11 @@ export class StoredChat {
   _refused(refused) {
     this.error = refused;
     this.tell();
+  }
+
+  /** A key or a login that was refused is accepted now. */
+  _saved() {
+    if (/** @type {{status?: number} | null} */ (this.error)?.status === 401) this._refused(null);
   }
 
   /** @param {(StoredMessage | Message)[]} messages */
