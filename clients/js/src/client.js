@@ -35,7 +35,7 @@ export class Client {
     this.project = project;
     this.http = new Http(url, { key });
     this.patience = PATIENCE_MS;
-    /** Told that the server does not answer; anew once it did. */
+    /** Told that the server does not answer. Told again if it does and is away once more. */
     this.told = false;
     /** Ends all requests. @type {AbortSignal | undefined} */
     this.signal = undefined;
