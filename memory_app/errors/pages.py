@@ -17,7 +17,7 @@ from memory_app.errors.noise.queries import list_rules
 from memory_app.errors.occurrences import agents_of_runs, occurrences_of
 from memory_app.errors.own_frames import FrameGroup, frame_groups
 from memory_app.models import ErrorDay, ErrorReport
-from sessions_app.chats.reading.session_previews import session_titles
+from sessions_app.chats.reading.session_previews import session_names
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import now
 from sessions_app.core.web.page_context import rows_asked, signed_in_caller
@@ -134,9 +134,9 @@ def _where(request: HttpRequest, error: ErrorReport) -> dict[str, Any]:
     """When and where it happened: rows by day and run, and the newest place in the chats that can be opened."""
     rows = occurrences_of(error)
     sessions = {row.session_id for row in rows if row.session_id is not None}
-    titles = session_titles(caller=signed_in_caller(request), session_ids=sessions)
+    names = session_names(caller=signed_in_caller(request), session_ids=sessions)
     agents = agents_of_runs(error.project_id, rows)
-    shown = [Seen(row, agents.get(row.run, ""), titles.get(row.session_id or NO_SESSION)) for row in rows]
+    shown = [Seen(row, agents.get(row.run, ""), names.get(row.session_id or NO_SESSION)) for row in rows]
     return {"occurrences": shown, "origin": next((one for one in shown if one.title is not None), None)}
 
 

@@ -42,6 +42,11 @@ def common_role(name: str) -> str:
     return ROLE_NAMES.get(name, name)
 
 
+def names_of_role(role: Role) -> list[str]:
+    """What formats call it."""
+    return [role.value, *(name for name, common in ROLE_NAMES.items() if common == role)]
+
+
 class Status(models.TextChoices):
     STREAMING = "streaming"
     COMPLETE = "complete"

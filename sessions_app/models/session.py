@@ -1,9 +1,12 @@
 import uuid
+from collections.abc import Iterable
+from typing import Protocol
 
 from django.db import models
+from django.db.models.functions import Substr
 
 from sessions_app.models.credentials import Caller
-from sessions_app.models.message import MESSAGE_ID_LENGTH
+from sessions_app.models.message import MESSAGE_ID_LENGTH, Message, Role, names_of_role
 from sessions_app.models.times import now
 
 SCHEMA_VERSION = 1
@@ -13,6 +16,20 @@ EXTERNAL_ID_LENGTH = 128
 METADATA_BYTES = 16_384
 TAG_LENGTH = 64
 MOST_TAGS = 20
+# What pages call a session in which nothing is asked yet.
+UNTITLED = "Untitled session"
+# Characters of a question that names a session; messages among which it is looked for.
+QUESTION_LENGTH, FIRST_MESSAGES = 80, 50
+
+
+class Titled(Protocol):
+    """A session in any form."""
+
+    @property
+    def id(self) -> uuid.UUID: ...
+
+    @property
+    def title(self) -> str: ...
 
 
 class SessionState(models.TextChoices):
@@ -41,6 +58,36 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         if state == SessionState.ARCHIVED:
             return rows.exclude(archive_requested_at=None)
         return rows.filter(archive_requested_at=None).exclude(is_current)
+
+    def names_of(self, sessions: Iterable[Titled]) -> dict[uuid.UUID, str]:
+        """What pages call these sessions: the title, without one the beginning of the first question. One statement for all
+        that have no title, none if there are none."""
+        titles = {session.id: session.title for session in sessions}
+        untitled = [session_id for session_id, title in titles.items() if not title]
+        questions = self._first_questions(untitled) if untitled else {}
+        return {session_id: title or questions.get(session_id) or UNTITLED for session_id, title in titles.items()}
+
+    def name_of(self, session: Titled) -> str:
+        return self.names_of([session])[session.id]
+
+    def _first_questions(self, session_ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
+        """Looked for among the first messages only, because a session may have no question at all."""
+        session, epoch = (models.OuterRef(models.OuterRef(name)) for name in ("pk", "epoch"))
+        live = Message.objects.filter(session=session, epoch=epoch, removed="", aside=None)
+        first = live.order_by("position").values("pk")[:FIRST_MESSAGES]
+        asked = Message.objects.filter(pk__in=first, role__in=names_of_role(Role.USER)).exclude(text="").order_by("position")
+        words = asked.annotate(words=Substr("text", 1, 4 * QUESTION_LENGTH)).values("words")[:1]
+        rows = ChatSession.objects.filter(pk__in=session_ids).annotate(question=models.Subquery(words)).order_by()
+        return {pk: _one_line(question) for pk, question in rows.values_list("pk", "question") if question}
+
+
+def _one_line(text: str) -> str:
+    """Its beginning, cut between two words."""
+    line = " ".join(text.split())
+    if len(line) <= QUESTION_LENGTH:
+        return line
+    beginning, _, rest = line[:QUESTION_LENGTH].rpartition(" ")
+    return f"{beginning or rest}\u2026"
 
 
 class ChatSession(models.Model):

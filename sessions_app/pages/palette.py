@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from sessions_app.chats.reading.session_filters import SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.core.web.page_context import signed_in_caller
-from sessions_app.models import Caller
+from sessions_app.models import Caller, ChatSession
 from sessions_app.projects.queries import list_projects
 
 PROJECTS, SESSIONS = 5, 8
@@ -36,7 +36,5 @@ def _projects(caller: Caller, text: str) -> list[dict[str, Any]]:
 
 def _sessions(caller: Caller, text: str) -> list[dict[str, Any]]:
     found = list_sessions(caller=caller, wanted=SessionFilter(text=text), limit=SESSIONS).rows
-    return [
-        {"label": row.title or "Untitled session", "hint": row.project_path, "href": reverse("session", args=[row.id])}
-        for row in found
-    ]
+    names = ChatSession.objects.names_of(found)
+    return [{"label": names[row.id], "hint": row.project_path, "href": reverse("session", args=[row.id])} for row in found]

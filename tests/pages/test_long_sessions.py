@@ -130,8 +130,9 @@ def test_a_page_at_a_message_that_is_not_there_any_more_says_so(page: Client, ch
 
 
 def test_a_find_without_a_text_has_a_title_without_one(page: Client, chat: Chat) -> None:
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Coupons"})
     html = page.get(f"/sessions/{chat.id}/find/?q=").content.decode()
-    assert "<title>Find · Untitled session · Stillhere</title>" in html
+    assert "<title>Find · Coupons · Stillhere</title>" in html
 
 
 def test_the_contents_have_questions_tools_failures_and_compactions(

@@ -37,6 +37,7 @@ def statements(page: Client, address: str) -> int:
 def test_sessions_are_listed_with_their_last_words(page: Client, chat: Chat) -> None:
     chat.say("m1", "first words")
     chat.say("m2", "last <words>", role="assistant")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Cart race"})
     shown = page.get(project_page()).content.decode()
     assert "last &lt;words&gt;" in shown
     assert "first words" not in shown
@@ -84,6 +85,7 @@ def test_a_transcript_shows_words_and_folds_the_rest(page: Client, chat: Chat) -
 def test_older_messages_are_reached_by_plain_links(page: Client, chat: Chat) -> None:
     ops = [{"op": "upsert", "id": f"m{number}", "role": "user", "text": f"text {number}."} for number in range(90)]
     chat.ops(*ops)
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Ninety"})
     address, found = f"/sessions/{chat.id}/", []
     for _ in range(3):
         shown = page.get(address).content.decode()

@@ -103,6 +103,7 @@ def test_pages_end_between_turns(page: Client, chat: Chat, monkeypatch: pytest.M
     for number in range(1, 7):
         chat.say(f"q{number}", f"question {number}")
         chat.say(f"a{number}", f"answer {number}", role="assistant")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Six"})
     monkeypatch.setattr(trace_page, "MESSAGES_A_PAGE", 5)
     monkeypatch.setattr(trace_page, "MESSAGES_A_READ", 5)
     seen, address = list[str](), "?after=0"

@@ -116,9 +116,9 @@ def states_in_session(session_id: uuid.UUID, limit: int = 50) -> tuple[AgentStat
 
 
 def titles_of(*, caller: Caller, session_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Titles by id, without sessions that are in the trash, erased or another user's."""
+    """Names by id, without sessions that are in the trash, erased or another user's."""
     rows = ChatSession.objects.visible_to(caller).alive().filter(id__in=session_ids)
-    return dict(rows.values_list("id", "title").order_by())
+    return ChatSession.objects.names_of(rows.only("id", "title").order_by())
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
-from sessions_app.models import Caller, Project
+from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.projects.queries import get_project, list_projects, project_uuid
 
 SESSIONS, PROJECTS = 8, 6
@@ -70,6 +70,7 @@ def _page(
     state, _ = states_in_session(session.id, limit=0)
     context: dict[str, Any] = {
         "session": session,
+        "name": ChatSession.objects.name_of(session),
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
         "form": form,

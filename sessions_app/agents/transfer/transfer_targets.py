@@ -13,7 +13,7 @@ from sessions_app.models import AiState, Caller, ChatSession, Project
 @dataclass(frozen=True, slots=True)
 class Target:
     id: uuid.UUID
-    title: str
+    name: str
     project: Project
     message_count: int
     updated_at: datetime
@@ -31,9 +31,10 @@ def list_targets(
     named = contains(text, "title", "external_id", "project__name", "project__path")
     rows = ChatSession.objects.visible_to(caller).alive().exclude(id=source_id).filter(named | Q(id=chosen))
     first = Case(When(id=chosen, then=0), default=1)
-    names = ("id", "title", "project__name", "project__path", "message_count", "updated_at")
-    found = rows.order_by(first, "-updated_at", "id").values_list(*names)[:limit]
-    return [Target(row_id, title, Project(name=name, path=path), count, at) for row_id, title, name, path, count, at in found]
+    fields = ("id", "title", "project__name", "project__path", "message_count", "updated_at")
+    found = list(rows.select_related("project").only(*fields).order_by(first, "-updated_at", "id")[:limit])
+    names = ChatSession.objects.names_of(found)
+    return [Target(row.id, names[row.id], row.project, row.message_count, row.updated_at) for row in found]
 
 
 def ai_names(*, session_id: uuid.UUID, limit: int = 200) -> list[str]:

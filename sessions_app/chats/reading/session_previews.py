@@ -58,7 +58,7 @@ def list_trash(
     return Trash(found[:limit], len(found) > limit, total)
 
 
-def session_titles(*, caller: Caller, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Of those that the caller can open."""
+def session_names(*, caller: Caller, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """What pages call them; only of those that the caller can open."""
     rows = ChatSession.objects.visible_to(caller).filter(id__in=set(session_ids), deleted_at=None, project__deleted_at=None)
-    return dict(rows.values_list("id", "title"))
+    return ChatSession.objects.names_of(rows.only("id", "title"))

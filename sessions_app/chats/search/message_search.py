@@ -55,12 +55,13 @@ type Also = tuple[str, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A match in a title, or in the text of a message."""
+    """A match in a title, or in the text of a message. `name`: what pages call the session."""
 
     session: ChatSession
     message: Message | None
     excerpt: Excerpt
     words: str
+    name: str = ""
 
     @property
     def kind(self) -> str:
@@ -68,7 +69,7 @@ class Hit:
 
     @property
     def heading(self) -> str:
-        return self.session.title or "Untitled session"
+        return self.name or self.session.title
 
     @property
     def at(self) -> datetime:

@@ -1,6 +1,7 @@
 """`/search/`: search over all that is the user's, with filters that work without scripts."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from django.contrib.auth.decorators import login_required
@@ -9,12 +10,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions_app.chats.search.filters import SearchFilter
-from sessions_app.chats.search.message_search import RECENT
+from sessions_app.chats.search.message_search import RECENT, Hit
 from sessions_app.chats.search.services import DEFAULT_PLACES, Found, places, search
+from sessions_app.chats.search.sources import SourceHit
 from sessions_app.chats.search.trigrams import TRIGRAM
 from sessions_app.core.errors import ForeignCursor, Gone, NotFound
 from sessions_app.core.web.page_context import newest_page, signed_in_caller
-from sessions_app.models import Caller
+from sessions_app.models import Caller, ChatSession
 from sessions_app.models.message import Role
 from sessions_app.projects.queries import list_projects
 
@@ -33,7 +35,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     chosen = {name: request.GET.get(name, "") for name in ("project", "in", "role", "since", "until")}
     context = {
         "words": words,
-        "hits": found.hits,
+        "hits": _named(found.hits),
         "next": found.next,
         "recent": RECENT if 0 < len(words) < TRIGRAM else 0,
         "roles": Role.values,
@@ -47,6 +49,11 @@ def search_page(request: HttpRequest) -> HttpResponse:
     reply = render(request, f"{template}#rows" if more else template, context)
     reply["Vary"] = "HX-Request"
     return reply
+
+
+def _named(hits: list[Hit | SourceHit]) -> list[Hit | SourceHit]:
+    names = ChatSession.objects.names_of({hit.session.id: hit.session for hit in hits if isinstance(hit, Hit)}.values())
+    return [replace(hit, name=names[hit.session.id]) if isinstance(hit, Hit) else hit for hit in hits]
 
 
 def _projects(caller: Caller, chosen: str) -> list[tuple[str, str]]:

@@ -24,10 +24,11 @@ NOTHING = (0, datetime.min.replace(tzinfo=UTC))
 @dataclass(frozen=True, slots=True)
 class ProjectOverview:
     """`activity`: events a day for the last 7 days, oldest first. `live`: an event just now. `messages`: of all its sessions that
-    are not in the trash. `counts`: added by other apps."""
+    are not in the trash. `counts`: added by other apps.
+    `current`: the name of the current session; empty if there is none."""
 
     project: Project
-    current: ChatSession | None
+    current: str
     sessions: int
     messages: int
     last_activity: datetime
@@ -43,6 +44,7 @@ def list_overviews(
     projects = list_projects(caller=caller, text=text, after=after, limit=limit)
     ids = [project.id for project in projects]
     current = ChatSession.objects.in_bulk([project.current_session_id for project in projects if project.current_session_id])
+    names = ChatSession.objects.names_of(current.values())
     sessions = ChatSession.objects.filter(project_id__in=ids, deleted_at=None).values("project_id")
     totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(**TOTALS)}
     days = _events_by_day(ids)
@@ -52,11 +54,10 @@ def list_overviews(
     made = []
     for project in projects:
         total = totals.get(project.id, {"count": 0, "messages": 0, "last": None})
-        session = current.get(project.current_session_id) if project.current_session_id else None
         made.append(
             ProjectOverview(
                 project=project,
-                current=session,
+                current=names.get(project.current_session_id, "") if project.current_session_id else "",
                 sessions=total["count"],
                 messages=total["messages"],
                 last_activity=max(project.updated_at, total["last"] or project.updated_at),

@@ -24,7 +24,7 @@ from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.text import same_name
 from sessions_app.core.web.page_context import newest_page, project_page, rows_asked, signed_in_caller
 from sessions_app.core.web.schemas import make_cursor, read_cursor
-from sessions_app.models import Caller
+from sessions_app.models import Caller, ChatSession
 from sessions_app.models.session import SessionState
 from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.pages.trace.list_totals import list_totals
@@ -76,9 +76,11 @@ def _sessions(request: HttpRequest, caller: Caller, project_id: uuid.UUID) -> di
 def _shown(found: list[SessionRow], text: str) -> list[dict[str, Any]]:
     ids = [row.id for row in found]
     last, hits, totals = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text), list_totals(found)
+    names = ChatSession.objects.names_of(found)
     return [
         {
             "session": row,
+            "name": names[row.id],
             "last": last.get(row.id, Last()),
             "hit": hits.get(row.id),
             "first": row.pinned and not text,

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
 from sessions_app.core.web.page_context import signed_in_caller
-from sessions_app.models import Caller, Clearing
+from sessions_app.models import Caller, ChatSession, Clearing
 from sessions_app.pages.history.comparison import Comparison, Pair, compared
 from sessions_app.pages.history.epochs import list_clearings
 from sessions_app.pages.history.history_page import number
@@ -41,6 +41,10 @@ class Chosen:
 
     def end(self, after: int) -> int:
         return end_of_page(self.session, self.moment, self.clearings, after=after, limit=A_PAGE)
+
+    @property
+    def title(self) -> str:
+        return ChatSession.objects.name_of(self.session)
 
     @property
     def href(self) -> str:
@@ -75,6 +79,7 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     found = compared(*([one.item for one in page.messages] for page in pages))
     context = {
         "session": session,
+        "name": ChatSession.objects.name_of(session),
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
         "left": left,

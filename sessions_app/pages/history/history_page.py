@@ -14,6 +14,7 @@ from sessions_app.chats.reading.messages import Page
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.models import ChatSession
 from sessions_app.pages.history.epochs import list_clearings
 from sessions_app.pages.history.marks import marks_of
 from sessions_app.pages.history.moments import HIGHEST, Moment
@@ -51,6 +52,7 @@ def history(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     told = _told(page, PageRenderer(caller.user_id))
     context = {
         "session": session,
+        "name": ChatSession.objects.name_of(session),
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
         "moment": moment,

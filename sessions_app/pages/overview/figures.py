@@ -1,12 +1,13 @@
 """What a user's sessions and projects add up to, in a constant number of statements."""
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from sessions_app.core.extension import extensions
 from sessions_app.core.storage.sql import as_uuid, db_time, db_uuid, fetch_rows
+from sessions_app.models import ChatSession
 from sessions_app.models.times import now
 
 TOP = 5
@@ -50,6 +51,8 @@ class ProjectTotals:
 
 @dataclass(frozen=True, slots=True)
 class SessionFigure:
+    """`title`: what pages call it."""
+
     id: uuid.UUID
     title: str
     project_path: str
@@ -92,8 +95,8 @@ def read_figures(*, user_id: int, project_id: uuid.UUID | None = None) -> Figure
     return Figures(
         projects=_projects(rows(_TOTALS)),
         agents=[AgentFigure(name, int(sessions), int(messages)) for name, sessions, messages in rows(_AGENTS)],
-        longest=[_session(row) for row in rows(_LONGEST)],
-        busiest=[_session(row) for row in rows(_BUSIEST, db_time(now() - BUSY_FOR))],
+        longest=_sessions(rows(_LONGEST)),
+        busiest=_sessions(rows(_BUSIEST, db_time(now() - BUSY_FOR))),
     )
 
 
@@ -114,6 +117,7 @@ def _projects(rows: list[Any]) -> list[ProjectTotals]:
     ]
 
 
-def _session(row: Any) -> SessionFigure:
-    session_id, title, path, number = row
-    return SessionFigure(as_uuid(session_id), title, path, int(number))
+def _sessions(rows: list[Any]) -> list[SessionFigure]:
+    found = [SessionFigure(as_uuid(session_id), title, path, int(number)) for session_id, title, path, number in rows]
+    names = ChatSession.objects.names_of(found)
+    return [replace(figure, title=names[figure.id]) for figure in found]

@@ -20,7 +20,7 @@ from sessions_app.chats.sessions.list_cursors import make_place, read_place
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.page_context import newest_page, rows_asked, signed_in_caller
-from sessions_app.models import Project
+from sessions_app.models import ChatSession, Project
 from sessions_app.models.session import MOST_TAGS, SessionState
 from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.pages.trace.list_totals import list_totals
@@ -70,10 +70,12 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
 
 def _shown(rows: list[SessionRow], *, with_project: bool) -> list[dict[str, Any]]:
     last, totals = last_words(session_ids=[row.id for row in rows]), list_totals(rows)
+    names = ChatSession.objects.names_of(rows)
     labels = _labels({row.project_id for row in rows}) if with_project else {}
     return [
         {
             "session": row,
+            "name": names[row.id],
             "last": last.get(row.id, Last()),
             "with_project": with_project,
             "project_label": labels.get(row.project_id, row.project_path),

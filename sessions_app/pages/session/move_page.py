@@ -17,7 +17,7 @@ from sessions_app.chats.lifecycle.moving.session_move import move_session
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import AppError, Conflict, Invalid
 from sessions_app.core.web.page_context import signed_in_caller
-from sessions_app.models import Caller
+from sessions_app.models import Caller, ChatSession
 from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.projects.queries import get_project, project_uuid
 
@@ -41,6 +41,7 @@ def move_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
             problem = error
     context = {
         "session": session,
+        "name": ChatSession.objects.name_of(session),
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
         "places": move_targets(caller, without=session.project_id),

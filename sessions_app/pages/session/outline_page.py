@@ -17,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from sessions_app.chats.reading.finding import TextHits, find_in_session, message_from_position, message_from_time
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.models import ChatSession
 from sessions_app.pages.session.outline import KINDS, outline_of
 from sessions_app.projects.queries import get_project
 
@@ -80,7 +81,8 @@ def link_to(session: SessionRow, message_id: str, position: int) -> str:
 
 def _shown(request: HttpRequest, session: SessionRow, template: str, context: dict[str, Any]) -> HttpResponse:
     project = get_project(caller=signed_in_caller(request), project_id=session.project_id)
-    shown = {"session": session, "project": project, "here": project.id, **context}
+    name = ChatSession.objects.name_of(session)
+    shown = {"session": session, "name": name, "project": project, "here": project.id, **context}
     return render(request, f"{template}#part" if getattr(request, "htmx", False) else template, shown)
 
 

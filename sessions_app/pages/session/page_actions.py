@@ -32,15 +32,13 @@ from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.text import same_name
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
-from sessions_app.models import Caller
-from sessions_app.models.session import TITLE_LENGTH
+from sessions_app.models import Caller, ChatSession
+from sessions_app.models.session import TITLE_LENGTH, UNTITLED
 from sessions_app.pages.session.session_page import show_session
 from sessions_app.projects.queries import project_uuid
 
 DECIDED = {"approve": "Approved", "reject": "Rejected"}
 NOTE_LENGTH = 2_000
-# The name that lists show for a session without a title.
-UNTITLED = "Untitled session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +258,8 @@ def _show_newer(request: HttpRequest, session_id: uuid.UUID, said: str) -> HttpR
         typed = {"typed": request.POST.get("title", ""), "back": _back(request.POST)}
         return show_session(request, session_id, typed, status=session_services.TitleChanged.status)
     session = get_session(caller=signed_in_caller(request), session_id=session_id)
-    reply = render(request, "pages/session/_title.html", {"session": session}, status=session_services.TitleChanged.status)
+    context = {"session": session, "name": ChatSession.objects.name_of(session)}
+    reply = render(request, "pages/session/_title.html", context, status=session_services.TitleChanged.status)
     reply["Stillhere-Message"] = quote(said)
     return reply
 

@@ -20,7 +20,7 @@ from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.page_context import signed_in_caller
-from sessions_app.models import Caller
+from sessions_app.models import Caller, ChatSession
 from sessions_app.pages.session.agent_panel import agent_panel
 from sessions_app.pages.session.parts.blocks import source_text
 from sessions_app.pages.session.transcript import shown
@@ -116,6 +116,7 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
     here = live_among(session_id=session.id, live=session.live, message_ids=named)
     return {
         "project": get_project(caller=caller, project_id=session.project_id),
+        "name": ChatSession.objects.name_of(session),
         "conflicts": [
             {"copy": copy, "html": renderer.render(text), "live": copy.message_id in here, "shown": here.get(copy.message_id)}
             for copy, text in zip(copies, texts, strict=False)

@@ -14,7 +14,7 @@ from sessions_app.chats.reading.messages import page_after
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.chats.reading.trace_entries import Entry, entry_of
 from sessions_app.core.web.page_context import signed_in_caller
-from sessions_app.models import Message
+from sessions_app.models import ChatSession, Message
 from sessions_app.pages.trace.spans import runs_of, top_tools, totals_of, turns_of
 from sessions_app.projects.queries import get_project
 
@@ -45,6 +45,7 @@ def trace(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     turns = turns_of(page.entries)
     context = {
         "session": session,
+        "name": ChatSession.objects.name_of(session),
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
         "runs": runs_of(turns),

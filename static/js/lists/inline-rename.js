@@ -25,6 +25,7 @@ class Renaming {
     this.field.dir = "auto";
     this.field.maxLength = this.stored.maxLength;
     this.field.value = this.stored.value;
+    if (!this.stored.value) this.field.placeholder = this.title.textContent ?? "";
     this.field.setAttribute("aria-label", "Title");
     this.field.autocomplete = "off";
     this.ended = false;

@@ -1,0 +1,104 @@
+"""A session without a title is called by its first question, on every page alike."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils.html import escape
+
+from sessions_app.models import ChatSession, Project
+from sessions_app.models.session import FIRST_MESSAGES
+from tests.support.chat import Chat
+
+pytestmark = pytest.mark.django_db
+# Longer than a name, so that no page says the name where it shows the question itself.
+QUESTION = "Why does the <cart>\n  forget   its coupon as soon as somebody opens the page in another tab?"
+NAME = "Why does the <cart> forget its coupon as soon as somebody opens the page in\u2026"
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def name_of(chat: Chat) -> str:
+    return ChatSession.objects.name_of(ChatSession.objects.get(id=chat.id))
+
+
+def message(number: int, role: str = "user", text: str = "", **more: Any) -> dict[str, Any]:
+    return {"op": "upsert", "id": f"m{number}", "role": role, "text": text, **more}
+
+
+def test_every_page_calls_a_session_by_its_question_until_it_has_a_title(page: Client, chat: Chat) -> None:
+    chat.ops(message(1, text=QUESTION), message(2, "assistant", "It is cached."))
+    project = Project.objects.get()
+    own = [f"/sessions/{chat.id}/{part}" for part in ("", "trace/", "history/", "compare/", "contents/", "find/", "move/", "transfer/")]
+    lists = ["/", "/sessions/", "/overview/", f"/projects/{project.id}/", f"/projects/{project.id}/activity/", "/search/?q=cached"]
+    for address in (*own, *lists):
+        assert escape(NAME) in page.get(address).content.decode(), address
+    labels = [item["label"] for group in page.get("/palette/").json()["groups"] for item in group["items"]]
+    assert labels[0] == NAME
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Coupons"})
+    for address in (*own, *lists):
+        shown = page.get(address).content.decode()
+        assert "Coupons" in shown, address
+        assert escape(NAME) not in shown, address
+
+
+def test_a_transfer_offers_its_targets_by_their_questions(page: Client, chat: Chat, api: Callable[..., Any], alice: User) -> None:
+    other = Chat(api(alice), project="/other")
+    other.ops(message(1, text=QUESTION))
+    assert escape(NAME) in page.get(f"/sessions/{chat.id}/transfer/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("messages", "name"),
+    [
+        ([], "Untitled session"),
+        ([message(1, "assistant", "Hello!"), message(2, text="And now?")], "And now?"),
+        ([message(1, text=""), message(2, text="Again")], "Again"),
+        ([message(1, text=" \n ")], "Untitled session"),
+        ([message(1, "assistant", "Hello!")], "Untitled session"),
+        ([{"op": "upsert", "id": "m1", "format": "langchain", "raw": {"type": "human", "content": "Framework"}}], "Framework"),
+        ([message(1, text="word " * 40)], "word " * 15 + "word\u2026"),
+        ([message(1, text="語" * 300)], "語" * 80 + "\u2026"),
+    ],
+)
+def test_the_first_question_is_the_name(chat: Chat, messages: list[dict[str, Any]], name: str) -> None:
+    if messages:
+        chat.ops(*messages)
+    assert name_of(chat) == name
+
+
+def test_a_removed_or_cleared_question_is_none(chat: Chat) -> None:
+    chat.ops(message(1, text="First"), message(2, text="Second"))
+    chat.ops({"op": "delete", "id": "m1"})
+    assert name_of(chat) == "Second"
+    chat.clear()
+    assert name_of(chat) == "Untitled session"
+
+
+def test_a_question_is_looked_for_among_the_first_messages(chat: Chat) -> None:
+    chat.ops(*(message(number, "assistant", "x") for number in range(FIRST_MESSAGES)))
+    chat.ops(message(FIRST_MESSAGES, text="Late"))
+    assert name_of(chat) == "Untitled session"
+    chat.ops({"op": "delete", "id": "m0"})
+    assert name_of(chat) == "Late"
+
+
+def test_a_list_costs_one_statement_more_and_none_if_all_have_titles(
+    api: Callable[..., Any], alice: User, django_assert_num_queries: Any
+) -> None:
+    chats = [Chat(api(alice), project=f"/p{number}") for number in range(5)]
+    for chat in chats:
+        chat.ops(message(1, text=chat.id))
+    rows = list(ChatSession.objects.all())
+    with django_assert_num_queries(1):
+        assert ChatSession.objects.names_of(rows) == {row.id: str(row.id) for row in rows}
+    ChatSession.objects.update(title="Named")
+    rows = list(ChatSession.objects.all())
+    with django_assert_num_queries(0):
+        assert set(ChatSession.objects.names_of(rows).values()) == {"Named"}
