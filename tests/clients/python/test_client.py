@@ -240,6 +240,19 @@ def test_no_answer_names_the_address(gate: Gate, secret: str) -> None:
         client.list_projects()
 
 
+def test_a_refused_key_names_the_address(server: LiveServer) -> None:
+    with Client(server.url, "sh_wrong", PROJECT) as client, pytest.raises(StillhereError, match="refuses the key") as raised:
+        client.get_project()
+    assert (raised.value.status, raised.value.code, server.url in raised.value.message) == (401, "unauthorized", True)
+
+    async def ask() -> None:
+        async with AsyncClient(server.url, "sh_wrong", PROJECT) as asking:
+            await asking.get_project()
+
+    with pytest.raises(StillhereError, match=f"401 unauthorized: {server.url} refuses the key"):
+        asyncio.run(ask())
+
+
 def test_a_project_that_was_erased_is_created_again_if_its_path_is_known(client: Client, server: LiveServer, secret: str) -> None:
     project, store = client.get_project().id, StillhereStore(server.url, secret, PROJECT)
     value = {"token": "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}

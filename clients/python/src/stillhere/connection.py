@@ -27,7 +27,7 @@ TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
 # Most requests that nobody waits for any more are answered by then, so that what follows them is done.
 GIVEN_UP_SECONDS = 2.0
-NO_CONTENT = 204
+NO_CONTENT, WRONG_KEY = 204, 401
 NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
 
@@ -82,7 +82,7 @@ class Connection:
         try:
             request = next(steps)
             while True:
-                request = _next_request(steps, self._sent(request, given_up or GivenUp()))
+                request = _next_request(steps, self._sent(request, given_up or GivenUp()), self.url)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -105,7 +105,7 @@ class Connection:
         try:
             request = next(steps)
             while True:
-                request = _next_request(steps, await self._asent(request))
+                request = _next_request(steps, await self._asent(request), self.url)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -116,7 +116,7 @@ class Connection:
         try:
             with httpx.Client(timeout=self._timeout) as client:
                 sent = client.post(f"{self.url}/api/v1{path}", params=query, content=content, headers=headers)
-                return _value_of(answer_of(sent))
+                return _value_of(answer_of(sent), self.url)
         except httpx.TransportError as error:
             raise NoAnswer(error, self.url) from error
 
@@ -245,20 +245,20 @@ def _setting(name: str, given: str | None, variable: str) -> str:
     raise ValueError(f"Pass `{name}`, or set {variable}.")
 
 
-def _next_request[T](steps: Operation[T], answer: Answer | StillhereError) -> Request:
+def _next_request[T](steps: Operation[T], answer: Answer | StillhereError, url: str) -> Request:
     """Gives an answer to an operation. Raises `StopIteration` with its result."""
     try:
         if isinstance(answer, StillhereError):
             raise answer
-        value = _value_of(answer)
+        value = _value_of(answer, url)
     except StillhereError as error:
         return steps.throw(error)
     return steps.send(value)
 
 
-def _value_of(answer: Answer) -> Any:
+def _value_of(answer: Answer, url: str) -> Any:
     """An object, or None if there is none. Raises StillhereError for a refusal, and for what is no answer of the API, such as the
-    sign-in page of a network."""
+    sign-in page of a network. Where the address or the key may be wrong, the message names the address."""
     if answer.status == NO_CONTENT:
         return None
     try:
@@ -268,7 +268,9 @@ def _value_of(answer: Answer) -> Any:
         error = value["error"]
         code, message, details = error["code"], error["message"], error["details"]
     except (ValueError, KeyError, TypeError):
-        code, message, details = "unreadable", _shown(answer), {}
+        code, message, details = "unreadable", f"{url} answers: {_shown(answer)}", {}
+    else:
+        message = f"{url} refuses the key. {message}" if answer.status == WRONG_KEY else message
     raise StillhereError(answer.status, code, message, details, retry_after(answer))
 
 
