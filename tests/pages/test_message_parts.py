@@ -220,3 +220,18 @@ def test_only_very_long_texts_are_folded_and_code_in_them_does_not_count(shown: 
     html = shown({"type": "text", "text": texts["long"]})
     assert f'data-long="{len(texts["long"]):,}"'.replace(",", "\u202f") in html
     assert words(html).count("What was done") == 800
+
+
+def test_long_instructions_are_folded_to_their_beginning(client: Client, alice: User, chat: Chat) -> None:
+    client.force_login(alice)
+    texts = ("Be brief.", "You <b>help</b>\n\n- with **carts**\n" + "- and more\n" * 20)
+    for number, (role, text) in enumerate((role, text) for role in ("system", "developer") for text in texts):
+        raw = {"role": role, "content": text}
+        chat.ops({"op": "upsert", "id": f"m{number}", "format": "openai.chat", "raw": raw})
+    articles = client.get(f"/sessions/{chat.id}/").content.decode().split("<article")[1:]
+    assert ["<details" in article for article in articles] == [False, True, False, True]
+    for article in articles[1::2]:
+        line = re.findall(r"<summary><span>(.*?)</span></summary>", article, re.DOTALL)
+        assert [each.startswith("You &lt;b&gt;help&lt;/b&gt; - with **carts** - and more") for each in line] == [True]
+        assert "<strong>carts</strong>" in article
+        assert article.count("<li>and more") == 20

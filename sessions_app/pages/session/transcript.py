@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.utils.safestring import SafeString
 
 from sessions_app.chats.files.queries import find_files
 from sessions_app.chats.reading.messages import Page
@@ -14,7 +13,7 @@ from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.template_tags.formatting import speaker
 from sessions_app.models.message import Status
 from sessions_app.pages.session.parts.attachments import files_named
-from sessions_app.pages.session.parts.blocks import Block, Prose, Shelf, blocks_of, prose_of, source_text, text_block
+from sessions_app.pages.session.parts.blocks import Block, Shelf, blocks_of, is_prose, prose_of, source_text, text_block
 from sessions_app.pages.session.parts.contents import add_contents
 from sessions_app.pages.session.parts.results import with_results
 from sessions_app.pages.session.parts.room import Room
@@ -77,7 +76,7 @@ def _shown(item: dict[str, Any], parts: list[Any], shelf: Shelf) -> Shown:
     # Who watches it grow sees its end.
     shelf.folds, shelf.role = item["status"] != Status.STREAMING, item["role"]
     blocks = blocks_of(parts, shelf)
-    if item["text"] and not any(isinstance(block, SafeString | Prose) for block in blocks):
+    if item["text"] and not any(map(is_prose, blocks)):
         blocks.append(text_block(item["text"], shelf))
     names = ("id", "role", "status", "position", "created_at", "text")
     found = json.loads(orjson.dumps(item.get("flagged", {})))

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from sessions_app.core.rendering.markdown_client import Source, UserText
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.formats.neutral import STEP_START, DataPart, ReasoningPart, SourcePart, TextPart, parts_of
+from sessions_app.models.message import Role, names_of_role
 from sessions_app.pages.session.parts.attachments import Attachment, Attachments, Files, attachment_of, source_of
 from sessions_app.pages.session.parts.room import Room
 from sessions_app.pages.session.parts.tool_content import Section, tree_or_text
@@ -33,6 +34,16 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
+class Instructions:
+    """What neither side said: a system prompt, or what a program notes in its transcript. `line`: its beginning,
+    which the style sheet cuts to what fits."""
+
+    template: ClassVar[str] = "pages/session/parts/_instructions.html"
+    html: SafeString
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """What has no form of its own."""
 
@@ -45,7 +56,9 @@ class Data:
 LINE, LONG = 90, 120
 FENCES = ("```", "~~~")
 
-type Block = SafeString | Prose | Reasoning | Tool | Data | Attachments
+INSTRUCTING = frozenset(names_of_role(Role.SYSTEM))
+
+type Block = SafeString | Prose | Instructions | Reasoning | Tool | Data | Attachments
 
 
 @dataclass(slots=True)
@@ -69,7 +82,13 @@ def blocks_of(parts: list[Any], shelf: Shelf) -> list[Block]:
 
 def text_block(text: str, shelf: Shelf) -> Block:
     html = shelf.renderer.render(source_text(shelf.role, text))
+    if shelf.folds and shelf.role in INSTRUCTING and len(line := text.strip()) > LINE:
+        return Instructions(html, " ".join(line[: 2 * LINE].split()))
     return Prose(html, len(text)) if shelf.folds and _is_long(text) else html
+
+
+def is_prose(block: Block) -> bool:
+    return isinstance(block, SafeString | Prose | Instructions)
 
 
 def _is_long(text: str) -> bool:
