@@ -1,4 +1,9 @@
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from sessions_app.core.extension import Tab
 
 
 class MemoryConfig(AppConfig):
@@ -18,7 +23,7 @@ class MemoryConfig(AppConfig):
         from memory_app.performance.queries import performance_of, performance_recorded_at
         from memory_app.portability import account_export
         from memory_app.runs.pages import settings_part
-        from sessions_app.core.extension import Extension, Tab, register
+        from sessions_app.core.extension import Extension, register
 
         register(
             Extension(
@@ -34,8 +39,16 @@ class MemoryConfig(AppConfig):
                 word_indexes=[ENTRY_WORDS, ERROR_WORDS],
                 settings_part=settings_part,
                 urls="memory_app.urls",
-                tabs=(Tab("memory", "Memory"), Tab("errors", "Errors"), Tab("performance", "Performance")),
+                tabs=_tabs(),
             )
         )
         GENERATED["errors", "history"] = Source(errors_recorded_at, error_history)
         GENERATED["performance", "endpoints"] = Source(performance_recorded_at, performance_of)
+
+
+def _tabs() -> "tuple[Tab, ...]":
+    from memory_app.checkpoints.threads.queries import has_threads
+    from sessions_app.core.extension import Tab
+
+    threads = Tab("threads", "Threads", has_threads)
+    return Tab("memory", "Memory"), threads, Tab("errors", "Errors"), Tab("performance", "Performance")

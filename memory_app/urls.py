@@ -1,5 +1,6 @@
 from django.urls import path
 
+from memory_app.checkpoints.threads import pages as thread_pages
 from memory_app.core.page_addresses import register_converters
 from memory_app.errors import action_pages as error_actions
 from memory_app.errors import pages as error_pages
@@ -11,6 +12,7 @@ from memory_app.runs import pages as run_pages
 
 register_converters()
 PROJECT = "projects/<uuid:project_id>/"
+THREAD = PROJECT + "threads/<memory_key:name>/"
 ENTRY = PROJECT + "memory/<namespace:namespace>/<memory_key:key>/"
 
 urlpatterns = [
@@ -23,6 +25,10 @@ urlpatterns = [
     path(ENTRY + "edit/", entry_pages.edit_entry, name="edit_memory_entry"),
     path(ENTRY + "delete/", entry_pages.delete_entry, name="delete_memory_entry"),
     path(ENTRY + "versions/<int:rev>/restore/", entry_pages.restore_version, name="restore_memory_version"),
+    path(PROJECT + "threads/", thread_pages.threads, name="threads"),
+    path(THREAD, thread_pages.thread_page, name="thread"),
+    path(THREAD + "prune/", thread_pages.prune, name="prune_thread"),
+    path(THREAD + "delete/", thread_pages.delete, name="delete_thread"),
     path(PROJECT + "errors/", error_pages.errors_page, name="errors"),
     path(PROJECT + "errors/<str:fingerprint>/", error_pages.error_page, name="error"),
     path(PROJECT + "errors-bulk/", error_actions.bulk, name="change_errors"),

@@ -3,7 +3,7 @@
 from config.api.query_parameters import StrictApi
 from config.api.requests_and_refusals import JsonRenderer, StrictParser, add_refusals
 from memory_app.checkpoints import api as checkpoint_api
-from memory_app.checkpoints import thread_api
+from memory_app.checkpoints.threads import api as thread_api
 from memory_app.context import api as context_api
 from memory_app.errors import api as error_api
 from memory_app.key_value.batches import api as batch_api

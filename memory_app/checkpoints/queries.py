@@ -12,9 +12,8 @@ from memory_app.checkpoints import rows
 from memory_app.checkpoints.rows import Place, Version
 from memory_app.core.stored_json import as_json
 from memory_app.key_value.batches.filters import Filter
-from memory_app.models import GraphThread
 from sessions_app.core.errors import NotFound
-from sessions_app.core.public_names import Caller, db_uuid, rfc3339
+from sessions_app.core.public_names import Caller, db_uuid
 from sessions_app.core.serialization.stored_json import read_object
 from sessions_app.core.storage.snapshot_reads import one_moment
 from sessions_app.core.storage.sql import as_rfc3339, fetch_rows, raw_time_sql
@@ -169,18 +168,3 @@ def _value_json(version: Version, name: str, content: bytes) -> bytes:
 
 def _typed_json(name: str, content: bytes) -> dict[str, str]:
     return {"type": name, "base64": pybase64.b64encode_as_string(content)}
-
-
-def list_threads(*, caller: Caller, project_id: uuid.UUID, after: str, limit: int) -> list[GraphThread]:
-    """By name, one more than `limit` if there are more."""
-    check_project(caller=caller, project_id=project_id)
-    return list(GraphThread.objects.filter(project_id=project_id, name__gt=after).order_by("name")[: limit + 1])
-
-
-def thread_json(thread: GraphThread) -> dict[str, Any]:
-    return {
-        "thread": thread.name,
-        "size_bytes": thread.size_bytes,
-        "created_at": rfc3339(thread.created_at),
-        "updated_at": rfc3339(thread.updated_at),
-    }

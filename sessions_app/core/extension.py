@@ -33,6 +33,8 @@ class Tab:
 
     address: str
     label: str
+    # Whether a project has something to show there; None: it is always shown.
+    has_content: Callable[[uuid.UUID], bool] | None = None
 
 
 def _nothing_due() -> Mapping[str, "Due"]:

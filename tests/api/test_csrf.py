@@ -58,6 +58,8 @@ FORMS: dict[str, str] = {
     "switch_noise_rule": "/projects/{project}/noise/switch/",
     "delete_noise_rule": "/projects/{project}/noise/delete/",
     "free_lease": "/projects/{project}/lease/free/",
+    "prune_thread": "/projects/{project}/threads/{thread}/prune/",
+    "delete_thread": "/projects/{project}/threads/{thread}/delete/",
     "take_over_lease": "/projects/{project}/runs/{run}/takeover/",
     "new_memory_entry": "/projects/{project}/memory-new/",
     "new_memory_entry_there": "/projects/{project}/memory-new/notes/",

@@ -35,8 +35,18 @@ def message(number: int, role: str = "user", text: str = "", **more: Any) -> dic
 def test_every_page_calls_a_session_by_its_question_until_it_has_a_title(page: Client, chat: Chat) -> None:
     chat.ops(message(1, text=QUESTION), message(2, "assistant", "It is cached."))
     project = Project.objects.get()
-    own = [f"/sessions/{chat.id}/{part}" for part in ("", "trace/", "history/", "compare/", "contents/", "find/", "move/", "transfer/")]
-    lists = ["/", "/sessions/", "/overview/", f"/projects/{project.id}/", f"/projects/{project.id}/activity/", "/search/?q=cached"]
+    own = [
+        f"/sessions/{chat.id}/{part}"
+        for part in ("", "trace/", "history/", "compare/", "contents/", "find/", "move/", "transfer/")
+    ]
+    lists = [
+        "/",
+        "/sessions/",
+        "/overview/",
+        f"/projects/{project.id}/",
+        f"/projects/{project.id}/activity/",
+        "/search/?q=cached",
+    ]
     for address in (*own, *lists):
         assert escape(NAME) in page.get(address).content.decode(), address
     labels = [item["label"] for group in page.get("/palette/").json()["groups"] for item in group["items"]]

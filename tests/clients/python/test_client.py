@@ -241,10 +241,6 @@ def test_no_answer_names_the_address(gate: Gate, secret: str) -> None:
 
 
 def test_a_refused_key_names_the_address(server: LiveServer) -> None:
-    with Client(server.url, "sh_wrong", PROJECT) as client, pytest.raises(StillhereError, match="refuses the key") as raised:
-        client.get_project()
-    assert (raised.value.status, raised.value.code, server.url in raised.value.message) == (401, "unauthorized", True)
-
     async def ask() -> None:
         async with AsyncClient(server.url, "sh_wrong", PROJECT) as asking:
             await asking.get_project()

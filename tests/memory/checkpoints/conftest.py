@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from memory_app.checkpoints import row_erasing, thread_erasing
+from memory_app.checkpoints import row_erasing
 from memory_app.checkpoints.rows import Place, Thread
+from memory_app.checkpoints.threads import erasing
 from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore, PendingWrite
 from tests.memory.conftest import Memory
 
@@ -55,7 +56,7 @@ def grown(graph: Graph, count: int = 4, ns: str = "~", **metadata: Any) -> None:
 
 
 def in_pieces_of(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", rows)
+    monkeypatch.setattr(erasing, "FIRST_PIECE", rows)
     monkeypatch.setattr("sessions_app.core.storage.paced_writes.MOST", rows)
     monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", rows)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory_app.checkpoints import thread_erasing
+from memory_app.checkpoints.threads import erasing
 from memory_app.models import Checkpoint, GraphThread, MemoryStore, PendingWrite
 from tests.memory.checkpoints.conftest import Graph, check_sizes, grown, in_pieces_of
 
@@ -19,8 +19,8 @@ def test_a_copy_for_which_the_room_is_taken_meanwhile_leaves_nothing(
         for _ in steps:
             settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
 
-    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_erasing, "run_paced", fill_in_between)
+    monkeypatch.setattr(erasing, "FIRST_PIECE", 2)
+    monkeypatch.setattr(erasing, "run_paced", fill_in_between)
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 507
     assert [thread.name for thread in GraphThread.objects.all()] == ["t"]
     check_sizes()
@@ -33,8 +33,8 @@ def test_a_copy_whose_source_is_deleted_meanwhile_leaves_nothing(graph: Graph, m
         for _ in steps:
             GraphThread.objects.filter(name="t").delete()
 
-    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 2)
-    monkeypatch.setattr(thread_erasing, "run_paced", delete_in_between)
+    monkeypatch.setattr(erasing, "FIRST_PIECE", 2)
+    monkeypatch.setattr(erasing, "run_paced", delete_in_between)
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 404
     assert not GraphThread.objects.exists()
 
@@ -55,7 +55,7 @@ def test_what_others_put_into_the_copy_meanwhile_stays_there(
                 settings.CHECKPOINT_BYTES = MemoryStore.objects.get().checkpoint_bytes
 
     in_pieces_of(2, monkeypatch)
-    monkeypatch.setattr(thread_erasing, "run_paced", fill_in_between)
+    monkeypatch.setattr(erasing, "run_paced", fill_in_between)
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 507
     found = twin.read()
     assert [item["id"] for item in found["items"]] == ["theirs"]

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memory_app.checkpoints import row_erasing, thread_erasing
+from memory_app.checkpoints import row_erasing
 from memory_app.checkpoints.pruning import DELTA_CHANNELS
+from memory_app.checkpoints.threads import erasing
 from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore, PendingWrite
 from tests.memory.checkpoints.conftest import Graph, check_sizes, grown, in_pieces_of
 
@@ -100,7 +101,7 @@ def test_a_branch_that_is_put_meanwhile_keeps_what_it_is_rebuilt_from(graph: Gra
                 graph.put("c9", parent="c7", metadata=counters)
 
     in_pieces_of(4, monkeypatch)
-    monkeypatch.setattr(thread_erasing, "run_paced", branch_in_between)
+    monkeypatch.setattr(erasing, "run_paced", branch_in_between)
     assert graph.api.post(graph.address("/prune"), {}).json() == {"deleted": 7}
     assert graph.ids() == ["c9", "c7", "c6"]
     assert [(value.channel, value.version) for value in ChannelValue.objects.all()] == [("log", "1")]
@@ -119,7 +120,7 @@ def test_a_changed_checkpoint_keeps_its_time(graph: Graph) -> None:
 def test_values_that_an_interrupted_prune_left_go_with_the_next_one(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     grown(graph)
     with monkeypatch.context() as patch:
-        patch.setattr("memory_app.checkpoints.thread_services.erase_unused_values", lambda **_: None)
+        patch.setattr("memory_app.checkpoints.threads.services.erase_unused_values", lambda **_: None)
         assert graph.api.post(graph.address("/prune"), {}).json() == {"deleted": 3}
     assert ChannelValue.objects.count() == 5
     assert graph.api.post(graph.address("/prune"), {}).json() == {"deleted": 0}

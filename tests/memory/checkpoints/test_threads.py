@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from memory_app.checkpoints import rows, thread_erasing
+from memory_app.checkpoints import rows
 from memory_app.checkpoints.pruning import DELTA_CHANNELS
+from memory_app.checkpoints.threads import erasing
 from memory_app.models import ChannelValue, Checkpoint, GraphThread, MemoryStore, PendingWrite
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.models import Project
@@ -44,8 +45,8 @@ def test_a_long_thread_goes_in_pieces_between_which_others_write(
                 assert graph.put("d0", parent="c4", versions={"own": "4"}).status_code == 201
                 assert len(graph.ids()) == 4
 
-    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 4)
-    monkeypatch.setattr(thread_erasing, "run_paced", write_in_between)
+    monkeypatch.setattr(erasing, "FIRST_PIECE", 4)
+    monkeypatch.setattr(erasing, "run_paced", write_in_between)
     deleted = graph.api.post(graph.address("/prune"), {"strategy": strategy}).json()["deleted"]
     assert erased[0] == 2
     left = graph.read()
@@ -109,9 +110,9 @@ def test_a_copy_is_made_in_pieces_that_are_whole(graph: Graph, monkeypatch: pyte
                 assert twin.api.post(twin.address("/prune"), {}).json() == {"deleted": 1}
                 assert graph.api.post(graph.address("/copy"), {"to": "twin"}).status_code == 409
 
-    monkeypatch.setattr(thread_erasing, "FIRST_PIECE", 2)
+    monkeypatch.setattr(erasing, "FIRST_PIECE", 2)
     monkeypatch.setattr("sessions_app.core.storage.paced_writes.LEAST", 2)
-    monkeypatch.setattr(thread_erasing, "run_paced", lambda steps: look_in_between(steps) if not seen else run_paced(steps))
+    monkeypatch.setattr(erasing, "run_paced", lambda steps: look_in_between(steps) if not seen else run_paced(steps))
     assert graph.api.post(graph.address("/copy"), {"to": "twin"}).json() == {"copied": 6}
     assert twin.ids() == ["c7", "c4", "c3", "c2", "c1"]
     assert twin.put("z9", versions={"all": "1"}).status_code == 201

@@ -1,6 +1,7 @@
 """Numbers and times as people read them."""
 
 import re
+import uuid
 from datetime import UTC, datetime
 
 from django import template
@@ -44,9 +45,10 @@ SYSTEMS = (
 
 
 @register.simple_tag
-def tabs_of_other_apps() -> list[Tab]:
+def tabs_of_other_apps(project_id: uuid.UUID) -> list[Tab]:
     """Tabs of a project, in the order in which the apps are registered. A tag, because every page of a project has them."""
-    return [tab for extension in extensions() for tab in extension.tabs]
+    tabs = (tab for extension in extensions() for tab in extension.tabs)
+    return [tab for tab in tabs if tab.has_content is None or tab.has_content(project_id)]
 
 
 @register.filter

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from memory_app.checkpoints import row_erasing
-from memory_app.checkpoints.thread_erasing import Piece, Pruning, erase_some, erase_unused_values, in_pieces
 from memory_app.checkpoints.thread_locks import count_bytes, find_locked, give_room
+from memory_app.checkpoints.threads.erasing import Piece, Pruning, erase_some, erase_unused_values, in_pieces
 from memory_app.models import Checkpoint
 from sessions_app.core.public_names import Caller
 from sessions_app.projects.queries import check_project

@@ -4,7 +4,6 @@ import uuid
 
 from memory_app.checkpoints import row_erasing, rows
 from memory_app.checkpoints.rows import Place, Thread
-from memory_app.checkpoints.thread_erasing import Piece, erase_some, erase_unused_values, in_pieces
 from memory_app.checkpoints.thread_locks import (
     CheckpointsFull,
     ThreadNotFound,
@@ -14,6 +13,7 @@ from memory_app.checkpoints.thread_locks import (
     open_copy,
     take_room,
 )
+from memory_app.checkpoints.threads.erasing import Piece, erase_some, erase_unused_values, in_pieces
 from sessions_app.core.errors import Conflict, Invalid
 from sessions_app.core.public_names import Caller
 from sessions_app.core.storage.transactions import write

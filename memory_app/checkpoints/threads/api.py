@@ -1,9 +1,9 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from memory_app.checkpoints import queries, thread_copying, thread_services
 from memory_app.checkpoints.names import from_address
 from memory_app.checkpoints.schemas import CopiedOut, CopyIn, DeletedCount, PruneIn, RunsIn, ThreadList
+from memory_app.checkpoints.threads import copying, queries, services
 from memory_app.models.graph_thread import THREAD_BYTES
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.responses import json_reply, refusals
@@ -26,14 +26,14 @@ def browse(request: HttpRequest, project_id: str, cursor: str = "", limit: int =
 @router.delete(THREAD, response={200: DeletedCount, **refusals(404, 410)}, operation_id="delete_thread")
 def delete(request: HttpRequest, project_id: str, thread: str) -> HttpResponse:
     """Erase a thread with all that it has, for good. A thread that does not exist has 0 checkpoints."""
-    count = thread_services.delete_thread(caller=caller_of(request), project_id=project_uuid(project_id), name=_name(thread))
+    count = services.delete_thread(caller=caller_of(request), project_id=project_uuid(project_id), name=_name(thread))
     return json_reply({"deleted": count})
 
 
 @router.post(THREAD + "/copy", response={201: CopiedOut, **refusals(404, 409, 410)}, operation_id="copy_thread")
 def copy(request: HttpRequest, project_id: str, thread: str, payload: CopyIn) -> HttpResponse:
     """Copy a thread with all of its checkpoints, values and writes."""
-    count = thread_copying.copy_thread(
+    count = copying.copy_thread(
         caller=caller_of(request),
         project_id=project_uuid(project_id),
         name=_name(thread),
@@ -45,7 +45,7 @@ def copy(request: HttpRequest, project_id: str, thread: str, payload: CopyIn) ->
 @router.post(THREAD + "/prune", response={200: DeletedCount, **refusals(404, 410)}, operation_id="prune_thread")
 def prune(request: HttpRequest, project_id: str, thread: str, payload: PruneIn = NO_BODY) -> HttpResponse:
     """Erase old checkpoints of a thread, with the values that nothing refers to any more."""
-    remove = thread_services.prune_thread if payload.strategy == "keep_latest" else thread_services.delete_thread
+    remove = services.prune_thread if payload.strategy == "keep_latest" else services.delete_thread
     count = remove(caller=caller_of(request), project_id=project_uuid(project_id), name=_name(thread))
     return json_reply({"deleted": count})
 
@@ -58,7 +58,7 @@ def prune(request: HttpRequest, project_id: str, thread: str, payload: PruneIn =
 def delete_runs(request: HttpRequest, project_id: str, payload: RunsIn) -> HttpResponse:
     """Erase the checkpoints of all threads whose metadata have one of these `run_id`. What later checkpoints of other runs are
     rebuilt from (delta channels) is erased too."""
-    count = thread_services.delete_runs(caller=caller_of(request), project_id=project_uuid(project_id), run_ids=payload.run_ids)
+    count = services.delete_runs(caller=caller_of(request), project_id=project_uuid(project_id), run_ids=payload.run_ids)
     return json_reply({"deleted": count})
 
 
