@@ -59,7 +59,7 @@ def test_finding_opening_and_changing_a_session(hands: Hands, api: Callable[...,
     hands.press(*"needle", Keys.ENTER)
     hands.at("/search/")
     hands.press("j")
-    assert hands.focused() == "Untitled session"
+    assert hands.focused() == "a needle in the hay"
     hands.press(Keys.ENTER)
     hands.at(f"/sessions/{chat.id}/")
     hands.tab_to("title")
