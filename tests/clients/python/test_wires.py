@@ -232,9 +232,12 @@ def test_a_proxy_is_used_where_the_environment_names_one(peer: Peer, monkeypatch
         client.find_project("/p")  # The answer came, and has not all fields.
 
 
-@pytest.mark.parametrize(
-    "text", ["1", "18446744073709551616", "-9223372036854775809", "[1.5, 1e22]", '{"a": [{"b": 1e300}]}', '"\\ud800"', "0.1"]
-)
+EXACT = ["1", "18446744073709551616", "-9223372036854775809", "[1.5, 1e22]", '{"a": [{"b": 1e300}]}', '"\\ud800"', "0.1"]
+# Few values in many bytes, and many in many.
+AMONG_TEXTS = [f'["{"x" * 5_000}", {EXACT[1]}]', f'["{"x" * 5_000}", 1]', f'["{"x" * 5_000}", {"1, " * 50}{EXACT[1]}]']
+
+
+@pytest.mark.parametrize("text", [*EXACT, *AMONG_TEXTS])
 def test_numbers_and_texts_of_answers_are_read_exactly(text: str) -> None:
     value = value_of(text.encode())
     assert (value, repr(value)) == (json.loads(text), repr(json.loads(text)))

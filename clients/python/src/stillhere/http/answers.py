@@ -13,6 +13,8 @@ LONGEST_HEAD = 262_144
 _EMPTY = {204, 304}
 # From here on a float is what orjson makes of an integer.
 _LARGE = 2.0**63
+# Bytes a value: of an answer with so long texts each value is looked at, which takes less time than each byte.
+_SPARSE = 1_000
 _LONG = b"0" * len(str(2**63))
 _DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 
@@ -31,14 +33,19 @@ def value_of(content: bytes) -> Any:
         value = orjson.loads(content)
     except ValueError:  # It refuses lone surrogates, which a text may have.
         return json.loads(content)
-    # Most answers have no such number, which costs a tenth of looking at each value.
-    large = _LONG in content.translate(_DIGITS_AS_ZERO) and _has_large_float(value)
-    return json.loads(content) if large else value
+    has_large = _has_large_float(value, len(content) // _SPARSE)
+    if has_large is None:
+        # Most answers have no such number, which costs a tenth of looking at each value.
+        has_large = _LONG in content.translate(_DIGITS_AS_ZERO) and _has_large_float(value, len(content))
+    return json.loads(content) if has_large else value
 
 
-def _has_large_float(value: Any) -> bool:
+def _has_large_float(value: Any, most: int) -> bool | None:
+    """None: there are more than `most` values."""
     level = [value]
     while level:
+        if (most := most - 1) < 0:
+            return None
         each = level.pop()
         if isinstance(each, dict):
             level.extend(each.values())
