@@ -64,6 +64,7 @@ urlpatterns = [
     path("search/", search_pages.search_page, name="search"),
     path("chat/", chat_page.chat, name="chat"),
     path("chat/words", script_endpoints.words, name="chat_words"),
+    path("chat/names", script_endpoints.names, name="chat_names"),
     path("chat/sign-in-state", script_endpoints.sign_in_state, name="chat_sign_in_state"),
     path("service-worker.js", worker_pages.service_worker, name="service_worker"),
     path("offline/", worker_pages.offline, name="offline"),

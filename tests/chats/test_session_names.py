@@ -112,3 +112,16 @@ def test_a_list_costs_one_statement_more_and_none_if_all_have_titles(
     rows = list(ChatSession.objects.all())
     with django_assert_num_queries(0):
         assert set(ChatSession.objects.names_of(rows).values()) == {"Named"}
+
+
+def test_the_chat_asks_for_names_and_gets_only_the_users(
+    page: Client, chat: Chat, api: Callable[..., Any], bob: User, client: Client
+) -> None:
+    chat.ops(message(1, text=QUESTION))
+    foreign = Chat(api(bob), project="/bob")
+    foreign.ops(message(1, text="secret"))
+    asked = f"/chat/names?of={chat.id},{foreign.id},none,"
+    assert page.get(asked).json() == {"names": {chat.id: NAME}}
+    assert page.get("/chat/names").json() == {"names": {}}
+    client.logout()
+    assert client.get(asked).status_code == 401

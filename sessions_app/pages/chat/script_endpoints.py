@@ -1,4 +1,4 @@
-"""Endpoints for the chat page's scripts besides the API: messages rendered as HTML, and who is signed in."""
+"""Endpoints for the chat page's scripts besides the API: messages rendered as HTML, names of sessions, and who is signed in."""
 
 from typing import Any
 
@@ -10,7 +10,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.chats.reading.messages import Page
+from sessions_app.chats.reading.session_previews import session_names
 from sessions_app.core.errors import AppError, Invalid, TooLarge, Unauthorized
+from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.serialization import strict_json
 from sessions_app.core.storage.sql import rfc3339
@@ -20,7 +22,7 @@ from sessions_app.models.message import ROLES, TEXT_LENGTH
 from sessions_app.models.times import now
 from sessions_app.pages.session.transcript import shown
 
-MOST_MESSAGES = 20
+MOST_MESSAGES, MOST_NAMES = 20, 200
 
 
 @require_POST
@@ -49,6 +51,17 @@ def sign_in_state(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return error_reply(Unauthorized())
     return JsonResponse({"user": str(request.user.pk), "csrf": get_token(request)})
+
+
+@require_safe
+@never_cache
+def names(request: HttpRequest) -> HttpResponse:
+    """What pages call the sessions `?of=`, which have no title: `{names: {id: name}}`. Without those that are not the user's."""
+    if not request.user.is_authenticated:
+        return error_reply(Unauthorized())
+    ids = {session_id for text in request.GET.get("of", "").split(",")[:MOST_NAMES] if (session_id := uuid_or_none(text))}
+    found = session_names(caller=signed_in_caller(request), session_ids=ids)
+    return JsonResponse({"names": {str(session_id): name for session_id, name in found.items()}})
 
 
 def _sent(request: HttpRequest) -> list[dict[str, Any]]:

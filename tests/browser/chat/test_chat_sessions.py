@@ -210,3 +210,12 @@ def test_instructions_that_changed_elsewhere_are_used_and_shown_before_they_are_
 def instructions_of(session: ChatSession) -> str:
     session.refresh_from_db()
     return str(json.loads(session.metadata or "{}")["instructions"])
+
+
+def test_a_session_without_a_title_is_called_by_its_question(page: ChatPage, older: Chat) -> None:
+    untitled = Chat(older.api, project=PROJECT)
+    older.api.patch(f"/sessions/{older.id}", {"current": True})
+    untitled.say("m1", "Which shoes go with a <blue> suit?")
+    page.browser.until(f"{ROWS[:-1]}.includes('Which shoes go with a <blue> suit?');")
+    untitled.api.patch(f"/sessions/{untitled.id}", {"title": "Shoes"})
+    page.browser.until(f"{ROWS[:-1]}.includes('Shoes');")

@@ -4,7 +4,7 @@ from tests.support.routes.row import Row
 
 # Pages by the name of their address. `open_to_all` ones are listed with None.
 PAGES: dict[str, Row | None] = {
-    **dict.fromkeys(("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_sign_in_state")),
+    **dict.fromkeys(("healthz", "readyz", "login", "logout", "welcome", "chat_words", "chat_names", "chat_sign_in_state")),
     **dict.fromkeys(("service_worker", "offline")),
     "home": Row("GET", "/", named=False),
     "account": Row("GET", "/account/", named=False),

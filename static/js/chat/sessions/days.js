@@ -1,6 +1,6 @@
 /** Groups sessions by the day of their last change, in this browser's time zone. */
 
-/** @typedef {{id: string, title: string, updated_at: string, pinned?: boolean, message_count?: number}} Listed */
+/** @typedef {{id: string, title: string, name?: string, updated_at: string, pinned?: boolean, message_count?: number}} Listed */
 
 const DAY_MS = 86_400_000;
 

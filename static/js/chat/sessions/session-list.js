@@ -29,6 +29,8 @@ export class SessionList {
     this.find = one(this.root, "#chat-sessions-find", HTMLInputElement);
     /** @type {Listed[]} */
     this.sessions = [];
+    /** Of those without a title, by id. @type {Map<string, string>} */
+    this.names = new Map();
     /** @type {string | null} */
     this.next = null;
     this.timer = 0;
@@ -81,9 +83,21 @@ export class SessionList {
       this.sessions = after ? [...this.sessions, ...page.items] : page.items;
       this.next = page.next;
       this._draw();
+      await this._name(page.items);
+      if (number === this.asked) this._draw();
     } catch {
       if (number === this.asked) this.state.textContent = "Not up to date: the server does not answer.";
     }
+  }
+
+  /** Sessions without a title are called by their first question. @param {Listed[]} sessions */
+  async _name(sessions) {
+    const untitled = sessions.filter(({ title }) => !title);
+    if (!untitled.length) return;
+    const answer = await fetch(`/chat/names?of=${untitled.map(({ id }) => id)}`).catch(() => null);
+    /** @type {{names: Record<string, string>}} */
+    const { names } = answer?.ok ? await answer.json() : { names: {} };
+    for (const [id, name] of Object.entries(names)) this.names.set(id, name);
   }
 
   /** The project's id; "" before it exists. */
@@ -98,6 +112,7 @@ export class SessionList {
   _draw() {
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.id : undefined;
     const own = this.needs.chat.session?.id;
+    for (const session of this.sessions) session.name = this.names.get(session.id);
     this.rows.replaceChildren(...byDay(this.sessions).flatMap(([day, sessions]) => group(day, sessions, own)));
     if (focused) one(this.root, `a[data-id="${focused}"]`, HTMLElement).focus();
     this.more.hidden = !this.next;
@@ -115,8 +130,8 @@ function group(day, sessions, own) {
 }
 
 /** @param {Listed} session @param {boolean} isShown */
-function row({ id, title, updated_at }, isShown) {
-  const words = title || "Untitled";
+function row({ id, title, name, updated_at }, isShown) {
+  const words = title || name || "Untitled session";
   const item = document.createElement("li");
   const link = Object.assign(document.createElement("a"), { href: `/sessions/${id}/`, title: words });
   link.dataset.id = id;
