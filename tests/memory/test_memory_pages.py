@@ -226,7 +226,7 @@ def test_pages_take_the_same_statements_however_much_there_is(pages: Pages, memo
     for _ in range(9):
         memory.start()
     assert statements() == few
-    assert max(few) <= 15
+    assert max(few) <= 16
 
 
 def test_what_is_made_from_records_is_shown_and_not_edited(pages: Pages, memory: Memory) -> None:
