@@ -9,7 +9,7 @@ import orjson
 import pybase64
 
 from memory_app.checkpoints import rows
-from memory_app.checkpoints.rows import Place, Version
+from memory_app.checkpoints.rows import Place
 from memory_app.core.stored_json import as_json
 from memory_app.key_value.batches.filters import Filter
 from sessions_app.core.errors import NotFound
@@ -59,7 +59,7 @@ class _Head(NamedTuple):
 
 
 def read_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place: Place) -> tuple[dict[str, Any], list[bytes]]:
-    """A checkpoint with its writes, and the values that it refers to, each as JSON. Raises CheckpointNotFound."""
+    """A checkpoint with its writes, and the values that it refers to, as pieces of JSON. Raises CheckpointNotFound."""
     with one_moment():
         check_project(caller=caller, project_id=project_id)
         heads = _heads(project_id, thread, "c.ns = %s AND c.checkpoint_id = %s", place, 1)
@@ -72,7 +72,8 @@ def read_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place
 def list_checkpoints(
     *, caller: Caller, project_id: uuid.UUID, thread: str, wanted: Wanted
 ) -> tuple[list[dict[str, Any]], list[bytes], Place | None]:
-    """The newest first, by id; the values that they refer to, each once, as JSON; and after which place the next page begins."""
+    """The newest first, by id; the values that they refer to, each once, as pieces of JSON; and after which place the next page
+    begins."""
     with one_moment():
         check_project(caller=caller, project_id=project_id)
         where, parameters = _conditions(wanted)
@@ -127,7 +128,7 @@ def _bounded(heads: list[_Head]) -> list[_Head]:
 
 
 def _with_parts(heads: Sequence[_Head]) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """The checkpoints with their writes, and the values that they refer to."""
+    """The checkpoints with their writes, and the values that they refer to, as pieces of JSON with commas between them."""
     if late := [head.place for head in heads if head.versions is None]:
         long = rows.read_versions(heads[0].thread_id, late)
         heads = [head if head.versions is not None else head._replace(versions=long[head.place]) for head in heads]
@@ -141,7 +142,8 @@ def _with_parts(heads: Sequence[_Head]) -> tuple[list[dict[str, Any]], list[byte
     by_place = {(ns, checkpoint_id): (name, content) for ns, checkpoint_id, name, content in data}
     items = [_item(head, by_place[head.place], writes.get(head.place, [])) for head in heads]
     values = sorted(values, key=lambda row: row[:3])  # Whatever plan the database chose.
-    return items, [_value_json((ns, channel, version), name, content) for ns, channel, version, name, content in values]
+    pieces = [piece for *version, name, content in values for piece in (b",", *_value_pieces(version, name, content))]
+    return items, pieces[1:]
 
 
 def _item(head: _Head, typed: tuple[str, bytes], writes: Sequence[Any]) -> dict[str, Any]:
@@ -160,10 +162,11 @@ def _item(head: _Head, typed: tuple[str, bytes], writes: Sequence[Any]) -> dict[
     }
 
 
-def _value_json(version: Version, name: str, content: bytes) -> bytes:
-    """Not by orjson: of a large page, it would take twice as long as everything else, as it looks for what it must escape."""
+def _value_pieces(version: Sequence[str], name: str, content: bytes) -> tuple[bytes, ...]:
+    """JSON, in pieces that are joined once: a page has millions of bytes. Not by orjson: of a large page, it would take twice as
+    long as everything else, as it looks for what it must escape."""
     head = orjson.dumps(dict(zip(("ns", "channel", "version"), version, strict=True)) | {"type": name})
-    return b"".join((head[:-1], b',"base64":"', pybase64.b64encode(content), b'"}'))  # `%` would take longer.
+    return head[:-1], b',"base64":"', pybase64.b64encode(content), b'"}'
 
 
 def _typed_json(name: str, content: bytes) -> dict[str, str]:

@@ -11,7 +11,7 @@ from sessions_app.chats.reading.frameworks.framework_messages import Said, said_
 from sessions_app.core.errors import Invalid
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import read_json, written_json
-from sessions_app.formats.conversion import Converted, Loss, Stored, convert
+from sessions_app.formats.conversion import Loss, Stored, convert
 from sessions_app.formats.neutral import Neutral, TextPart
 from sessions_app.formats.registry import FORMATS, Unreadable, format_of
 from sessions_app.models.message import common_role
@@ -40,30 +40,34 @@ def converted(items: Iterable[dict[str, Any]], target: str, *, repair: bool) -> 
     `repair`: calls of tools that have no output get one, so that the next call of a model is valid. Raises UnknownFormat.
     """
     check_format(target)
-    read = [(item, _plain(item, target)) for item in items]
-    said = [(item, plain or said_by(item)) for item, plain in read]
+    read = [(item, _is_plain(item, target)) for item in items]
     if not repair and not FORMATS[target].results_inside and all(plain for _, plain in read):
-        made = Converted([item["raw"] for item, _ in read], [[item["id"]] for item, _ in read])
-    else:
-        made = convert((_stored(item, each) for item, each in said), target, repair=repair)
+        return {"items": [item["raw"] for item, _ in read], "ids": [[item["id"]] for item, _ in read], "losses": []}
+    said = [(item, _plain(item) if plain else said_by(item)) for item, plain in read]
+    made = convert((_stored(item, each) for item, each in said), target, repair=repair)
     losses = [Loss(item["id"], None, each.loss) for item, each in said if each.loss is not None]
     written = [item if isinstance(item, orjson.Fragment) else orjson.Fragment(json_text(item)) for item in made.items]
     return {"items": written, "ids": made.ids, "losses": [asdict(loss) for loss in [*losses, *made.losses]]}
 
 
-def _plain(item: dict[str, Any], target: str) -> Said | None:
-    """As `said_by`, for most of what is returned in its own format, without parsing `raw`: it says one text, which is that of the
-    message. None: it has to be parsed."""
-    raw, parts, role = item.get("raw"), item["parts"], item["role"]
+def _is_plain(item: dict[str, Any], target: str) -> bool:
+    """Is it returned in its own format, and does `raw` say one text, which is that of the message? Most do; seen without parsing
+    it. False: it has to be parsed."""
+    raw, parts = item.get("raw"), item["parts"]
     if item.get("format") != target or not isinstance(raw, orjson.Fragment) or isinstance(parts, orjson.Fragment):
-        return None
-    written = orjson.dumps(raw)
-    if _ROLE.findall(written) != [role.encode()]:
-        return None
+        return False
+    written, role, text = orjson.dumps(raw), item["role"].encode(), orjson.dumps(item["text"])
+    if written == b'{"role":"%b","content":%b}' % (role, text):  # As most clients write it.
+        return True
+    if _ROLE.findall(written) != [role]:
+        return False
     texts = [found for found in _TEXTS.finditer(written) if not found["list"]]
-    if len(texts) != 1 or not written.startswith(orjson.dumps(item["text"]), texts[0].end()):
-        return None
-    return Said(Neutral(role, [TextPart(item["text"])]), as_raw=True)
+    return len(texts) == 1 and written.startswith(text, texts[0].end())
+
+
+def _plain(item: dict[str, Any]) -> Said:
+    """As `said_by`, of a plain one."""
+    return Said(Neutral(item["role"], [TextPart(item["text"])]), as_raw=True)
 
 
 def _stored(item: dict[str, Any], said: Said) -> Stored:

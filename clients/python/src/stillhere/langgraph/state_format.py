@@ -38,7 +38,7 @@ def typed(serde: SerializerProtocol, value: Any) -> dict[str, str]:
 
 
 def untyped(serde: SerializerProtocol, sent: Mapping[str, str]) -> Any:
-    return serde.loads_typed((sent["type"], pybase64.b64decode(sent["base64"])))
+    return serde.loads_typed((sent["type"], pybase64.b64decode(sent["base64"], validate=True)))
 
 
 def checkpoint_body(
