@@ -43,11 +43,11 @@ class Step:
 @require_safe
 def threads(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Whose names begin with `?q=`, begun before the one with the number `?before=`."""
-    prefix, before = request.GET.get("q", "").strip()[:THREAD_BYTES], request.GET.get("before", "")
+    prefix, before = _text(request, "q").strip()[:THREAD_BYTES], _text(request, "before")
     rows = queries.list_newest_threads(
         caller=signed_in_caller(request),
         project_id=project_id,
-        prefix=prefix.replace("\0", ""),
+        prefix=prefix,
         before=int(before) if before.isdecimal() and len(before) < 19 else None,
         limit=A_PAGE,
     )
@@ -60,13 +60,18 @@ def threads(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 def thread_page(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
     """The steps of a thread, the newest first; those before `?before=` in the namespace `?ns=`."""
     thread = queries.get_thread(caller=signed_in_caller(request), project_id=project_id, name=name)
-    before = request.GET.get("before")
-    place = None if before is None else (request.GET.get("ns", ""), before)
+    before = _text(request, "before")
+    place = (_text(request, "ns"), before) if before else None
     rows = queries.list_steps(thread=thread, before=place, limit=A_PAGE)
     steps = _steps(rows[:A_PAGE])
     known: dict[str, Any] = {"thread": thread, "steps": steps, "next": rows[A_PAGE - 1] if len(rows) > A_PAGE else None}
-    known["waits"] = before is None and any(step.waits for step in steps[:1])
+    known["waits"] = place is None and any(step.waits for step in steps[:1])
     return page(request, project_id, "threads/detail", known, tab="threads")
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    """Without NUL, which PostgreSQL takes in no text."""
+    return request.GET.get(name, "").replace("\0", "")
 
 
 def _steps(rows: list[Checkpoint]) -> list[Step]:

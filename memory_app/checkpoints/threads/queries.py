@@ -39,7 +39,7 @@ def has_threads(project_id: uuid.UUID) -> bool:
 def get_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> GraphThread:
     """Raises ThreadNotFound."""
     check_project(caller=caller, project_id=project_id)
-    thread = GraphThread.objects.filter(project_id=project_id, name=name).first()
+    thread = None if "\0" in name else GraphThread.objects.filter(project_id=project_id, name=name).first()
     if thread is None:
         raise ThreadNotFound
     return thread
