@@ -71,6 +71,7 @@ def test_a_transfer_offers_its_targets_by_their_questions(page: Client, chat: Ch
         ([message(1, "assistant", "Hello!"), message(2, text="And now?")], "And now?"),
         ([message(1, text=""), message(2, text="Again")], "Again"),
         ([message(1, text=" \n ")], "Untitled session"),
+        ([message(1, text=" \n\t"), message(2, text="Real")], "Real"),
         ([message(1, "assistant", "Hello!")], "Untitled session"),
         ([{"op": "upsert", "id": "m1", "format": "langchain", "raw": {"type": "human", "content": "Framework"}}], "Framework"),
         ([message(1, text="word " * 40)], "word " * 15 + "word\u2026"),

@@ -2,7 +2,6 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -22,7 +21,7 @@ from sessions_app.core.web.toasts import toast_response
 
 A_PAGE = 30
 # Of the metadata of one page.
-MOST_VALUES = 3_000
+MOST_VALUES, MOST_CHARACTERS = 3_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Step:
 @require_safe
 def threads(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Whose names begin with `?q=`, begun before the one with the number `?before=`."""
-    prefix, before = _text(request, "q").strip()[:THREAD_BYTES], _text(request, "before")
+    prefix, before = request.GET.get("q", "").strip()[:THREAD_BYTES], request.GET.get("before", "")
     rows = queries.list_newest_threads(
         caller=signed_in_caller(request),
         project_id=project_id,
@@ -60,27 +59,22 @@ def threads(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 def thread_page(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
     """The steps of a thread, the newest first; those before `?before=` in the namespace `?ns=`."""
     thread = queries.get_thread(caller=signed_in_caller(request), project_id=project_id, name=name)
-    before = _text(request, "before")
-    place = (_text(request, "ns"), before) if before else None
+    before = request.GET.get("before", "")
+    place = (request.GET.get("ns", ""), before) if before else None
     rows = queries.list_steps(thread=thread, before=place, limit=A_PAGE)
     steps = _steps(rows[:A_PAGE])
-    known: dict[str, Any] = {"thread": thread, "steps": steps, "next": rows[A_PAGE - 1] if len(rows) > A_PAGE else None}
-    known["waits"] = place is None and any(step.waits for step in steps[:1])
+    known = {"thread": thread, "steps": steps, "next": rows[A_PAGE - 1] if len(rows) > A_PAGE else None}
     return page(request, project_id, "threads/detail", known, tab="threads")
 
 
-def _text(request: HttpRequest, name: str) -> str:
-    """Without NUL, which PostgreSQL takes in no text."""
-    return request.GET.get(name, "").replace("\0", "")
-
-
 def _steps(rows: list[Checkpoint]) -> list[Step]:
-    made, room = [], MOST_VALUES
+    made, room, characters = [], MOST_VALUES, MOST_CHARACTERS
     for row in rows:
         metadata = read_object(row.metadata) or {}
         number, source = metadata.get("step"), metadata.get("source")
         shown = None
-        if metadata and room > 0:
+        characters -= len(row.metadata)
+        if metadata and room > 0 and characters >= 0:
             shown, taken = render_value(metadata, most=room)
             room -= taken
         is_number = isinstance(number, int) and not isinstance(number, bool)
@@ -92,15 +86,20 @@ def _steps(rows: list[Checkpoint]) -> list[Step]:
 @require_POST
 def prune(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
     """Keeps what the graph goes on from."""
-    erased = services.prune_thread(caller=signed_in_caller(request), project_id=project_id, name=name)
-    done = f"Erased: {_checkpoints(erased)}. The newest one stays." if erased else "There is only what the graph goes on from."
+    caller = signed_in_caller(request)
+    queries.get_thread(caller=caller, project_id=project_id, name=name)
+    erased = services.prune_thread(caller=caller, project_id=project_id, name=name)
+    kept = "What the graph goes on from stays."
+    done = f"Erased: {_checkpoints(erased)}. {kept}" if erased else "There is only what the graph goes on from."
     return toast_response(request, done, page=reverse("thread", args=[project_id, name]))
 
 
 @login_required
 @require_POST
 def delete(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
-    erased = services.delete_thread(caller=signed_in_caller(request), project_id=project_id, name=name)
+    caller = signed_in_caller(request)
+    queries.get_thread(caller=caller, project_id=project_id, name=name)
+    erased = services.delete_thread(caller=caller, project_id=project_id, name=name)
     return toast_response(
         request, f"The thread is erased, with {_checkpoints(erased)}.", page=reverse("threads", args=[project_id])
     )

@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from memory_app.checkpoints.rows import Place
 from memory_app.checkpoints.thread_locks import ThreadNotFound
@@ -37,9 +37,9 @@ def has_threads(project_id: uuid.UUID) -> bool:
 
 
 def get_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> GraphThread:
-    """Raises ThreadNotFound."""
+    """With `waits`: whether its graph waits for an answer, as in the list. Raises ThreadNotFound."""
     check_project(caller=caller, project_id=project_id)
-    thread = None if "\0" in name else GraphThread.objects.filter(project_id=project_id, name=name).first()
+    thread = _saying_whether_they_wait(GraphThread.objects.filter(project_id=project_id, name=name)).first()
     if thread is None:
         raise ThreadNotFound
     return thread
@@ -58,9 +58,14 @@ def list_newest_threads(
         rows = rows.filter(name__gte=prefix, name__lt=prefix + LAST_CHARACTER)
     if before is not None:
         rows = rows.filter(pk__lt=before)
+    return list(_saying_whether_they_wait(rows).order_by("-pk")[: limit + 1])
+
+
+def _saying_whether_they_wait(rows: QuerySet[GraphThread]) -> QuerySet[GraphThread]:
+    """The newest checkpoint of the whole graph counts, not that of a graph in it."""
     newest = Checkpoint.objects.filter(thread=OuterRef("pk"), ns="").order_by("-checkpoint_id").values("checkpoint_id")
     asked = PendingWrite.objects.filter(thread=OuterRef("pk"), ns="", checkpoint_id=OuterRef("newest"), channel=INTERRUPT)
-    return list(rows.annotate(newest=Subquery(newest[:1])).annotate(waits=Exists(asked)).order_by("-pk")[: limit + 1])
+    return rows.annotate(newest=Subquery(newest[:1])).annotate(waits=Exists(asked))
 
 
 def list_steps(*, thread: GraphThread, before: Place | None, limit: int) -> list[Checkpoint]:

@@ -38,7 +38,7 @@ from sessions_app.models.times import now
 RECEIPTS_FOR = timedelta(hours=24)
 # Work that has stopped for this long will not resume.
 FORKS_TAKE = timedelta(hours=1)
-# Maximum rows of one kind in one transaction. A step has a batch of each of 30 kinds, one after the other.
+# Maximum rows of one kind in one transaction. A step has a batch of each of about 30 kinds, one after the other.
 AT_ONCE = 75
 _LOCK = 0x5711
 # Maximum bytes of large rows in one transaction: erasing means overwriting, and SQLite keeps a megabyte of pages in memory.

@@ -56,7 +56,7 @@ def sign_in_state(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def names(request: HttpRequest) -> HttpResponse:
-    """What pages call the sessions `?of=`, which have no title: `{names: {id: name}}`. Without those that are not the user's."""
+    """What pages call the sessions `?of=`: `{names: {id: name}}`. Without those that are not the user's."""
     if not request.user.is_authenticated:
         return error_reply(Unauthorized())
     ids = {session_id for text in request.GET.get("of", "").split(",")[:MOST_NAMES] if (session_id := uuid_or_none(text))}

@@ -43,10 +43,6 @@ class Chosen:
         return end_of_page(self.session, self.moment, self.clearings, after=after, limit=A_PAGE)
 
     @property
-    def title(self) -> str:
-        return ChatSession.objects.name_of(self.session)
-
-    @property
     def href(self) -> str:
         return f"{reverse('session_history', args=[self.session.id])}?at={self.moment.rev}"
 
@@ -77,9 +73,12 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     lowest = max(page.oldest if page.more else 0 for page in pages)
     pages = [page.since(lowest) for page in pages]
     found = compared(*([one.item for one in page.messages] for page in pages))
+    names = ChatSession.objects.names_of([session, left.session, right.session])
     context = {
         "session": session,
-        "name": ChatSession.objects.name_of(session),
+        "name": names[session.id],
+        "left_name": names[left.session.id],
+        "right_name": names[right.session.id],
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
         "left": left,

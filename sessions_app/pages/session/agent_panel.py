@@ -104,7 +104,7 @@ class AgentPanel:
 
 
 def agent_panel(*, caller: Caller, session_id: uuid.UUID, renderer: PageRenderer) -> AgentPanel:
-    """The panel's content, in three statements whatever its size. Damaged states are left out."""
+    """The panel's content, in as many statements whatever its size. Damaged states are left out."""
     state, ai_states = states_in_session(session_id)
     contents = [(row, content) for row in ai_states if (content := read_object(row.content or "")) is not None]
     sources = {source for _, content in contents if (source := _source_id(content)) is not None}

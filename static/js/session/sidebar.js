@@ -15,8 +15,7 @@ let asked;
 
 /** Updates the title; marks the drawer's button when an agent waits, and checks again when its question expires. */
 function placed() {
-  const field = byId("title", HTMLInputElement);
-  const title = field.defaultValue || field.placeholder;
+  const title = byId("title", HTMLInputElement).dataset.name ?? "";
   for (const shown of all(document, "h1, .session-name, .crumbs [aria-current]")) shown.textContent = title;
   /** @type {HTMLElement | null} */
   const question = document.querySelector("#rail-question[data-open]");

@@ -268,7 +268,7 @@ def _value_of(answer: Answer, url: str) -> Any:
         error = value["error"]
         code, message, details = error["code"], error["message"], error["details"]
     except (ValueError, KeyError, TypeError):
-        code, message, details = "unreadable", f"{url} answers: {_shown(answer)}", {}
+        code, message, details = "unreadable", f"{url} answers: {_shown(answer) or 'nothing'}", {}
     else:
         message = f"{url} refuses the key. {message}" if answer.status == WRONG_KEY else message
     raise StillhereError(answer.status, code, message, details, retry_after(answer))

@@ -45,10 +45,11 @@ SYSTEMS = (
 
 
 @register.simple_tag
-def tabs_of_other_apps(project_id: uuid.UUID) -> list[Tab]:
-    """Tabs of a project, in the order in which the apps are registered. A tag, because every page of a project has them."""
+def tabs_of_other_apps(project_id: uuid.UUID, shown: str) -> list[Tab]:
+    """Tabs of a project, in the order in which the apps are registered; `shown`: the one of this page. A tag, because every
+    page of a project has them."""
     tabs = (tab for extension in extensions() for tab in extension.tabs)
-    return [tab for tab in tabs if tab.has_content is None or tab.has_content(project_id)]
+    return [tab for tab in tabs if tab.has_content is None or tab.address == shown or tab.has_content(project_id)]
 
 
 @register.filter

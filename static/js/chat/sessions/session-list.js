@@ -96,7 +96,7 @@ export class SessionList {
     if (!untitled.length) return;
     const answer = await fetch(`/chat/names?of=${untitled.map(({ id }) => id)}`).catch(() => null);
     /** @type {{names: Record<string, string>}} */
-    const { names } = answer?.ok ? await answer.json() : { names: {} };
+    const { names } = answer?.ok ? await answer.json().catch(() => ({ names: {} })) : { names: {} };
     for (const [id, name] of Object.entries(names)) this.names.set(id, name);
   }
 
