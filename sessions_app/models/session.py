@@ -78,9 +78,7 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         session, epoch = (models.OuterRef(models.OuterRef(name)) for name in ("pk", "epoch"))
         live = Message.objects.filter(session=session, epoch=epoch, removed="", aside=None)
         first = live.order_by("position").values("pk")[:FIRST_MESSAGES]
-        asked = (
-            Message.objects.filter(pk__in=first, role__in=names_of_role(Role.USER)).filter(text__regex=r"\S").order_by("position")
-        )
+        asked = Message.objects.filter(pk__in=first, role__in=names_of_role(Role.USER), text__regex=r"\S").order_by("position")
         words = asked.annotate(words=Substr("text", 1, 4 * QUESTION_LENGTH)).values("words")[:1]
         rows = ChatSession.objects.filter(pk__in=list(session_ids)).annotate(question=models.Subquery(words)).order_by()
         return {pk: _one_line(question) for pk, question in rows.values_list("pk", "question") if question}

@@ -10,7 +10,7 @@ from sessions_app.chats.reading.sessions import get_session
 from sessions_app.core.errors import NotFound
 from sessions_app.core.serialization.stored_json import read_object
 from sessions_app.core.storage.sql import as_rfc3339, db_uuid, fetch_rows, raw_time_sql, rfc3339
-from sessions_app.models import AgentState, AgentStateVersion, AiState, AiStateVersion, Caller, ChatSession, PendingAction
+from sessions_app.models import AgentState, AgentStateVersion, AiState, AiStateVersion, Caller, PendingAction
 
 
 def joined(content: str, **more: Any) -> bytes:
@@ -113,12 +113,6 @@ def states_in_session(session_id: uuid.UUID, limit: int = 50) -> tuple[AgentStat
     """The states that a page shows. The caller must have checked that the session is theirs."""
     state = AgentState.objects.filter(session_id=session_id, content__isnull=False).first()
     return state, list(AiState.objects.filter(session_id=session_id, content__isnull=False).order_by("ai_id")[:limit])
-
-
-def titles_of(*, caller: Caller, session_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Names by id, without sessions that are in the trash, erased or another user's."""
-    rows = ChatSession.objects.visible_to(caller).alive().filter(id__in=session_ids)
-    return ChatSession.objects.names_of(rows.only("id", "title").order_by())
 
 
 @dataclass(slots=True)

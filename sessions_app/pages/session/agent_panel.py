@@ -11,7 +11,8 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from sessions_app.agents.states.pending_actions import KEY_LENGTH, key_of
-from sessions_app.agents.states.queries import states_in_session, titles_of
+from sessions_app.agents.states.queries import states_in_session
+from sessions_app.chats.reading.session_previews import session_names
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.serialization.stored_json import read_object
@@ -108,7 +109,7 @@ def agent_panel(*, caller: Caller, session_id: uuid.UUID, renderer: PageRenderer
     state, ai_states = states_in_session(session_id)
     contents = [(row, content) for row in ai_states if (content := read_object(row.content or "")) is not None]
     sources = {source for _, content in contents if (source := _source_id(content)) is not None}
-    titles = titles_of(caller=caller, session_ids=sources)
+    titles = session_names(caller=caller, session_ids=sources)
     renderer.prepare(text for _, content in contents for text in _prose(content))
     agent = (read_object(state.content or "") if state else None) or {}
     return AgentPanel(
