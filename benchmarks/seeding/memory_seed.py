@@ -108,7 +108,7 @@ def _timings(project: Any) -> None:
 
 def prune_steps() -> None:
     from memory_app.models import DeletedEntry, ErrorReport, MemoryVersion, Run
-    from sessions_app.chats.lifecycle.pruning import prune_some
+    from sessions_app.chats.lifecycle.pruning import prune_in_batches
     from sessions_app.core.public_names import now
     from sessions_app.models import Project
 
@@ -124,13 +124,11 @@ def prune_steps() -> None:
     MemoryVersion.objects.bulk_create(
         (MemoryVersion(deleted=row, value=text, rev=1, size_bytes=len(text.encode())) for row in deleted), batch_size=50
     )
-    took: list[float] = []
-    while True:
+    took, batches, erased = list[float](), prune_in_batches(), True
+    while erased:
         began = time.perf_counter()
-        erased = sum(prune_some().values())
+        erased = next(batches, None) is not None
         took.append((time.perf_counter() - began) * 1000)
-        if not erased:
-            break
     sys.stdout.write(json.dumps(took) + "\n")
 
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -15,7 +15,7 @@ from mcp_app.activity.services import store_recorded
 from mcp_app.core.held_values import write_again, write_last
 from memory_app.errors.noise.filtering import flush_filtered
 from sessions_app.chats.files.collection import collect_orphans
-from sessions_app.chats.lifecycle.pruning import prune_some
+from sessions_app.chats.lifecycle.pruning import prune_in_batches
 from sessions_app.chats.reading.session_totals import session_totals
 from sessions_app.chats.search.index_update import index_in_passing, index_rows_in_passing
 from sessions_app.core.storage.database_errors import as_app_error
@@ -40,6 +40,20 @@ class BackgroundTask:
     first: float | None = None
 
 
+class Batches:
+    """One batch for each call, as `work` of a task; 0 at their end. After an error they begin again."""
+
+    def __init__(self, begin: Callable[[], Iterator[tuple[str, int]]]) -> None:
+        self._begin = begin
+        self._rest: Iterator[tuple[str, int]] | None = None
+
+    def __call__(self) -> int:
+        rest, self._rest = self._rest or self._begin(), None
+        _, count = next(rest, ("", 0))
+        self._rest = rest if count else None
+        return count
+
+
 TASKS = (
     BackgroundTask("indexing", 1.0, index_in_passing),
     # Seldom: a search does not wait for it, and rows that are written again and again are indexed once.
@@ -50,7 +64,7 @@ TASKS = (
     BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=flush_filtered),
     BackgroundTask("writing held values", 5.0, write_again, at_end=write_last),
     BackgroundTask("recording agents", 2.0, store_recorded, at_end=store_recorded),
-    BackgroundTask("pruning", 3600.0, lambda: sum(prune_some().values()), first=600.0),
+    BackgroundTask("pruning", 3600.0, Batches(prune_in_batches), first=600.0),
     BackgroundTask("collecting", 6 * 3600.0, collect_orphans),
 )
 # Of these, what a process needs that serves one agent without the server.

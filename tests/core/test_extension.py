@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,13 +10,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from sessions_app.chats.lifecycle.pruning import Due, prune_some
+from sessions_app.chats.lifecycle.pruning import Due, prune
 from sessions_app.core import extension
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.extension import Extension, Tab
 from sessions_app.core.limits import quotas
 from sessions_app.events import event_log
 from sessions_app.models import Login, Project
+from sessions_app.models.times import now
 from tests.support.chat import Chat
 
 
@@ -36,7 +38,8 @@ def test_numbers_bytes_and_expired_rows(
         asked.append(projects)
         return {}
 
-    due = Due(Login.objects.none())
+    Login.objects.create(session_key="note", session_data="", expire_date=now() + timedelta(hours=1))
+    due = Due(Login.objects.filter(session_key="note"))
     notes = Extension(
         name="notes",
         project_counts={"notes": count_notes},
@@ -49,7 +52,7 @@ def test_numbers_bytes_and_expired_rows(
     assert client.get("/").status_code == 200
     assert asked == [[Project.objects.get().id]]
     assert quotas.usage_now(alice.pk).size_bytes == kept + 5_000
-    assert prune_some()["notes"] == 0
+    assert (prune()["notes"], prune()["notes"]) == (1, 0)
 
 
 def test_an_event_of_its_own_type(chat: Chat, alice: User) -> None:

@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from memory_app.models import DeletedEntry, MemoryEntry, MemoryVersion, Run
 from sessions_app.chats.lifecycle import pruning
-from sessions_app.chats.lifecycle.pruning import prune, prune_some
+from sessions_app.chats.lifecycle.pruning import prune, prune_in_batches
 from sessions_app.core.public_names import now
 from tests.memory.conftest import Memory
 
@@ -44,7 +44,7 @@ def test_large_values_go_few_at_a_time(memory: Memory, monkeypatch: pytest.Monke
         memory.put(f"notes/{number}", "x" * 998)
         memory.delete(f"notes/{number}")
     DeletedEntry.objects.update(deleted_at=now() - DUE)
-    assert [prune_some()["deleted versions"] for _ in range(4)] == [2, 2, 1, 0]
+    assert [count for kind, count in prune_in_batches() if kind == "deleted versions"] == [2, 2, 1]
 
 
 def test_one_that_is_larger_than_that_goes_alone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,11 +69,10 @@ def test_a_project_s_memory_goes_in_pieces_before_the_project(
     project = MemoryEntry.objects.all()[0].project
     project.deleted_at = now() - DUE
     project.save()
-    steps = [prune_some() for _ in range(7)]
-    assert [step.get("projects' versions", 0) for step in steps] == [2, 2, 1, 0, 0, 0, 0]
-    assert sum(step.get("projects' entries", 0) for step in steps) == 5
-    assert sum(step.get("projects' deleted versions", 0) for step in steps) == 1
-    assert steps[0]["projects"] == steps[1]["projects"] == 0
-    assert sum(step["projects"] for step in steps) == 1
+    batches = list(prune_in_batches())
+    assert [count for kind, count in batches if kind == "projects' versions"] == [2, 2, 1]
+    assert sum(count for kind, count in batches if kind == "projects' entries") == 5
+    assert sum(count for kind, count in batches if kind == "projects' deleted versions") == 1
+    assert batches[-1] == ("projects", 1)
     assert not MemoryEntry.objects.exists()
     assert not Run.objects.exists()

@@ -4,9 +4,11 @@ A message removed from the current epoch loses its content, never its row (tombs
 """
 
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -38,7 +40,7 @@ from sessions_app.models.times import now
 RECEIPTS_FOR = timedelta(hours=24)
 # Work that has stopped for this long will not resume.
 FORKS_TAKE = timedelta(hours=1)
-# Maximum rows of one kind in one transaction. A step has a batch of each of about 30 kinds, one after the other.
+# Maximum rows in one transaction.
 AT_ONCE = 75
 _LOCK = 0x5711
 # Maximum bytes of large rows in one transaction: erasing means overwriting, and SQLite keeps a megabyte of pages in memory.
@@ -55,30 +57,44 @@ class Due:
     size: str = ""
 
 
-def prune() -> dict[str, int]:
-    """Prune everything that is due, batch by batch; returns the count of each kind."""
-    total: dict[str, int] = {}
-    while any((some := prune_some()).values()):
-        for kind, count in some.items():
-            total[kind] = total.get(kind, 0) + count
+def prune() -> Counter[str]:
+    """Prune everything that is due; returns the count of each kind."""
+    total = Counter[str]()
+    for kind, count in prune_in_batches():
+        total[kind] += count
     collect_orphans()
-    return total or some
+    return total
 
 
-def prune_some() -> dict[str, int]:
-    """Prune one batch of each kind. Zeros: nothing is due, or another process is pruning."""
-    counts = {kind: _erase(Due(rows)) for kind, rows in _due_rows().items()}
-    others = {kind: _erase(due) for extension in extensions() for kind, due in extension.due_rows().items()}
-    counts |= others
-    counts["receipts"] = _erase(_due_receipts())
-    counts["removed messages"] = _empty_some()
-    counts["clearings"] = _end_clearings()
-    counts["sessions"] = _erase_sessions()
-    counts["files"] = collect_files()
-    counts["broken forks"] += _erase_broken_forks()
-    # Erasing a project deletes all rows of other apps in one transaction: first let them be pruned in batches.
-    counts["projects"] = 0 if any(others.values()) else _erase_projects()
-    return counts
+def prune_in_batches() -> Iterator[tuple[str, int]]:
+    """Prune everything that is due; after each batch its kind and count. Between two of them saves come first."""
+    is_over = False
+    while not is_over:
+        is_over = True
+        for kind, erase in _kinds():
+            # To its end: to look for every other kind takes longer than a batch.
+            while count := erase():
+                is_over = False
+                yield kind, count
+        # Erasing a project deletes all rows of other apps in one transaction: each time, they are pruned in batches first.
+        if count := _erase_projects():
+            is_over = False
+            yield "projects", count
+
+
+def _kinds() -> Iterator[tuple[str, Callable[[], int]]]:
+    """Each with what prunes a batch of it. It returns 0 if nothing is due, or if another process is pruning."""
+    for kind, rows in _due_rows().items():
+        yield kind, partial(_erase, Due(rows))
+    for extension in extensions():
+        for kind, due in extension.due_rows().items():
+            yield kind, partial(_erase, due)
+    yield "receipts", lambda: _erase(_due_receipts())
+    yield "removed messages", _empty_some
+    yield "clearings", _end_clearings
+    yield "sessions", _erase_sessions
+    yield "files", collect_files
+    yield "broken forks", _erase_broken_forks
 
 
 def _due_rows() -> dict[str, QuerySet[Any]]:
@@ -211,6 +227,6 @@ def _alone(work: Any) -> int:
     return write(guarded)
 
 
-def counted(counts: dict[str, int]) -> Iterator[str]:
+def counted(counts: Mapping[str, int]) -> Iterator[str]:
     """Text for display: `12 receipts`."""
     return (f"{count} {kind}" for kind, count in counts.items() if count)

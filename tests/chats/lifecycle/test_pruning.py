@@ -2,6 +2,7 @@
 
 import threading
 import uuid
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.utils.timezone import now
 
-from config.server.background import TASKS, BackgroundTask, BackgroundTasks
+from config.server.background import TASKS, BackgroundTask, BackgroundTasks, Batches
 from sessions_app.chats.lifecycle import pruning
 from sessions_app.chats.lifecycle.pruning import prune
 from sessions_app.models import (
@@ -137,8 +138,44 @@ def test_many_go_in_small_batches(chat: Chat, monkeypatch: pytest.MonkeyPatch) -
     for number in range(5):
         chat.say(f"m{number}", "a text")
     SaveReceipt.objects.update(created_at=now() - timedelta(days=2))
-    assert pruning.prune_some()["receipts"] == 2
-    assert prune()["receipts"] == 3
+    assert [each for each in pruning.prune_in_batches() if each[0] == "receipts"] == [("receipts", count) for count in (2, 2, 1)]
+
+
+def test_projects_go_one_batch_at_a_time_after_the_rows_of_all_apps(
+    chat: Chat, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that go with a project go in one transaction: they must be few."""
+    monkeypatch.setattr(pruning, "AT_ONCE", 2)
+    asked: list[str] = []
+    for path in ("/a", "/b", "/c"):
+        Project.objects.create(owner=alice, path=path, name=path, deleted_at=now() - DUE)
+
+    def asks_others() -> list[Any]:
+        asked.append("others")
+        return []
+
+    monkeypatch.setattr(pruning, "extensions", asks_others)
+    for kind, count in pruning.prune_in_batches():
+        asked.append(f"{count} {kind}")
+    assert asked == ["others", "2 projects", "others", "1 projects", "others"]
+
+
+def test_a_task_of_batches_goes_on_where_it_was_and_begins_again_after_an_error() -> None:
+    begun: list[int] = []
+
+    def batches() -> Iterator[tuple[str, int]]:
+        begun.append(len(begun))
+        yield "receipts", 2
+        if len(begun) == 1:
+            raise OSError("a full disk")
+        yield "files", 1
+
+    work = Batches(batches)
+    assert work() == 2
+    with pytest.raises(OSError, match="full disk"):
+        work()
+    assert [work() for _ in range(4)] == [2, 1, 0, 2]
+    assert len(begun) == 3
 
 
 def test_the_command_tells_what_went(chat: Chat, capsys: pytest.CaptureFixture[str]) -> None:
