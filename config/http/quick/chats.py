@@ -1,6 +1,6 @@
-"""Requests for sessions with a key that bypass Django and Ninja: those that clients of frameworks send.
+"""Requests for sessions with a key that bypass Django and Ninja: those that clients of frameworks send, and searches.
 
-As in `chats/saving/api.py`, `chats/sessions/api.py` and `chats/lifecycle/session_deletion_api.py` of `sessions_app`.
+As in `api.py` of `saving`, `search` and `sessions` in `sessions_app/chats`, and in its `lifecycle/session_deletion_api.py`.
 """
 
 import re
@@ -11,6 +11,8 @@ from config.http.learned_headers import QuickRequest
 from config.http.quick.routes import NotQuick, Route, query_of
 from sessions_app.chats.lifecycle.session_deletion_api import delete_reply
 from sessions_app.chats.saving.api import page_reply
+from sessions_app.chats.search.api import LONGEST_WORDS, search_reply
+from sessions_app.chats.search.schemas import SearchQuery
 from sessions_app.chats.sessions.api import by_external_id_reply
 from sessions_app.models import Caller
 
@@ -20,12 +22,25 @@ _SESSION = "/api/v1/sessions/([^/]+)"
 _NAMED = "/api/v1/projects/([^/]+)/sessions/by-external/(.+)"
 
 
+def _search(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
+    asked = query_of(request, {"q", "in", "project", "role", "format", "cursor", "limit"})
+    words, cursor = asked.pop("q", ""), asked.pop("cursor", None)
+    if not 1 <= len(words) <= LONGEST_WORDS:
+        raise NotQuick
+    limit = _limit_of(asked.pop("limit", "50"))
+    return search_reply(caller, words, SearchQuery.model_validate(asked), cursor, limit)
+
+
+def _limit_of(text: str) -> int:
+    if not _NUMBER.fullmatch(text) or int(text) > 500:
+        raise NotQuick
+    return int(text)
+
+
 def _messages(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
     asked = query_of(request, {"before", "limit", "as", "head"})
-    limit = asked.get("limit", "50")
-    if not _NUMBER.fullmatch(limit) or int(limit) > 500:
-        raise NotQuick
-    return page_reply(caller, named[0], asked.get("before"), int(limit), asked.get("as"), asked.get("head"))
+    limit = _limit_of(asked.get("limit", "50"))
+    return page_reply(caller, named[0], asked.get("before"), limit, asked.get("as"), asked.get("head"))
 
 
 def _by_external_id(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
@@ -43,5 +58,6 @@ def _delete(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> Ht
 ROUTES = (
     Route("GET", re.compile(_SESSION + "/messages"), _messages, with_query=True),
     Route("GET", re.compile(_NAMED), _by_external_id),
+    Route("GET", re.compile("/api/v1/search"), _search, with_query=True),
     Route("DELETE", re.compile(_SESSION), _delete, with_query=True),
 )

@@ -6,9 +6,12 @@ from sessions_app.chats.search.services import read_places, search
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.responses import json_reply, refusals
 from sessions_app.core.web.schemas import LIMIT
+from sessions_app.models import Caller
 
 router = Router(tags=["Search"])
-WORDS: str = Query(..., min_length=1, max_length=200, description="Found anywhere in a title or text, in upper or lower case.")  # type: ignore[type-arg]
+LONGEST_WORDS = 200
+FOUND = "Found anywhere in a title or text, in upper or lower case."
+WORDS: str = Query(..., min_length=1, max_length=LONGEST_WORDS, description=FOUND)  # type: ignore[type-arg]
 FILTERS: SearchQuery = Query(...)  # type: ignore[type-arg]
 
 
@@ -21,9 +24,13 @@ def find(
     A page may have fewer hits than `limit`, or none, and still a `next`: the time of a search is limited. Fewer than three
     characters are searched in titles, in what `in` names, and in the newest 10,000 messages of the store.
     """
+    return search_reply(caller_of(request), q, filters, cursor, limit)
+
+
+def search_reply(caller: Caller, words: str, filters: SearchQuery, cursor: str | None, limit: int) -> HttpResponse:
     page = search(
-        caller=caller_of(request),
-        text=q,
+        caller=caller,
+        text=words,
         within=read_places(filters.within),
         project=filters.project,
         wanted=filters.filter(),

@@ -29,6 +29,9 @@ from sessions_app.models.message import Removal
 BIGGEST = 2**63 - 1
 # Number of newest messages, of all users, scanned for text without a trigram: the cost does not grow with the store.
 RECENT = 10_000
+# What hits show. To read a whole row takes as long as to find it.
+_OF_SESSIONS = ("title", "created_at", "updated_at", "project__path", "project__name")
+_OF_MESSAGES = ("text", "message_id", "position", "role", "updated_at")
 # Time limit for showing hits in a list of sessions.
 HITS_SECONDS = 0.05
 _TEXTS = (
@@ -113,6 +116,10 @@ def search_titles(
     return [_mark(session, None, session.title, text) for session in sessions], following
 
 
+def _shown(sessions: QuerySet[ChatSession]) -> QuerySet[ChatSession]:
+    return sessions.select_related("project").only(*_OF_SESSIONS)
+
+
 def _titles_by_index(
     caller: Caller, text: str, wanted: SearchFilter, after: str, limit: int
 ) -> tuple[list[ChatSession], str | None]:
@@ -120,7 +127,7 @@ def _titles_by_index(
     place = read_place(after)
     before = None if place is None else place[0]
     rows = [(number, uuid.UUID(own)) for number, own in _newest(_TITLES, caller, text, before, limit + 1, wanted.time_sql("s"))]
-    found = ChatSession.objects.select_related("project").in_bulk([session_id for _, session_id in rows[:limit]])
+    found = _shown(ChatSession.objects.all()).in_bulk([session_id for _, session_id in rows[:limit]])
     # Rows erased between the two statements are no hits.
     sessions = [found[session_id] for _, session_id in rows[:limit] if session_id in found]
     return sessions, str(rows[limit - 1][0]) if len(rows) > limit else None
@@ -130,7 +137,7 @@ def _titles_by_comparison(
     caller: Caller, text: str, wanted: SearchFilter, after: str, limit: int
 ) -> tuple[list[ChatSession], str | None]:
     """A place is a time and an id."""
-    own = ChatSession.objects.visible_to(caller).alive().select_related("project").filter(title_matches(text))
+    own = _shown(ChatSession.objects.visible_to(caller).alive()).filter(title_matches(text))
     own = own if wanted.since is None else own.filter(updated_at__gte=wanted.since)
     own = own if wanted.until is None else own.filter(updated_at__lte=wanted.until)
     if (place := read_place_in_time(after)) is not None:
@@ -151,8 +158,8 @@ def search_messages(
     Text of fewer than three characters is searched in the newest messages only.
     """
     found = _messages_with(caller, text, wanted, BIGGEST if before is None else before, limit + 1)
-    own = Message.objects.select_related("session__project").defer("parts", "metadata", "raw")
-    rows = own.filter(pk__in=found.ids[:limit]).order_by("-pk")
+    own = Message.objects.select_related("session__project").only(*_OF_MESSAGES, *(f"session__{name}" for name in _OF_SESSIONS))
+    rows = own.filter(pk__in=found.ids[:limit]).order_by("-pk") if found.ids else []
     hits = [_mark(message.session, message, message.text, text) for message in rows]
     return hits, found.ids[limit - 1] if len(found.ids) > limit else found.ended_at
 

@@ -113,6 +113,48 @@ def test_a_session_by_its_own_id(client: httpx.Client, quick: list[bool]) -> Non
     assert not quick[2]
 
 
+SEARCHES = (
+    "q=words",
+    "q=words&limit=2",
+    "q=words&in=titles,memory,messages&project=/p",
+    "q=3&role=assistant",
+    "q=Hello&format=openai.responses",
+    "q=l%C3%A4den+1",
+)
+SEARCHES_BY_DJANGO = {
+    **dict.fromkeys(("", "q=", f"q={'x' * 201}", "q=a&limit=0", "q=a&in=places", "q=a&role=king", "q=a&project="), 422),
+    **dict.fromkeys(("q=a&cursor=other", "q=a&format=none"), 422),
+    "q=a&project=/none": 404,
+    "q=words&since=2026-01-01T00:00:00Z": 200,
+}
+
+
+def test_a_search(client: httpx.Client, chat: Chat, quick: list[bool], subtests: pytest.Subtests) -> None:
+    path = f"{api_of(client)}/search?"
+    assert client.get(path + "q=words").status_code == 200
+    for query in SEARCHES:
+        with subtests.test(query=query):
+            quick.clear()
+            query = query.replace("/p", chat.project)
+            assert shown(client.get(path + query)) == shown(client.get(path + query, headers=COOKIE))
+            assert quick == [True, False]
+    quick.clear()
+    page = client.get(path + "q=words&limit=2").json()
+    assert [len(page["items"]), bool(page["next"])] == [2, True]
+    assert len(client.get(path, params={"q": "words", "cursor": page["next"]}).json()["items"]) == 3
+    assert quick == [True, True]
+
+
+def test_a_search_that_django_has_to_answer(client: httpx.Client, quick: list[bool], subtests: pytest.Subtests) -> None:
+    path = f"{api_of(client)}/search?"
+    assert client.get(path + "q=words").status_code == 200
+    quick.clear()
+    for query, status in SEARCHES_BY_DJANGO.items():
+        with subtests.test(query=query):
+            assert client.get(path + query).status_code == status
+            assert not any(quick)
+
+
 def test_a_deletion(client: httpx.Client, chat: Chat, quick: list[bool], subtests: pytest.Subtests) -> None:
     for query in ("", "?purge=1", "?if_rev={rev}&purge=1"):
         with subtests.test(query=query):
