@@ -61,6 +61,11 @@ export class Client {
   /** In requests of up to 500 messages and 4 MB; `rejected` has indexes in its own. */
   save(session: string, messages: readonly NewMessage[]): Promise<Saved[]>;
   messages(session: string): Promise<StoredMessage[]>;
+  /** Of each message only these fields, and its id: less is read and sent. */
+  messages<Field extends "role" | "text" | "parts" | "metadata" | "format" | "raw">(
+    session: string,
+    options: { fields: readonly Field[] },
+  ): Promise<Pick<StoredMessage, Field | "id">[]>;
   /** `as`: the objects of a framework, for example `ai-sdk`. `repair`: calls of tools without an output get one. */
   messages<Item = unknown>(session: string, options: { as: string; repair?: boolean }): Promise<Item[]>;
   resume(options?: { as?: string }): Promise<(Omit<State, "messages"> & { messages: unknown[] }) | null>;

@@ -65,8 +65,11 @@ export class Client {
     return this._saveOps(session, ops);
   }
 
-  /** All messages of the session, in order. @param {string} session @param {{as?: string, repair?: boolean}} [options] */
-  async messages(session, { as, repair = false } = {}) {
+  /**
+   * All messages of the session, in order.
+   * @param {string} session @param {{as?: string, repair?: boolean, fields?: readonly string[]}} [options]
+   */
+  async messages(session, { as, repair = false, fields = [] } = {}) {
     /** @type {unknown[]} */
     const all = [];
     for (let before = ""; ; ) {
@@ -74,6 +77,7 @@ export class Client {
       if (before) asked.set("before", before);
       if (as) asked.set("as", as);
       if (repair) asked.set("repair", "1");
+      if (fields.length > 0) asked.set("fields", fields.join(","));
       const page = await this._send("GET", `/sessions/${session}/messages?${asked}`);
       all.unshift(...page.items);
       if (!page.next) return all;

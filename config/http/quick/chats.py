@@ -38,9 +38,9 @@ def _limit_of(text: str) -> int:
 
 
 def _messages(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
-    asked = query_of(request, {"before", "limit", "as", "head"})
+    asked = query_of(request, {"before", "limit", "as", "head", "fields"})
     limit = _limit_of(asked.get("limit", "50"))
-    return page_reply(caller, named[0], asked.get("before"), limit, asked.get("as"), asked.get("head"))
+    return page_reply(caller, named[0], asked.get("before"), limit, *(asked.get(name) for name in ("as", "head", "fields")))
 
 
 def _by_external_id(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:

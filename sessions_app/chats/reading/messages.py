@@ -5,6 +5,7 @@ at least the newest one). Every read is by index and bounded, so it costs the sa
 """
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -34,6 +35,7 @@ _REV = "CASE WHEN position <= %s AND rev < %s THEN %s - (%s - position) / %s ELS
 _COLUMNS = "message_id, role, text, status, ver, rev, position"
 _EXTRAS = "parts, metadata, raw, format, parent_id, flagged, size_bytes"
 _EXTRA_NAMES = _EXTRAS.split(", ")[:-1]
+_TEXT_COLUMNS = frozenset({"format", "parent_id"})
 # Without branches every live message is on the path.
 ON_PATH = "removed = '' AND aside IS NULL"
 ASIDE = "removed = '' AND aside IS NOT NULL"
@@ -69,7 +71,7 @@ def _select(where: str, order: str) -> str:
 def live_window(*, session_id: uuid.UUID, live: Live) -> Page:
     """The newest messages, within the window's count and size."""
     limit = settings.WINDOW_MESSAGES
-    rows = _rows(_select(ON_PATH, "position DESC"), [*_of(session_id, live), limit + 1])
+    rows = read_rows(_select(ON_PATH, "position DESC"), [*_of(session_id, live), limit + 1])
     kept = fitting_window(rows[:limit])
     return _page(kept[::-1], more=len(rows) > len(kept))
 
@@ -77,7 +79,7 @@ def live_window(*, session_id: uuid.UUID, live: Live) -> Page:
 def page_before(*, session_id: uuid.UUID, live: Live, position: int, limit: int, within_bytes: bool = False) -> Page:
     """The `limit` messages before a position; or fewer, so that they are no larger than a window (`within_bytes`)."""
     sql = _select(f"{ON_PATH} AND position < %s", "position DESC")
-    rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
+    rows = read_rows(sql, [*_of(session_id, live), position, limit + 1])
     kept = fitting_window(rows[:limit]) if within_bytes else rows[:limit]
     return _page(kept[::-1], more=len(rows) > len(kept))
 
@@ -85,7 +87,7 @@ def page_before(*, session_id: uuid.UUID, live: Live, position: int, limit: int,
 def page_after(*, session_id: uuid.UUID, live: Live, position: int, limit: int, within_bytes: bool = False) -> Page:
     """The `limit` messages after a position (0: from the first one); or fewer, as before one."""
     sql = _select(f"{ON_PATH} AND position > %s", "position")
-    rows = _rows(sql, [*_of(session_id, live), position, limit + 1])
+    rows = read_rows(sql, [*_of(session_id, live), position, limit + 1])
     kept = fitting_window(rows[:limit]) if within_bytes else rows[:limit]
     return _page(kept, more=len(rows) > len(kept))
 
@@ -96,7 +98,7 @@ def page_of_all(*, session_id: uuid.UUID, live: Live, before: int, limit: int) -
     rows = [
         row
         for place in (ON_PATH, ASIDE)  # Each has an index.
-        for row in _rows(_select(f"{place} AND position < %s", "position DESC"), key)
+        for row in read_rows(_select(f"{place} AND position < %s", "position DESC"), key)
     ]
     rows.sort(key=lambda row: row[_POSITION], reverse=True)
     return _page(rows[:limit][::-1], more=len(rows) > limit)
@@ -105,7 +107,7 @@ def page_of_all(*, session_id: uuid.UUID, live: Live, before: int, limit: int) -
 def page_after_of_all(*, session_id: uuid.UUID, live: Live, position: int, limit: int) -> Page:
     """The `limit` messages after a position, of all branches."""
     key = [*_of(session_id, live), position, limit + 1]
-    rows = [row for place in (ON_PATH, ASIDE) for row in _rows(_select(f"{place} AND position > %s", "position"), key)]
+    rows = [row for place in (ON_PATH, ASIDE) for row in read_rows(_select(f"{place} AND position > %s", "position"), key)]
     rows.sort(key=lambda row: row[_POSITION])
     return _page(rows[:limit], more=len(rows) > limit)
 
@@ -115,20 +117,22 @@ def messages_named(*, session_id: uuid.UUID, live: Live, ids: list[str]) -> Page
     if not ids:
         return Page([], [], more=False)
     where = f"removed = '' AND message_id IN ({', '.join(['%s'] * len(ids))})"
-    return _page(_rows(_select(where, "position"), [*_of(session_id, live), *ids, len(ids)]), more=False)
+    return _page(read_rows(_select(where, "position"), [*_of(session_id, live), *ids, len(ids)]), more=False)
 
 
 def messages_where(conditions: list[tuple[str, list[Any]]], *, session_id: uuid.UUID, live: Live, more: bool) -> Page:
     """The messages that meet one of these conditions, each with its parameters. The caller keeps them bounded."""
     own = _of(session_id, live)
-    rows = [row for where, parameters in conditions for row in _rows(_select(where, "position"), [*own, *parameters, UNLIMITED])]
+    rows = [
+        row for where, parameters in conditions for row in read_rows(_select(where, "position"), [*own, *parameters, UNLIMITED])
+    ]
     rows.sort(key=lambda row: row[_POSITION])
     return _page(rows, more=more)
 
 
 def find_message(*, session_id: uuid.UUID, live: Live, message_id: str) -> dict[str, Any] | None:
     """One live message; None if it is unknown, removed or damaged."""
-    rows = _rows(_select("removed = '' AND message_id = %s", "position"), [*_of(session_id, live), message_id, 1])
+    rows = read_rows(_select("removed = '' AND message_id = %s", "position"), [*_of(session_id, live), message_id, 1])
     return next(iter(_page(rows, more=False).items), None)
 
 
@@ -160,13 +164,13 @@ def _of(session_id: uuid.UUID, live: Live) -> list[Any]:
     return [*revived, db_uuid(session_id), live.epoch]
 
 
-def _rows(sql: str, parameters: list[Any]) -> list[Any]:
-    """Every row of `sql`. On SQLite as one value: its driver releases the GIL at every row, and a window has hundreds,
-    so eight concurrent readers would spend more time switching threads than reading."""
+def read_rows(sql: str, parameters: list[Any], columns: str = _ROW) -> list[Any]:
+    """Every row of `sql`, which has these columns. On SQLite as one value: its driver releases the GIL at every row, and a
+    window has hundreds, so eight concurrent readers would spend more time switching threads than reading."""
     with fresh_cursor() as cursor:
         if not on_postgresql():
             try:
-                cursor.execute(f"SELECT json_group_array(json_array({_ROW})) FROM ({sql})", parameters)  # noqa: S608
+                cursor.execute(f"SELECT json_group_array(json_array({columns})) FROM ({sql})", parameters)  # noqa: S608
                 rows: list[Any] = orjson.loads(cursor.fetchone()[0])
                 return rows
             except (DatabaseError, ValueError):
@@ -205,7 +209,7 @@ def _page(rows: list[Any], *, more: bool) -> Page:
         }
         sound = role in ROLES and status in STATUSES and message_id and isinstance(text, str)
         if any(extra is not None for extra in extras):
-            sound = sound and _put_extras(item, extras)
+            sound = sound and put_extras(item, _EXTRA_NAMES, extras)
         if status == STREAMING and item["updated_at"] < written_since:
             item["status"] = INTERRUPTED
         if sound:
@@ -224,15 +228,15 @@ def _streaming_since() -> str:
     return rfc3339(now() - timedelta(seconds=STREAMING_SECONDS))
 
 
-def _put_extras(item: dict[str, Any], extras: list[str | None]) -> bool:
-    """Add the optional fields; False if one is damaged.
+def put_extras(item: dict[str, Any], names: Sequence[str], extras: Sequence[str | None]) -> bool:
+    """Add the optional fields of these names; False if one is damaged.
 
     Stored JSON is returned as the exact text that was sent; it is parsed only to check that it still is JSON.
     """
-    for name, stored in zip(_EXTRA_NAMES, extras, strict=True):
+    for name, stored in zip(names, extras, strict=True):
         if stored is None:
             continue
-        if name in {"format", "parent_id"}:
+        if name in _TEXT_COLUMNS:
             item[name] = None if name == "parent_id" and not stored else stored
             continue
         try:

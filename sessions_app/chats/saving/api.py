@@ -1,7 +1,8 @@
+from collections.abc import Collection
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app.chats.reading.branches import Place, find_place, path_to, with_links, with_siblings
 from sessions_app.chats.reading.frameworks.conversion import check_format, converted
@@ -15,6 +16,7 @@ from sessions_app.chats.reading.messages import (
     page_of_all,
     position_of,
 )
+from sessions_app.chats.reading.partial_messages import PARTIAL_FIELDS, named_fields, partial_page_after, partial_page_before
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import step_of
@@ -28,6 +30,7 @@ from sessions_app.chats.saving.schemas import (
     ChangesIn,
     ConvertedMessages,
     MessageList,
+    PartialMessageList,
     SaveOut,
     SessionChangeIn,
     WholeSessionIn,
@@ -44,6 +47,10 @@ from sessions_app.models import Caller
 
 router = Router(tags=["Messages"])
 MOST_OPS = 500
+# What is read of messages that become the objects of a framework.
+CONVERTED_FIELDS = frozenset({"role", "text", "parts", "raw", "format"})
+ONLY = f"Of each message only these, separated by commas: {', '.join(PARTIAL_FIELDS)}. Goes with `before`, `after` and `limit`."
+FIELDS: str | None = Query(None, description=ONLY)  # type: ignore[type-arg]
 # Default for a request without a body.
 NO_CHANGES = ChangesIn.model_validate({})
 
@@ -85,7 +92,7 @@ def save_whole(request: HttpRequest, session_id: str, payload: WholeSessionIn, m
 
 @router.get(
     "/{session_id}/messages",
-    response={200: MessageList | ChangedMessages | ConvertedMessages, **refusals(404, 410)},
+    response={200: MessageList | ChangedMessages | ConvertedMessages | PartialMessageList, **refusals(404, 410)},
     operation_id="list_messages",
 )
 def browse(
@@ -100,6 +107,7 @@ def browse(
     wait: int = WAIT,
     head: str | None = HEAD,
     branches: bool = BRANCHES,
+    fields: str | None = FIELDS,
 ) -> HttpResponse:
     """Pages of older (`before`) or newer (`after`) messages, oldest first in each; or with `since_rev` only changes, and with
     `wait` as soon as there are any.
@@ -110,28 +118,53 @@ def browse(
     _check_combination(head, after, since_rev, branches=branches)
     if wait and since_rev is None:
         raise Invalid("`wait` needs `since_rev`: the rev after which a change is awaited.", details={"field": "wait"})
-    check_format(as_)
+    only = _fields_read(fields, as_, head, since_rev, repair=repair, branches=branches)
     row = get_session(caller=caller_of(request), session_id=session_uuid(session_id))
     if since_rev is not None:
         if wait and row.rev == since_rev:
             nothing_yet(request, Awaited(row.project_id, row.project_path, row.id, row.rev, wait))
-        page, others = _changed(row, since_rev, limit, branches=branches)
-        if as_ is not None and repair and not branches:
-            page = with_whole_calls(page, session_id=row.id, live=row.live)
-        return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
-    page = _page_of(row, before, after, limit, head, branches=branches)
+        return _changes_reply(row, since_rev, limit, as_, repair=repair, branches=branches)
+    page = _page_of(row, before, after, limit, head, only, branches=branches)
     if as_ is not None and repair and not branches:
         page = _with_whole_calls(row, page, after, head)
-    return _page_reply(row, page, as_, edge=0 if after is None else -1, repair=repair, branches=branches)
+    page = page if only else _beside(row, page, branches=branches)
+    return _reply(page, {"next": _edge(page, 0 if after is None else -1)}, as_, repair=repair)
+
+
+def _changes_reply(row: SessionRow, since_rev: int, limit: int, as_: str | None, *, repair: bool, branches: bool) -> HttpResponse:
+    page, others = _changed(row, since_rev, limit, branches=branches)
+    if as_ is not None and repair and not branches:
+        page = with_whole_calls(page, session_id=row.id, live=row.live)
+    return _reply(_beside(row, page, branches=branches), others, as_, repair=repair)
 
 
 def page_reply(
-    caller: Caller, session_id: str, before: str | None, limit: int, as_: str | None, head: str | None
+    caller: Caller, session_id: str, before: str | None, limit: int, as_: str | None, head: str | None, fields: str | None
 ) -> HttpResponse:
-    """What `browse` returns to a request that has no other parameters."""
-    check_format(as_)
+    """What `browse` returns to a request that has no other parameters. Raises Invalid."""
+    only = _fields_read(fields, as_, head)
     row = get_session(caller=caller, session_id=session_uuid(session_id))
-    return _page_reply(row, _page_of(row, before, None, limit, head, branches=False), as_)
+    page = _page_of(row, before, None, limit, head, only)
+    page = page if only else _beside(row, page)
+    return _reply(page, {"next": _edge(page, 0)}, as_)
+
+
+def _fields_read(
+    fields: str | None,
+    as_: str | None,
+    head: str | None,
+    since_rev: int | None = None,
+    *,
+    repair: bool = False,
+    branches: bool = False,
+) -> frozenset[str] | None:
+    """What is read of each message; None: all of it. Raises Invalid."""
+    check_format(as_)
+    if fields is None:
+        return None if as_ is None or repair else CONVERTED_FIELDS
+    if as_ is not None or head is not None or since_rev is not None or branches:
+        raise Invalid("`fields` goes with `before`, `after` and `limit` only.", details={"field": "fields"})
+    return named_fields(fields)
 
 
 def _check_combination(head: str | None, after: str | None, since_rev: int | None, *, branches: bool) -> None:
@@ -139,11 +172,24 @@ def _check_combination(head: str | None, after: str | None, since_rev: int | Non
         raise Invalid("`head` goes with `before` only: a path is read from its end.", details={"field": "head"})
 
 
-def _page_of(row: SessionRow, before: str | None, after: str | None, limit: int, head: str | None, *, branches: bool) -> Page:
+def _page_of(
+    row: SessionRow,
+    before: str | None,
+    after: str | None,
+    limit: int,
+    head: str | None,
+    only: Collection[str] | None,
+    *,
+    branches: bool = False,
+) -> Page:
     own: dict[str, Any] = {"session_id": row.id, "live": row.live, "limit": limit}
     if head is not None:
         _place(row, head)
         return path_to(**own, head=head, before=None if before is None else _place(row, before))
+    if only is not None and not branches:
+        if after is not None:
+            return partial_page_after(**own, position=_position(row, after), fields=only)
+        return partial_page_before(**own, position=BIGGEST if before is None else _position(row, before), fields=only)
     if after is not None:
         return (page_after_of_all if branches else page_after)(**own, position=_position(row, after))
     position = BIGGEST if before is None else _position(row, before)
@@ -155,7 +201,7 @@ def _with_whole_calls(row: SessionRow, page: Page, after: str | None, head: str 
     return with_whole_calls(page, **own, head=head) if after is None else whole_calls_after(page, **own)
 
 
-def _beside(row: SessionRow, page: Page, *, branches: bool) -> Page:
+def _beside(row: SessionRow, page: Page, *, branches: bool = False) -> Page:
     """With what a session that has branches says of each message."""
     if row.head is None:
         return page
@@ -214,18 +260,12 @@ def _changed(row: SessionRow, since_rev: int, limit: int, *, branches: bool) -> 
     return page, {"removed": removed, "epoch": row.epoch, "rev": rev, **head, "more": page.more, "next": None}
 
 
-def _page_reply(
-    row: SessionRow, page: Page, as_: str | None, *, edge: int = 0, repair: bool = False, branches: bool = False
-) -> HttpResponse:
-    return _reply(_beside(row, page, branches=branches), {"next": _edge(page, edge)}, as_, repair=repair)
-
-
 def _edge(page: Page, at: int) -> str | None:
     """The message to continue from."""
     return page.items[at]["id"] if page.items and page.more else None
 
 
-def _reply(page: Page, others: dict[str, Any], format_: str | None, *, repair: bool) -> HttpResponse:
+def _reply(page: Page, others: dict[str, Any], format_: str | None, *, repair: bool = False) -> HttpResponse:
     items = {"items": page.items} if format_ is None else converted(page.items, format_, repair=repair)
     return json_reply({**items, **others, "skipped": page.skipped})
 

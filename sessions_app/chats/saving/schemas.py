@@ -29,7 +29,6 @@ BRANCHES: bool = Query(False, description="The messages of all branches, by posi
 Counter = Annotated[int, Field(ge=0, le=BIGGEST)]
 OpeningStepChange = Annotated[str, Field(max_length=64)]
 
-
 WriterId = Annotated[str, Field(min_length=1, max_length=WRITER_ID_LENGTH, description="UUID of the page load or agent run.")]
 Seq = Annotated[int, Field(ge=1, le=BIGGEST, description="Counts this writer's requests to this session, from 1.")]
 
@@ -211,6 +210,10 @@ class MessageList(Schema):
     items: list[MessageOut]
     next: str | None = Field(description="The message id to continue from, in the same direction.")
     skipped: list[Skipped]
+
+
+class PartialMessageList(MessageList):
+    items: list[dict[str, Any]] = Field(description="With `fields`.")  # type: ignore[assignment]
 
 
 class LossOut(Schema):

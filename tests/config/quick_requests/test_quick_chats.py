@@ -83,9 +83,20 @@ def shown(answer: httpx.Response) -> Any:
     return answer.status_code, headers, answer.content
 
 
-PAGES = ("", "?limit=2", "?limit=2&before=m3", "?head=m3&limit=2", "?limit=500&as=openai.responses", "?as=anthropic")
+PAGES = (
+    "",
+    "?limit=2",
+    "?limit=2&before=m3",
+    "?head=m3&limit=2",
+    "?limit=500&as=openai.responses",
+    "?as=anthropic",
+    "?fields=format,raw&limit=3",
+)
 BY_DJANGO = {
-    **dict.fromkeys(("?limit=0", "?limit=501", "?before=none", "?as=none", "?other=1", "?head=none"), 422),
+    **dict.fromkeys(
+        ("?limit=0", "?limit=501", "?before=none", "?as=none", "?other=1", "?head=none", "?fields=ver", "?fields=raw&head=m3"),
+        422,
+    ),
     "?since_rev=1": 200,
 }
 

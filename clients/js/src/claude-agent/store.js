@@ -32,6 +32,7 @@ import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
  * @typedef {{ops: object[], why: string}} Left entries that the server refused
  */
 
+const READ = { fields: /** @type {const} */ (["format", "raw"]) };
 const FLUSH_MS = 30_000;
 const CLOSE_MS = 5000;
 const MOST = 500;
@@ -86,7 +87,7 @@ export class StillhereSessionStore {
     const name = externalIdOf(key);
     await this._settled(name);
     const session = await this._find(name);
-    return session && objectsIn(await this.client.messages(session.id), FORMAT);
+    return session && objectsIn(await this.client.messages(session.id, READ), FORMAT);
   }
 
   /** @param {string} projectKey */
@@ -106,7 +107,7 @@ export class StillhereSessionStore {
     for (const { sessionId, mtime, id, asOf } of found) {
       let stored = known.get(sessionId);
       if (JSON.stringify(stored?.asOf) !== JSON.stringify(asOf)) {
-        const entries = objectsIn(await this.client.messages(id), FORMAT);
+        const entries = objectsIn(await this.client.messages(id, READ), FORMAT);
         stored = { asOf, data: foldSessionSummary(undefined, { projectKey, sessionId }, entries).data };
         ops.push({ op: "put", namespace, key: sessionId, value: stored });
       }

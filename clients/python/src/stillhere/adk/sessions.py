@@ -18,7 +18,7 @@ from stillhere.adk.scopes import Delta, Shared, Store, puts_of
 from stillhere.client import Client
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
-from stillhere.operations.long_objects import objects_in
+from stillhere.operations.long_objects import FIELDS, objects_in
 from stillhere.operations.sessions import MOST_READ, erase_by_external, read_all_items, read_items
 
 ATTEMPTS = 5
@@ -165,11 +165,11 @@ def _session(record: Record, shared: Shared, events: list[Event]) -> Session:
 
 def _events(session: str, newest: int | None) -> Operation[list[Event]]:
     if newest is None:
-        return [as_event(raw) for raw in objects_in((yield from read_all_items(session)), FORMAT)]
+        return [as_event(raw) for raw in objects_in((yield from read_all_items(session, fields=FIELDS)), FORMAT)]
     found: list[dict[str, Any]] = []
     before: str | None = None
     while newest > 0:
-        page = yield from read_items(session, limit=min(MOST_READ, newest + 1), before=before)
+        page = yield from read_items(session, limit=min(MOST_READ, newest + 1), before=before, fields=FIELDS)
         found, before = [*page["items"], *found], page["next"]
         events = list(objects_in(found, FORMAT))
         if before is None or len(events) >= newest:

@@ -29,7 +29,7 @@ from stillhere.client import Client
 from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.operations import memory, sessions
-from stillhere.operations.long_objects import LONGEST_ID, objects_in, upserts_of
+from stillhere.operations.long_objects import FIELDS, LONGEST_ID, objects_in, upserts_of
 from stillhere.operations.recent import Recent
 from stillhere.operations.records import Entry, Session
 from stillhere.operations.saving import SEEN_ALL
@@ -191,7 +191,7 @@ class StillhereSessionStore(SessionStore):
 
 
 def _entries(session: str) -> Operation[list[SessionStoreEntry]]:
-    return list(objects_in((yield from sessions.read_all_items(session)), FORMAT))
+    return list(objects_in((yield from sessions.read_all_items(session, fields=FIELDS)), FORMAT))
 
 
 def _main_sessions(project_key: str) -> Operation[dict[str, Session]]:

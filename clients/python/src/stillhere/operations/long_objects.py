@@ -8,6 +8,8 @@ from stillhere.connection import Operation
 from stillhere.http.json_texts import as_json, fits_json
 from stillhere.operations.sessions import read_message
 
+# What `objects_in` needs of a message.
+FIELDS = ("format", "raw")
 # The server takes 1,000,000 bytes of `raw` and `parts` in a message, 100,000 characters of text and 64 of an id.
 MOST_BYTES, MOST_CHARACTERS, LONGEST_ID = 900_000, 100_000, 56
 # Written as ASCII in another JSON text, a character may take two bytes.

@@ -143,12 +143,12 @@ def read_all_messages(session: str, *, newest: int | None = None) -> Operation[l
     return [Message.of(each) for each in (yield from read_all_items(session, newest=newest))]
 
 
-def read_all_items(session: str, *, newest: int | None = None) -> Operation[list[dict[str, Any]]]:
-    """The same as the API has them: hundreds are read in two thirds of the time."""
+def read_all_items(session: str, *, newest: int | None = None, fields: Sequence[str] = ()) -> Operation[list[dict[str, Any]]]:
+    """The same as the API has them: hundreds are read in two thirds of the time. `fields`: of each only these, and its id."""
     found: list[list[dict[str, Any]]] = []
     left, before = newest, None
     while left is None or left > 0:
-        page = yield from read_items(session, limit=min(MOST_READ, left or MOST_READ), before=before)
+        page = yield from read_items(session, limit=min(MOST_READ, left or MOST_READ), before=before, fields=fields)
         found.append(page["items"])
         before = page["next"]
         if before is None:
@@ -157,11 +157,10 @@ def read_all_items(session: str, *, newest: int | None = None) -> Operation[list
     return [message for some in reversed(found) for message in some]
 
 
-def read_items(session: str, *, limit: int, before: str | None = None) -> Operation[dict[str, Any]]:
-    """A page: `{items, next}`."""
-    page: dict[str, Any] = yield Request(
-        "GET", f"{session_path(session)}/messages", query=without_none(limit=limit, before=before)
-    )
+def read_items(session: str, *, limit: int, before: str | None = None, fields: Sequence[str] = ()) -> Operation[dict[str, Any]]:
+    """A page: `{items, next}`. `fields`: of each item only these, and its id; role, text, parts, metadata, format or raw."""
+    query = without_none(limit=limit, before=before, fields=",".join(fields) or None)
+    page: dict[str, Any] = yield Request("GET", f"{session_path(session)}/messages", query=query)
     return page
 
 
