@@ -74,15 +74,16 @@ class Removed:
 
 def check_entry(entry: NewEntry) -> CheckedEntry:
     """Checks that need no database: names, shape, size. Also redacts secrets."""
-    check_place(entry.namespace, entry.key)
-    check_shape(entry.namespace, entry.key, entry.value)
-    text, redacted = json_text(entry.value), dict[str, int]()
-    if not entry.clean and may_hold_secrets(text):
-        value, redacted = redact(entry.value)
-        text = json_text(value)
-    size_bytes = _within(ENTRY_BYTES, text)
-    sent = entry.value if redacted and entry.sent is NOTHING else entry.sent
-    return CheckedEntry(entry.namespace, entry.key, text, size_bytes, redacted, sent)
+    namespace, key, value, sent, clean = entry
+    check_place(namespace, key)
+    check_shape(namespace, key, value)
+    text = json_text(value)
+    redacted: dict[str, int] = {}  # `dict[str, int]()` takes twenty times as long.
+    if not clean and may_hold_secrets(text):
+        without, redacted = redact(value)
+        text = json_text(without)
+        sent = value if redacted and sent is NOTHING else sent
+    return CheckedEntry(namespace, key, text, _within(ENTRY_BYTES, text), redacted, sent)
 
 
 def as_kept(entry: CheckedEntry, rules: NamespaceSettings) -> CheckedEntry:
