@@ -4,6 +4,7 @@ from itertools import batched
 from typing import Protocol
 
 from django.db import models
+from django.db.models import Case, When
 from django.db.models.functions import Substr
 
 from sessions_app.models.credentials import Caller
@@ -74,12 +75,14 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return self.names_of([session])[session.id]
 
     def _first_questions(self, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
-        """Looked for among the first messages only, because a session may have no question at all."""
+        """Looked for among the first messages only, because a session may have no question at all. What begins with a tag was
+        put there by a program (`<command-name>/clear…`): it counts where nothing else was asked."""
         session, epoch = (models.OuterRef(models.OuterRef(name)) for name in ("pk", "epoch"))
         live = Message.objects.filter(session=session, epoch=epoch, removed="", aside=None)
         first = live.order_by("position").values("pk")[:FIRST_MESSAGES]
-        asked = Message.objects.filter(pk__in=first, role__in=names_of_role(Role.USER), text__regex=r"\S").order_by("position")
-        words = asked.annotate(words=Substr("text", 1, 4 * QUESTION_LENGTH)).values("words")[:1]
+        asked = Message.objects.filter(pk__in=first, role__in=names_of_role(Role.USER), text__regex=r"\S")
+        by_people = asked.order_by(Case(When(text__startswith="<", then=1), default=0), "position")
+        words = by_people.annotate(words=Substr("text", 1, 4 * QUESTION_LENGTH)).values("words")[:1]
         rows = ChatSession.objects.filter(pk__in=list(session_ids)).annotate(question=models.Subquery(words)).order_by()
         return {pk: _one_line(question) for pk, question in rows.values_list("pk", "question") if question}
 

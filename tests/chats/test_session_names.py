@@ -126,3 +126,10 @@ def test_the_chat_asks_for_names_and_gets_only_the_users(
     assert page.get("/chat/names").json() == {"names": {}}
     client.logout()
     assert client.get(asked).status_code == 401
+
+
+def test_what_a_program_put_before_the_question_counts_where_nothing_else_was_asked(chat: Chat) -> None:
+    chat.ops(message(1, text="<command-name>/clear</command-name>"))
+    assert name_of(chat) == "<command-name>/clear</command-name>"
+    chat.ops(message(2, "assistant", "Cleared."), message(3, text="Mend the cart."), message(4, text="And the coupons."))
+    assert name_of(chat) == "Mend the cart."

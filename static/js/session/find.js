@@ -50,7 +50,9 @@ function markPage() {
 /** @param {HTMLElement} article */
 function show(article) {
   for (const former of all(log, "mark.present")) former.classList.remove("present");
-  const first = article.querySelector("mark");
+  // The line of a fold that shows is cut: the text is whole within.
+  const marks = all(article, "mark");
+  const first = marks.find((mark) => !mark.closest("summary")) ?? marks[0];
   first?.classList.add("present");
   for (let fold = first?.closest("details"); fold; fold = fold.parentElement?.closest("details")) fold.open = true;
   if (first) showAround(first);

@@ -54,6 +54,17 @@ def test_a_very_long_text_is_folded_and_a_button_shows_all_of_it(signed_in: Brow
         assert signed_in.complaints() == []
 
 
+def test_find_opens_instructions_whose_line_is_cut(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    raw = {"role": "system", "content": f"{'You help with the shop. ' * 6}Never give a discount."}
+    chat.ops({"op": "upsert", "id": "m1", "format": "openai.chat", "raw": raw})
+    session_page(signed_in, server, chat)
+    Keyboard(signed_in).press("/", "discount", Keys.ENTER)
+    signed_in.until("return document.querySelector('mark.present') !== null;")
+    assert signed_in.run(
+        "const mark = document.querySelector('mark.present'); return [mark.closest('summary'), mark.closest('details').open];"
+    ) == [None, True]
+
+
 @pytest.mark.slow
 def test_find_unfolds_where_the_text_is(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     chat.say("m1", LONG, role="assistant")
