@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from memory_app.checkpoints import queries, services
+from memory_app.checkpoints.content_types import reply_with
 from memory_app.checkpoints.names import checked, from_address
 from memory_app.checkpoints.queries import Wanted
 from memory_app.checkpoints.rows import Place
@@ -47,14 +48,17 @@ def browse(
     cursor: str = "",
     limit: int = PAGE,
 ) -> HttpResponse:
-    """The newest first, with values and pending writes. With `limit=1` the latest. Empty for an unknown thread."""
-    return list_reply(caller_of(request), project_id, thread, (ns, before, filter, cursor, limit))
+    """The newest first, with values and pending writes. With `limit=1` the latest. Empty for an unknown thread. With
+    `Accept: application/vnd.msgpack` as MessagePack, with bytes in `data` in place of `base64`."""
+    return list_reply(
+        caller_of(request), project_id, thread, (ns, before, filter, cursor, limit), request.headers.get("Accept", "")
+    )
 
 
 @router.get(CHECKPOINT, response={200: CheckpointOut, **refusals(404, 410)}, operation_id="get_checkpoint")
 def read(request: HttpRequest, project_id: str, thread: str, ns: str, checkpoint_id: str) -> HttpResponse:
-    """One checkpoint with its values and pending writes. `~` in the address is the root namespace."""
-    return read_reply(caller_of(request), project_id, thread, ns, checkpoint_id)
+    """One checkpoint with its values and pending writes, also as MessagePack. `~` in the address is the root namespace."""
+    return read_reply(caller_of(request), (project_id, thread, ns, checkpoint_id), request.headers.get("Accept", ""))
 
 
 @router.put(
@@ -94,7 +98,7 @@ def put_writes(
 type Listed = tuple[str | None, str, str, str, int]
 
 
-def list_reply(caller: Caller, project_id: str, thread: str, asked: Listed) -> HttpResponse:
+def list_reply(caller: Caller, project_id: str, thread: str, asked: Listed, accepts: str) -> HttpResponse:
     ns, before, sought, cursor, limit = asked
     wanted = Wanted(
         ns=None if ns is None else checked(ns, "ns", NS_BYTES),
@@ -106,18 +110,16 @@ def list_reply(caller: Caller, project_id: str, thread: str, asked: Listed) -> H
     items, values, after = queries.list_checkpoints(
         caller=caller, project_id=project_uuid(project_id), thread=_thread(thread), wanted=wanted
     )
-    return _with_values({"items": items, "next": None if after is None else _make_cursor(after)}, values)
+    return reply_with(accepts, {"next": None if after is None else _make_cursor(after)}, items, values)
 
 
-def read_reply(caller: Caller, project_id: str, thread: str, ns: str, checkpoint_id: str) -> HttpResponse:
+def read_reply(caller: Caller, named: tuple[str, ...], accepts: str) -> HttpResponse:
+    project_id, thread, ns, checkpoint_id = named
     place = _place(ns, checkpoint_id)
-    found = queries.read_checkpoint(caller=caller, project_id=project_uuid(project_id), thread=_thread(thread), place=place)
-    return _with_values(*found)
-
-
-def _with_values(head: dict[str, Any], values: list[bytes]) -> HttpResponse:
-    """`values`: pieces of JSON."""
-    return json_reply(b"".join([orjson.dumps(head)[:-1], b',"values":[', *values, b"]}"]))
+    found, values = queries.read_checkpoint(
+        caller=caller, project_id=project_uuid(project_id), thread=_thread(thread), place=place
+    )
+    return reply_with(accepts, {}, [found], values)
 
 
 def put_reply(caller: Caller, named: tuple[str, ...], body: bytes) -> HttpResponse:

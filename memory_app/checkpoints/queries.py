@@ -5,12 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-import pybase64
-
 from memory_app.checkpoints import rows
-from memory_app.checkpoints.rows import Place
-from memory_app.core.stored_json import as_json
+from memory_app.checkpoints.rows import Place, Typed
 from memory_app.key_value.batches.filters import Filter
 from sessions_app.core.errors import NotFound
 from sessions_app.core.public_names import Caller, db_uuid
@@ -58,8 +54,40 @@ class _Head(NamedTuple):
         return self.ns, self.id
 
 
-def read_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place: Place) -> tuple[dict[str, Any], list[bytes]]:
-    """A checkpoint with its writes, and the values that it refers to, as pieces of JSON. Raises CheckpointNotFound."""
+class Write(NamedTuple):
+    """What a task wrote after a checkpoint."""
+
+    task: str
+    path: str
+    idx: int
+    channel: str
+    typed: Typed
+
+
+class Found(NamedTuple):
+    """A checkpoint. `metadata` and `versions`: as stored, JSON."""
+
+    ns: str
+    id: str
+    parent: str | None
+    created_at: str
+    typed: Typed
+    metadata: str
+    versions: str
+    writes: list[Write]
+
+
+class Value(NamedTuple):
+    """Of a channel. It is stored once for all checkpoints that have this version."""
+
+    ns: str
+    channel: str
+    version: str
+    typed: Typed
+
+
+def read_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place: Place) -> tuple[Found, list[Value]]:
+    """A checkpoint, and the values that it refers to. Raises CheckpointNotFound."""
     with one_moment():
         check_project(caller=caller, project_id=project_id)
         heads = _heads(project_id, thread, "c.ns = %s AND c.checkpoint_id = %s", place, 1)
@@ -71,9 +99,8 @@ def read_checkpoint(*, caller: Caller, project_id: uuid.UUID, thread: str, place
 
 def list_checkpoints(
     *, caller: Caller, project_id: uuid.UUID, thread: str, wanted: Wanted
-) -> tuple[list[dict[str, Any]], list[bytes], Place | None]:
-    """The newest first, by id; the values that they refer to, each once, as pieces of JSON; and after which place the next page
-    begins."""
+) -> tuple[list[Found], list[Value], Place | None]:
+    """The newest first, by id; the values that they refer to, each once; and after which place the next page begins."""
     with one_moment():
         check_project(caller=caller, project_id=project_id)
         where, parameters = _conditions(wanted)
@@ -127,47 +154,24 @@ def _bounded(heads: list[_Head]) -> list[_Head]:
     return heads
 
 
-def _with_parts(heads: Sequence[_Head]) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """The checkpoints with their writes, and the values that they refer to, as pieces of JSON with commas between them."""
+def _with_parts(heads: Sequence[_Head]) -> tuple[list[Found], list[Value]]:
+    """The checkpoints with their writes, and the values that they refer to."""
     if late := [head.place for head in heads if head.versions is None]:
         long = rows.read_versions(heads[0].thread_id, late)
         heads = [head if head.versions is not None else head._replace(versions=long[head.place]) for head in heads]
     by_head = [(head.ns, read_object(head.versions or "") or {}) for head in heads]
     versions = {(ns, channel, version) for ns, by_channel in by_head for channel, version in by_channel.items()}
     data, written, values = rows.read_parts(heads[0].thread_id, [head.place for head in heads], sorted(versions))
-    writes: dict[Place, list[Any]] = {}
+    writes: dict[Place, list[Write]] = {}
     # By path, task and number, as the graph applied them.
-    for ns, checkpoint_id, *write in sorted(written, key=lambda row: row[:5]):
-        writes.setdefault((ns, checkpoint_id), []).append(write)
-    by_place = {(ns, checkpoint_id): (name, content) for ns, checkpoint_id, name, content in data}
-    items = [_item(head, by_place[head.place], writes.get(head.place, [])) for head in heads]
+    for ns, checkpoint_id, path, task, idx, channel, *typed in sorted(written, key=lambda row: row[:5]):
+        writes.setdefault((ns, checkpoint_id), []).append(Write(task, path, idx, channel, Typed(*typed)))
+    by_place = {(ns, checkpoint_id): Typed(name, content) for ns, checkpoint_id, name, content in data}
+    found = [_found(head, by_place[head.place], writes.get(head.place, [])) for head in heads]
     values = sorted(values, key=lambda row: row[:3])  # Whatever plan the database chose.
-    pieces = [piece for *version, name, content in values for piece in (b",", *_value_pieces(version, name, content))]
-    return items, pieces[1:]
+    return found, [Value(ns, channel, version, Typed(*typed)) for ns, channel, version, *typed in values]
 
 
-def _item(head: _Head, typed: tuple[str, bytes], writes: Sequence[Any]) -> dict[str, Any]:
-    return {
-        "ns": head.ns,
-        "id": head.id,
-        "parent": head.parent or None,
-        "created_at": as_rfc3339(head.created_at),
-        "checkpoint": _typed_json(*typed),
-        "metadata": as_json(head.metadata),
-        "versions": as_json(head.versions or ""),
-        "writes": [
-            {"task": task, "path": path, "idx": idx, "channel": channel, **_typed_json(name, content)}
-            for path, task, idx, channel, name, content in writes
-        ],
-    }
-
-
-def _value_pieces(version: Sequence[str], name: str, content: bytes) -> tuple[bytes, ...]:
-    """JSON, in pieces that are joined once: a page has millions of bytes. Not by orjson: of a large page, it would take twice as
-    long as everything else, as it looks for what it must escape."""
-    head = orjson.dumps(dict(zip(("ns", "channel", "version"), version, strict=True)) | {"type": name})
-    return head[:-1], b',"base64":"', pybase64.b64encode(content), b'"}'
-
-
-def _typed_json(name: str, content: bytes) -> dict[str, str]:
-    return {"type": name, "base64": pybase64.b64encode_as_string(content)}
+def _found(head: _Head, typed: Typed, writes: list[Write]) -> Found:
+    created_at = as_rfc3339(head.created_at)
+    return Found(head.ns, head.id, head.parent or None, created_at, typed, head.metadata, head.versions or "", writes)

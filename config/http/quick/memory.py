@@ -42,7 +42,7 @@ def _put_writes(caller: Caller, named: tuple[str, ...], request: QuickRequest) -
 
 
 def _get_checkpoint(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
-    return checkpoints.read_reply(caller, *named)
+    return checkpoints.read_reply(caller, named, header_of(request, b"accept"))
 
 
 def _list_checkpoints(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:
@@ -52,7 +52,8 @@ def _list_checkpoints(caller: Caller, named: tuple[str, ...], request: QuickRequ
         raise NotQuick
     texts = [asked.get(name, "") for name in ("before", "filter", "cursor")]
     project, thread = named
-    return checkpoints.list_reply(caller, project, thread, (asked.get("ns"), texts[0], texts[1], texts[2], int(limit)))
+    listed = (asked.get("ns"), texts[0], texts[1], texts[2], int(limit))
+    return checkpoints.list_reply(caller, project, thread, listed, header_of(request, b"accept"))
 
 
 def _context(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> HttpResponse:

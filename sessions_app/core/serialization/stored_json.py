@@ -31,11 +31,14 @@ def written_json(stored: str) -> Any:
 
 def strict_json(stored: str) -> Any:
     """As `read_json`, for texts of others: NaN and Infinity, which are no JSON, are a ValueError."""
-    return json.loads(stored, parse_constant=_refuse_constant)
+    return _strict.decode(stored)
 
 
 def _refuse_constant(name: str) -> Never:
     raise ValueError(f"{name} is no JSON number")
+
+
+_strict = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def stored_object(stored: str | None) -> dict[str, Any]:

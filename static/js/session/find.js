@@ -54,7 +54,9 @@ function show(article) {
   const marks = all(article, "mark");
   const first = marks.find((mark) => !mark.closest("summary")) ?? marks[0];
   first?.classList.add("present");
-  for (let fold = first?.closest("details"); fold; fold = fold.parentElement?.closest("details")) fold.open = true;
+  /** @type {HTMLDetailsElement | null | undefined} */
+  let fold = first?.closest("details");
+  for (; fold; fold = fold.parentElement?.closest("details")) fold.open = true;
   if (first) showAround(first);
   (first ?? article).scrollIntoView({ block: "center" });
 }

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from stillhere.errors import NoAnswer, StillhereError
-from stillhere.http.answers import Answer, query_of, value_of
+from stillhere.http.answers import Answer, query_of, value_in
 from stillhere.http.event_loops import EventLoops
 from stillhere.http.given_up import GivenUp
 from stillhere.http.json_texts import as_json
@@ -262,7 +262,7 @@ def _value_of(answer: Answer, url: str) -> Any:
     if answer.status == NO_CONTENT:
         return None
     try:
-        value = value_of(answer.content)
+        value = value_in(answer)
         if 200 <= answer.status < 300 and isinstance(value, dict):
             return value
         error = value["error"]

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import httpx
 import orjson
 
+MSGPACK = "application/vnd.msgpack"
 HEAD_END, LINE_END = b"\r\n\r\n", b"\r\n"
 LONGEST_HEAD = 262_144
 _EMPTY = {204, 304}
@@ -25,6 +26,15 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     content: bytes
+
+
+def value_in(answer: Answer) -> Any:
+    """Raises ValueError for what is no JSON, nor MessagePack where that was asked for."""
+    if answer.headers.get("content-type") != MSGPACK:
+        return value_of(answer.content)
+    from ormsgpack import unpackb  # Who asks for it has it.
+
+    return unpackb(answer.content)
 
 
 def value_of(content: bytes) -> Any:

@@ -20,6 +20,7 @@ from stillhere.connection import Connection, Operation
 from stillhere.errors import StillhereError
 from stillhere.langgraph.state_format import Place, as_tuple, checkpoint_body, typed, values_of
 from stillhere.operations import checkpoints
+from stillhere.operations.checkpoints import AS_MSGPACK
 
 MOST_LISTED = 100
 
@@ -124,11 +125,11 @@ class StillhereSaver(BaseCheckpointSaver[str]):
     def _get(self, config: RunnableConfig) -> Operation[CheckpointTuple | None]:
         place = Place.of(config)
         if not place.id:
-            answer = yield from checkpoints.list_checkpoints(place.thread, ns=place.ns, limit=1)
+            answer = yield from checkpoints.list_checkpoints(place.thread, ns=place.ns, limit=1, headers=AS_MSGPACK)
             items = answer["items"]
         else:
             try:
-                answer = yield from checkpoints.get_checkpoint(*place)
+                answer = yield from checkpoints.get_checkpoint(*place, headers=AS_MSGPACK)
             except StillhereError as error:
                 if error.details.get("kind") != "checkpoint":
                     raise
@@ -195,7 +196,8 @@ class _Search:
             return []
         most = MOST_LISTED if self._left is None or self._id else min(MOST_LISTED, self._left)
         thread = self._threads[0]
-        answer = yield from checkpoints.list_checkpoints(thread, limit=most, cursor=self._cursor, **self._query)
+        asked = {"limit": most, "cursor": self._cursor, **self._query}
+        answer = yield from checkpoints.list_checkpoints(thread, headers=AS_MSGPACK, **asked)
         return self._read(thread, answer)
 
     def _read(self, thread: str, answer: Any) -> list[CheckpointTuple]:

@@ -37,8 +37,10 @@ def typed(serde: SerializerProtocol, value: Any) -> dict[str, str]:
     return {"type": name, "base64": pybase64.b64encode_as_string(content)}
 
 
-def untyped(serde: SerializerProtocol, sent: Mapping[str, str]) -> Any:
-    return serde.loads_typed((sent["type"], pybase64.b64decode(sent["base64"], validate=True)))
+def untyped(serde: SerializerProtocol, sent: Mapping[str, Any]) -> Any:
+    """As MessagePack has it, or JSON."""
+    content = sent["data"] if "data" in sent else pybase64.b64decode(sent["base64"], validate=True)
+    return serde.loads_typed((sent["type"], content))
 
 
 def checkpoint_body(

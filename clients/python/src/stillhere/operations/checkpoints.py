@@ -5,9 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stillhere.connection import Operation, Request, part
+from stillhere.http.answers import MSGPACK
 from stillhere.operations.projects import without_none
 
 MOST_RUNS = 500
+# Bytes come in `data`, in place of `base64`, from a server that knows it.
+AS_MSGPACK = {"Accept": MSGPACK}
 _THREADS = "/projects/{project}/threads"
 
 
@@ -16,8 +19,8 @@ def put_checkpoint(thread: str, ns: str, id: str, body: Mapping[str, Any]) -> Op
     return answer
 
 
-def get_checkpoint(thread: str, ns: str, id: str) -> Operation[dict[str, Any]]:
-    answer: dict[str, Any] = yield Request("GET", _checkpoint(thread, ns, id))
+def get_checkpoint(thread: str, ns: str, id: str, *, headers: Mapping[str, str] = {}) -> Operation[dict[str, Any]]:
+    answer: dict[str, Any] = yield Request("GET", _checkpoint(thread, ns, id), headers=headers)
     return answer
 
 
@@ -29,10 +32,11 @@ def list_checkpoints(
     filter: Mapping[str, Any] | None = None,
     limit: int = 50,
     cursor: str | None = None,
+    headers: Mapping[str, str] = {},
 ) -> Operation[dict[str, Any]]:
     """`{items, values, next}`, the newest first. `ns`: None for all. `filter`: over the metadata."""
     query = without_none(ns=ns, before=before, limit=limit, cursor=cursor, filter=json.dumps(filter) if filter else None)
-    answer: dict[str, Any] = yield Request("GET", f"{_thread(thread)}/checkpoints", query=query)
+    answer: dict[str, Any] = yield Request("GET", f"{_thread(thread)}/checkpoints", query=query, headers=headers)
     return answer
 
 
