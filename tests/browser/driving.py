@@ -24,7 +24,8 @@ PATIENCE_SECONDS = 15.0
 CSRF_SECRET = "c" * 32
 BINARIES = ("chromium", "chromium-browser", "google-chrome")
 # The same engine without a window's frame, menus and what else surrounds pages: a test takes two thirds of the CPU time.
-SHELL = "chromium-headless-shell"
+# Debian's command of this name is a script that starts it: ChromeDriver would end the script and leave the browser.
+SHELL = "/usr/lib/chromium/chromium-headless-shell"
 SWITCHES = (
     *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"),
