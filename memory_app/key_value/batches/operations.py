@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -34,7 +34,8 @@ class Get:
     refresh: bool | None = None
 
 
-class Put(NamedTuple):
+@dataclass(slots=True)
+class Put:
     entry: CheckedEntry
     conditions: Conditions = ANY
     ttl_minutes: float | None = None

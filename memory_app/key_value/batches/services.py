@@ -29,7 +29,7 @@ _READS = (Get, List)
 def run_batch(*, caller: Caller, project_id: uuid.UUID, operations: Sequence[Operation], run_id: Writer) -> list[Result]:
     """The result of each operation, in their order; each sees what those before it did. If one is refused, nothing is done, and
     the error's details name its `index`."""
-    touched = [_touched(op) for op in operations if not isinstance(op, _READS)]
+    touched = {_touched(op) for op in operations if not isinstance(op, _READS)}
     if not touched:
         return _read_only(caller, project_id, operations)
 

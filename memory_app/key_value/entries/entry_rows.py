@@ -1,6 +1,7 @@
 """The statements that write entries. Each runs for many entries at once, which are named by project, namespace and key."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ from sessions_app.core.storage.sql import (
     fetch_rows,
     on_postgresql,
     table_of,
+    works_of,
 )
 from sessions_app.core.storage.statement_batch import Work
 
@@ -24,21 +26,25 @@ type Place = tuple[str, str]
 
 _ENTRY, _VERSION, _DELETED = "memory_app_memoryentry", "memory_app_memoryversion", "memory_app_deletedentry"
 _AT = "project_id = %s AND namespace = %s AND key = %s"
+# Rows of a table `given` that has places.
+_PLACE, _JOINED = ("text", "text"), "e.project_id = %s AND e.namespace = given.c0 AND e.key = given.c1"
 _ID = f"(SELECT id FROM {_ENTRY} WHERE {_AT})"  # noqa: S608 - our own names
 COLUMNS = "namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact"
 _ASSIGNED = ", ".join(
     f"{name} = excluded.{name}" for name in ("value", "rev", "size_bytes", "updated_at", "expires_at", "ttl_minutes", "exact")
 )
-_PUT = f"""INSERT INTO {_ENTRY} (project_id, {COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+_CHANGED = ("timestamptz", "timestamptz", "double precision", "boolean")
+_PUT = f"""INSERT INTO {_ENTRY} (project_id, {COLUMNS}) SELECT * FROM {{given}} WHERE true
 ON CONFLICT (project_id, namespace, key) DO UPDATE SET {_ASSIGNED}"""  # noqa: S608
-_KEEP = f"""INSERT INTO {_VERSION} (entry_id, value, rev, size_bytes, saved_at, "by", exact)
-SELECT id, value, rev, size_bytes, updated_at, %s, exact FROM {_ENTRY} WHERE {_AT}"""  # noqa: S608
-_PUT_AGAIN = f"""UPDATE {_ENTRY} SET value = %s, rev = %s, size_bytes = %s, updated_at = %s, expires_at = %s, ttl_minutes = %s,
-exact = %s WHERE id = %s"""  # noqa: S608
+_PUT_TYPES = ("uuid", "text", "text", "text", "bigint", "int", "timestamptz", *_CHANGED)
+_PUT_AGAIN = f"""UPDATE {_ENTRY} SET value = column1, rev = column2, size_bytes = column3, updated_at = column4,
+expires_at = column5, ttl_minutes = column6, exact = column7 FROM {{given}} WHERE id = column8"""  # noqa: S608
+_PUT_AGAIN_TYPES = ("text", "bigint", "int", *_CHANGED, "bigint")
 # The new version takes the row of the oldest one, if there are as many as are kept: one change instead of two.
-_OLDEST = f"(SELECT id FROM {_VERSION} WHERE entry_id = %s ORDER BY rev DESC LIMIT 1 OFFSET %s)"  # noqa: S608
-_KEEP_AGAIN = f"""INSERT INTO {_VERSION} (id, entry_id, value, rev, size_bytes, saved_at, "by", exact)
-VALUES ({{row}}, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE SET value = excluded.value, rev = excluded.rev,
+_OLDEST = f"(SELECT id FROM {_VERSION} WHERE entry_id = e.id ORDER BY rev DESC LIMIT 1 OFFSET %s)"  # noqa: S608
+_KEEP = f"""INSERT INTO {_VERSION} (id, entry_id, value, rev, size_bytes, saved_at, "by", exact)
+SELECT {{row}}, e.id, e.value, e.rev, e.size_bytes, e.updated_at, %s, e.exact
+FROM {{given}} CROSS JOIN {_ENTRY} e WHERE {{joined}} ON CONFLICT (id) DO UPDATE SET value = excluded.value, rev = excluded.rev,
 size_bytes = excluded.size_bytes, saved_at = excluded.saved_at, "by" = excluded."by", exact = excluded.exact"""  # noqa: S608
 _TRIM_AGAIN = f"""DELETE FROM {_VERSION} WHERE entry_id = %s AND rev <= (
 SELECT rev FROM {_VERSION} WHERE entry_id = %s ORDER BY rev DESC LIMIT 1 OFFSET %s)"""  # noqa: S608
@@ -99,9 +105,8 @@ def read_places(project_id: uuid.UUID, places: Sequence[Place]) -> list[EntryRow
     if len(places) == 1:
         statement = f"SELECT {columns} FROM {_ENTRY} e WHERE e.project_id = %s AND e.namespace = %s AND e.key = %s"  # noqa: S608
         return [entry_of(project_id, row) for row in fetch_rows(statement, [own, *places[0]])]
-    given, parameters = table_of(["text", "text"], places)
-    joined = "e.project_id = %s AND e.namespace = given.c0 AND e.key = given.c1"
-    statement = f"SELECT {columns} FROM {given} CROSS JOIN {_ENTRY} e WHERE {joined}"  # noqa: S608
+    given, parameters = table_of(_PLACE, places)
+    statement = f"SELECT {columns} FROM {given} CROSS JOIN {_ENTRY} e WHERE {_JOINED}"  # noqa: S608
     return [entry_of(project_id, row) for row in fetch_rows(statement, [*parameters, own])]
 
 
@@ -114,9 +119,9 @@ def _read_columns() -> str:
 
 def entry_of(project_id: uuid.UUID, row: Sequence[Any]) -> EntryRow:
     """An entry of the columns in `COLUMNS`, and its id if that was read too."""
-    namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at, ttl_minutes, exact, *its_id = row
+    namespace, key, value, rev, size_bytes, created_at, updated_at, expires_at = row[:8]
     times = as_time(created_at), as_time(updated_at), as_time(expires_at)
-    return EntryRow(project_id, namespace, key, value, rev, size_bytes, *times, ttl_minutes, bool(exact), *its_id)
+    return EntryRow(project_id, namespace, key, value, rev, size_bytes, *times, row[8], bool(row[9]), *row[10:])
 
 
 def at(entry: EntryRow) -> list[Any]:
@@ -124,36 +129,42 @@ def at(entry: EntryRow) -> list[Any]:
 
 
 def put(rows: Sequence[EntryRow]) -> list[Work]:
-    known: dict[datetime | None, Any] = {None: None}  # Rows that are written together share most of their times.
+    time_of = cache(db_time)  # Rows that are written together share most of their times.
     new, again = list[Sequence[Any]](), list[Sequence[Any]]()
     for row in rows:
-        for moment in (row.created_at, row.updated_at, row.expires_at):
-            if moment is not None and moment not in known:
-                known[moment] = db_time(moment)
-        changed = (known[row.updated_at], known[row.expires_at], row.ttl_minutes, row.exact)
+        times = time_of(row.updated_at), None if row.expires_at is None else time_of(row.expires_at)
+        changed = (*times, row.ttl_minutes, row.exact)
         if row.id is None:
-            new.append([*at(row), row.value, row.rev, row.size_bytes, known[row.created_at], *changed])
+            new.append((*at(row), row.value, row.rev, row.size_bytes, time_of(row.created_at), *changed))
         else:
-            again.append([row.value, row.rev, row.size_bytes, *changed, row.id])
-    return _of_some((_PUT, new), (_PUT_AGAIN, again))
+            again.append((row.value, row.rev, row.size_bytes, *changed, row.id))
+    return [*works_of(_PUT, _PUT_TYPES, new), *works_of(_PUT_AGAIN, _PUT_AGAIN_TYPES, again)]
 
 
 def keep_versions(rows: Sequence[tuple[EntryRow, int]], by: str) -> list[Work]:
-    """The present value of each row as a version. A row that was read has so many afterwards, unless it had more before."""
-    known = {moment: db_time(moment) for moment in {row.updated_at for row, _ in rows}}
-    again = [
-        [row.id, kept - 1, row.id, row.value, row.rev, row.size_bytes, known[row.updated_at], by, row.exact]
-        for row, kept in rows
-        if row.id is not None
-    ]
-    return _of_some((_KEEP, [[by, *at(row)] for row, _ in rows if row.id is None]), (_keep_again(), again))
+    """The stored value of each row as a version, copied by the database: one statement for all rows of which as many are kept.
+    A row that was read has so many afterwards, unless it had more before."""
+    own = [db_uuid(rows[0][0].project_id)]
+    new, again = defaultdict[int, list[Place]](list), defaultdict[int, list[tuple[int]]](list)
+    for row, kept in rows:
+        if row.id is None:
+            new[kept].append((row.namespace, row.key))
+        else:
+            again[kept].append((row.id,))
+    works = []
+    for joined, types, rest, by_kept in ((_JOINED, _PLACE, own, new), ("e.id = given.c0", ("bigint",), [], again)):
+        for kept, some in by_kept.items():
+            given, parameters = table_of(types, some)
+            works.append(Work(_keep(given, joined), [[kept - 1, by, *parameters, *rest]]))
+    return works
 
 
 @cache
-def _keep_again() -> str:
+def _keep(given: str, joined: str) -> str:
     """PostgreSQL takes no NULL for a number of its own."""
     following = f"nextval(pg_get_serial_sequence('{_VERSION}', 'id'))"
-    return _KEEP_AGAIN.format(row=f"COALESCE({_OLDEST}, {following})" if on_postgresql() else _OLDEST)
+    row = f"COALESCE({_OLDEST}, {following})" if on_postgresql() else _OLDEST
+    return _KEEP.format(row=row, given=given, joined=joined)
 
 
 def trim_versions(rows: Sequence[tuple[EntryRow, int]]) -> list[Work]:

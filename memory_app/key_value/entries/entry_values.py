@@ -1,14 +1,14 @@
 """Values on their way into the store: validated, without secrets, as text.
 
-A batch has up to 500 of them: named tuples are made in a third of the time of frozen dataclasses.
+A batch has up to 500 of them: dataclasses are made in half the time of named tuples, if they are not frozen.
 """
 
 import json
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory_app.core.namespaces import check_place
 from memory_app.key_value.entries.entry_rows import EntryRow
@@ -35,7 +35,8 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-class NewEntry(NamedTuple):
+@dataclass(slots=True)
+class NewEntry:
     """`namespace` in its stored form. `sent`: the value before characters in it were replaced, if any were. `clean`: it was
     found to hold no secret, with others at once."""
 
@@ -46,7 +47,8 @@ class NewEntry(NamedTuple):
     clean: bool = False
 
 
-class CheckedEntry(NamedTuple):
+@dataclass(slots=True)
+class CheckedEntry:
     """An entry as it will be stored, if its namespace is not exact. `sent`: what an exact one stores; NOTHING: the same text."""
 
     namespace: str
@@ -58,7 +60,8 @@ class CheckedEntry(NamedTuple):
     exact: bool = False
 
 
-class Stored(NamedTuple):
+@dataclass(slots=True)
+class Stored:
     entry: EntryRow
     made: bool
     redacted: dict[str, int]
@@ -74,12 +77,12 @@ class Removed:
 
 def check_entry(entry: NewEntry) -> CheckedEntry:
     """Checks that need no database: names, shape, size. Also redacts secrets."""
-    namespace, key, value, sent, clean = entry
+    namespace, key, value, sent = entry.namespace, entry.key, entry.value, entry.sent
     check_place(namespace, key)
     check_shape(namespace, key, value)
     text = json_text(value)
     redacted: dict[str, int] = {}  # `dict[str, int]()` takes twenty times as long.
-    if not clean and may_hold_secrets(text):
+    if not entry.clean and may_hold_secrets(text):
         without, redacted = redact(value)
         text = json_text(without)
         sent = value if redacted and sent is NOTHING else sent
@@ -90,10 +93,10 @@ def as_kept(entry: CheckedEntry, rules: NamespaceSettings) -> CheckedEntry:
     """The entry as its namespace's settings want it. Raises EntryTooLarge."""
     if rules.exact and entry.sent is not NOTHING:
         text = json_text(entry.sent)
-        entry = entry._replace(text=text, size_bytes=_within(ENTRY_BYTES, text), redacted={})
+        entry = replace(entry, text=text, size_bytes=_within(ENTRY_BYTES, text), redacted={})
     if rules.entry_bytes is not None:
         _within(rules.entry_bytes, entry.text, entry.size_bytes)
-    return entry._replace(exact=True) if rules.exact else entry
+    return replace(entry, exact=True) if rules.exact else entry
 
 
 def exact_value(raw: bytes) -> Any:

@@ -40,7 +40,7 @@ class EntryWriter:
 
     def __init__(self, *, caller: Caller, store: MemoryStore) -> None:
         self._caller, self._store, self._moment = caller, store, now()
-        self._by = (caller.key_name or caller.username)[:150]
+        self._by, self._limit = (caller.key_name or caller.username)[:150], settings.PROJECT_BYTES
         self._found: dict[Place, EntryRow | None] = {}
         self._expired: dict[Place, EntryRow] = {}
         # What waits to be written.
@@ -88,18 +88,18 @@ class EntryWriter:
         self._reserve(rules, entry.namespace, entry.size_bytes - (0 if found is None else found.size_bytes))
         self._store.rev += 1
         row = EntryRow(
-            project_id=self._store.project_id,
-            namespace=entry.namespace,
-            key=entry.key,
-            value=entry.text,
-            rev=self._store.rev,
-            size_bytes=entry.size_bytes,
-            created_at=self._moment if found is None else found.created_at,
-            updated_at=self._moment,
-            expires_at=expiry(ttl_minutes, self._moment),
-            ttl_minutes=ttl_minutes,
-            exact=entry.exact,
-            id=None if found is None else found.id,
+            self._store.project_id,
+            entry.namespace,
+            entry.key,
+            entry.text,
+            self._store.rev,
+            entry.size_bytes,
+            self._moment if found is None else found.created_at,
+            self._moment,
+            expiry(ttl_minutes, self._moment),
+            ttl_minutes,
+            entry.exact,
+            None if found is None else found.id,
         )
         self._take(row, rules.versions, is_new=found is None)
         return Stored(row, found is None, entry.redacted)
@@ -255,8 +255,8 @@ class EntryWriter:
         self._grow(namespace, growth)
 
     def _what_is_full(self, rules: NamespaceSettings, growth: int) -> InsufficientStorage | None:
-        if self._store.size_bytes + growth > settings.PROJECT_BYTES:
-            details = {"size_bytes": self._store.size_bytes, "limit": settings.PROJECT_BYTES, "needed": growth}
+        if self._store.size_bytes + growth > self._limit:
+            details = {"size_bytes": self._store.size_bytes, "limit": self._limit, "needed": growth}
             return MemoryFull(details=details)
         if rules.quota_bytes is None:
             return None

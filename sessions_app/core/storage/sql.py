@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -15,6 +16,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from sessions_app.core.storage.statement_batch import Work, current_batch
+
+# Of one run of a statement (`works_of`): of 500 rows, twice as many take 4 % less time.
+_MOST_ROWS = 32
 
 
 def execute(statement: str, parameters: Sequence[Any] = ()) -> None:
@@ -87,6 +91,30 @@ def table_of(types: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, 
         return f"unnest({arrays}) AS given({', '.join(columns)})", [list(column) for column in zip(*rows, strict=True)]
     values = ", ".join(f"value ->> {number} AS {column}" for number, column in enumerate(columns))
     return f"(SELECT {values} FROM json_each(%s)) AS given", [orjson.dumps(rows).decode()]  # noqa: S608 - our own names
+
+
+def works_of(statement: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Work]:
+    """A statement for many rows, which it reads from `{given}`, a table with the columns column1, column2, …
+
+    The rows are bound as they are, so a long text is not copied into an array or JSON. A run takes a power of two of them, up
+    to `_MOST_ROWS`, so that few texts are prepared.
+    """
+    works, start, size = list[Work](), 0, _MOST_ROWS
+    while start < len(rows):
+        while size > len(rows) - start:
+            size //= 2
+        end = len(rows) - (len(rows) - start) % size
+        bound = [list(chain.from_iterable(rows[first : first + size])) for first in range(start, end, size)]
+        works.append(Work(statement.format(given=_values(tuple(types), size)), bound))
+        start = end
+    return works
+
+
+@cache
+def _values(types: tuple[str, ...], size: int) -> str:
+    """SQLite asks for no types: the columns that take the values have them."""
+    row = ", ".join(f"%s::{type}" if on_postgresql() else "%s" for type in types)
+    return f"(VALUES {', '.join([f'({row})'] * size)}) AS given"
 
 
 class _Kept(threading.local):

@@ -259,22 +259,6 @@ def test_a_cursor_of_another_time_is_refused(memory: Memory, at: str) -> None:
     assert run(memory, listed(order="updated", cursor=cursor)).status_code == 422
 
 
-def test_more_than_500_operations_are_refused(memory: Memory) -> None:
-    assert run(memory, *[get("a")] * 501).status_code == 422
-    assert run(memory).json() == {"results": []}
-
-
-@pytest.mark.parametrize("make", [put, lambda key, _: get(key), lambda key, _: delete(key)])
-def test_a_batch_takes_as_many_statements_for_500_as_for_two(memory: Memory, make: Any) -> None:
-    done(memory, *(put(f"k{number}", 0) for number in range(500)))
-    counts = []
-    for size in (2, 498):
-        with CaptureQueriesContext(connection) as captured:
-            done(memory, *(make(f"k{number}", size) for number in range(500 - size, 500)))
-        counts.append(len({query["sql"].split(" (")[0][:60] for query in captured}))
-    assert counts[1] <= counts[0] + 1
-
-
 def test_a_full_memory_refuses_the_whole_batch(memory: Memory, settings: Any) -> None:
     settings.PROJECT_BYTES = 1_000
     refused = run(memory, put("a", "x" * 498), put("b", "x" * 498), put("c", "x"))
