@@ -96,18 +96,25 @@ def table_of(types: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, 
 def works_of(statement: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Work]:
     """A statement for many rows, which it reads from `{given}`, a table with the columns column1, column2, …
 
-    The rows are bound as they are, so a long text is not copied into an array or JSON. A run takes a power of two of them, up
-    to `_MOST_ROWS`, so that few texts are prepared.
+    The rows are bound one value at a time, so a long text is not copied into an array or JSON. A run takes a power of two of
+    them, up to `_MOST_ROWS`, so that few texts are prepared.
     """
     works, start, size = list[Work](), 0, _MOST_ROWS
     while start < len(rows):
         while size > len(rows) - start:
             size //= 2
         end = len(rows) - (len(rows) - start) % size
-        bound = [list(chain.from_iterable(rows[first : first + size])) for first in range(start, end, size)]
+        bound = [_bound(rows[first : first + size]) for first in range(start, end, size)]
         works.append(Work(statement.format(given=_values(tuple(types), size)), bound))
         start = end
     return works
+
+
+def _bound(rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """PostgreSQL gets texts and casts them: small and large numbers have types of their own, and with each other mixture of
+    types the statement would be prepared again."""
+    values = chain.from_iterable(rows)
+    return [value if value is None else str(value) for value in values] if on_postgresql() else list(values)
 
 
 @cache

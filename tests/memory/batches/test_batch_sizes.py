@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memory_app.models import MemoryEntry
+from sessions_app.core.storage.sql import on_postgresql
 from tests.memory.batches.conftest import done, run
 from tests.memory.batches.test_batches import delete, get, put
 from tests.memory.conftest import Memory
@@ -39,3 +40,17 @@ def test_any_number_of_entries_is_written_with_their_versions(memory: Memory, si
         newest_first = [version.value for version in entry.versions.all()]
         assert newest_first == [f"[{round_},{entry.key[1:]}]" for round_ in range(11, 1, -1)]
         assert (entry.versions.all()[0].rev, entry.versions.all()[0].saved_at) == (entry.rev, entry.updated_at)
+
+
+@pytest.mark.skipif(not on_postgresql(), reason="SQLite's statements have no types")
+def test_a_mixture_of_sizes_is_no_other_statement(memory: Memory) -> None:
+    """Each prepared one takes the place of another in the connection's cache."""
+
+    def prepared(*lengths: int) -> int:
+        done(memory, *(put(f"k{number}", "x" * length, ttl_minutes=length % 2 or None) for number, length in enumerate(lengths)))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%FROM (VALUES (%'")
+            return int(cursor.fetchone()[0])
+
+    prepared(*[10] * 32)
+    assert prepared(*[20] * 32) == prepared(*range(100, 132)) == prepared(*[50_000, 1] * 16) == 2
