@@ -35,6 +35,7 @@ class MemoryConfig(AppConfig):
                 settle_import=account_export.settle,
                 written_since=account_export.written_since,
                 due_rows=pruning.due_rows,
+                rows_of_projects=pruning.rows_of_projects,
                 search_sources={"memory": search_entries, "errors": search_errors},
                 word_indexes=[ENTRY_WORDS, ERROR_WORDS],
                 settings_part=settings_part,

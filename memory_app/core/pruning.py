@@ -1,6 +1,7 @@
 """Memory rows with limited retention; `sessions_app/chats/lifecycle/pruning.py` erases them in batches."""
 
-from datetime import datetime, timedelta
+import uuid
+from datetime import timedelta
 
 from django.db.models import Exists, F, OuterRef, Q, Sum
 
@@ -17,7 +18,7 @@ from memory_app.models import (
     Run,
 )
 from memory_app.models.entry import EntryQuerySet
-from sessions_app.chats.lifecycle.pruning import Due, expired_projects
+from sessions_app.chats.lifecycle.pruning import Due
 from sessions_app.core.public_names import now
 
 KEPT_FOR = timedelta(days=30)
@@ -36,7 +37,6 @@ def due_rows() -> dict[str, Due]:
         "days of errors": Due(ErrorDay.objects.filter(day__lt=kept_since.date())),
         "errors": Due(ErrorReport.objects.expired_at(now())),
         "runs": Due(Run.objects.filter(~Exists(is_writer), last_seen_at__lt=kept_since)),
-        **_of_projects(kept_since),
     }
 
 
@@ -53,13 +53,9 @@ class ExpiredEntries(EntryQuerySet):
         return deleted
 
 
-def _of_projects(kept_since: datetime) -> dict[str, Due]:
-    """Rows of projects whose time in the trash is over. The projects are read first: then an index finds their rows. Usually
-    there are none, and nothing else is asked."""
-    projects = expired_projects()
-    if not projects:
-        return {}
-    gone = {"project__in": projects, "project__deleted_at__lt": kept_since}
+def rows_of_projects(projects: list[uuid.UUID]) -> dict[str, Due]:
+    """Of those whose time in the trash is over: an index finds their rows."""
+    gone = {"project__in": projects, "project__deleted_at__lt": now() - KEPT_FOR}
 
     def within(parent: str) -> Q:
         return Q(**{f"{parent}__{name}": value for name, value in gone.items()})

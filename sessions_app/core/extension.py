@@ -53,6 +53,7 @@ class Extension:
     `written_since`: whether something was written to this project since this time that no event tells of. Undoing an import then
     keeps the project.
     `due_rows`: expired rows, by the name under which their number is reported.
+    `rows_of_projects`: in the same form all rows of these projects, if there can be too many for the transaction that erases them.
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
     `word_indexes`: indexes of trigrams that are kept up to date in the background.
     `key_clients`: takes ids of keys and returns the client of each that was used by one.
@@ -72,6 +73,7 @@ class Extension:
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
     written_since: Callable[[uuid.UUID, datetime], bool] = lambda project_id, at: False
     due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
+    rows_of_projects: Callable[[list[uuid.UUID]], Mapping[str, "Due"]] = lambda projects: {}
     search_sources: Mapping[str, "Source"] = field(default_factory=dict)
     word_indexes: Sequence["WordIndex"] = ()
     key_clients: Callable[[Collection[uuid.UUID]], Mapping[uuid.UUID, KeyClient]] | None = None

@@ -1,15 +1,20 @@
 """Expired content of memory is deleted, in small pieces."""
 
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from memory_app.models import DeletedEntry, MemoryEntry, MemoryVersion, Run
 from sessions_app.chats.lifecycle import pruning
-from sessions_app.chats.lifecycle.pruning import prune, prune_in_batches
+from sessions_app.chats.lifecycle.pruning import LOCK, prune, prune_in_batches
 from sessions_app.core.public_names import now
+from sessions_app.core.storage.sql import on_postgresql
+from sessions_app.models import ChatSession, Project, SaveReceipt
 from tests.memory.conftest import Memory
 
 DUE, NOT_YET = timedelta(days=30, minutes=1), timedelta(days=29, hours=23)
@@ -76,3 +81,37 @@ def test_a_project_s_memory_goes_in_pieces_before_the_project(
     assert batches[-1] == ("projects", 1)
     assert not MemoryEntry.objects.exists()
     assert not Run.objects.exists()
+
+
+def test_a_project_that_expires_meanwhile_waits_for_its_memory(memory: Memory, alice: User) -> None:
+    """What is due of it was asked before: there were many receipts."""
+    memory.put("notes/n", 1)
+    project = MemoryEntry.objects.get().project
+    memory.api.delete(f"/projects/{memory.project}")
+    session = ChatSession.objects.create(project=Project.objects.create(owner=alice, path="/other"))
+    SaveReceipt.objects.create(session=session, writer_id="w", seq=1, status=200, created_at=now() - timedelta(days=2))
+    kinds = list[str]()
+    for kind, _ in prune_in_batches():
+        kinds.append(kind)
+        if kind == "receipts":
+            Project.objects.filter(pk=project.pk).update(deleted_at=now() - DUE)
+    assert kinds.index("projects' entries") < kinds.index("projects")
+
+
+@pytest.mark.skipif(not on_postgresql(), reason="SQLite is pruned by one process")
+def test_where_another_process_prunes_this_one_ends(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that is left to the other is not the end of its kind: the project would go with all that it has."""
+    memory.put("notes/n", 1)
+    memory.api.delete(f"/projects/{memory.project}")
+    Project.objects.update(deleted_at=now() - DUE)
+    with closing(connections[DEFAULT_DB_ALIAS].copy("other")) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+
+        def end_of_other() -> int:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+            return 0
+
+        with monkeypatch.context() as patched:
+            patched.setattr(pruning, "collect_files", end_of_other)
+            assert list(prune_in_batches()) == []
+    assert "projects' entries" in prune()

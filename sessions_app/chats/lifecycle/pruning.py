@@ -6,6 +6,7 @@ A message removed from the current epoch loses its content, never its row (tombs
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -42,7 +43,8 @@ RECEIPTS_FOR = timedelta(hours=24)
 FORKS_TAKE = timedelta(hours=1)
 # Maximum rows in one transaction.
 AT_ONCE = 75
-_LOCK = 0x5711
+# Of PostgreSQL, for the process that prunes.
+LOCK = 0x5711
 # Maximum bytes of large rows in one transaction: erasing means overwriting, and SQLite keeps a megabyte of pages in memory.
 BYTES_AT_ONCE = 750_000
 _FILED = Coalesce("filed_under", "epoch")
@@ -67,27 +69,27 @@ def prune() -> Counter[str]:
 
 
 def prune_in_batches() -> Iterator[tuple[str, int]]:
-    """Prune everything that is due; after each batch its kind and count. Between two of them saves come first."""
+    """Prune everything that is due; after each batch its kind and count. Between two of them saves come first. Ends early where
+    another process prunes."""
     is_over = False
-    while not is_over:
-        is_over = True
-        for kind, erase in _kinds():
-            # To its end: to look for every other kind takes longer than a batch.
-            while count := erase():
-                is_over = False
-                yield kind, count
-        # Erasing a project deletes all rows of other apps in one transaction: each time, they are pruned in batches first.
-        if count := _erase_projects():
-            is_over = False
-            yield "projects", count
+    with suppress(_PrunedElsewhere):
+        while not is_over:
+            is_over = True
+            for kind, erase in _kinds(expired_projects()):
+                # To its end: to look for every other kind takes longer than a batch.
+                while count := erase():
+                    is_over = False
+                    yield kind, count
 
 
-def _kinds() -> Iterator[tuple[str, Callable[[], int]]]:
-    """Each with what prunes a batch of it. It returns 0 if nothing is due, or if another process is pruning."""
+def _kinds(projects: list[uuid.UUID]) -> Iterator[tuple[str, Callable[[], int]]]:
+    """Each with what prunes a batch of it, and returns 0 if nothing is due. `projects`: expired ones. To erase one deletes all that
+    other apps have of it in one transaction, so that is pruned before, of exactly these projects."""
     for kind, rows in _due_rows().items():
         yield kind, partial(_erase, Due(rows))
     for extension in extensions():
-        for kind, due in extension.due_rows().items():
+        of_projects = extension.rows_of_projects(projects) if projects else {}
+        for kind, due in [*extension.due_rows().items(), *of_projects.items()]:
             yield kind, partial(_erase, due)
     yield "receipts", lambda: _erase(_due_receipts())
     yield "removed messages", _empty_some
@@ -95,6 +97,7 @@ def _kinds() -> Iterator[tuple[str, Callable[[], int]]]:
     yield "sessions", _erase_sessions
     yield "files", collect_files
     yield "broken forks", _erase_broken_forks
+    yield "projects", partial(_erase_projects, projects)
 
 
 def _due_rows() -> dict[str, QuerySet[Any]]:
@@ -197,21 +200,29 @@ def _erase_sessions() -> int:
 
 
 def expired_projects() -> list[uuid.UUID]:
-    """Some expired projects in the trash: other apps may prune their rows of these."""
-    return list(Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR).values_list("pk", flat=True)[:AT_ONCE])
+    """Some expired projects in the trash."""
+    return list(_expired_projects().values_list("pk", flat=True)[:AT_ONCE])
 
 
-def _erase_projects() -> int:
-    projects = Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, sessions=None, owner__isnull=False)
-    found = list(projects.values_list("pk", flat=True)[:AT_ONCE])
+def _expired_projects() -> QuerySet[Project]:
+    return Project.objects.filter(deleted_at__lt=now() - RESTORABLE_FOR, owner__isnull=False)
+
+
+def _erase_projects(projects: list[uuid.UUID]) -> int:
+    """Those of them that have no session left."""
+    empty = _expired_projects().filter(pk__in=projects, sessions=None)
 
     def erase() -> int:
-        chosen = list(projects.filter(pk__in=found))
+        chosen = list(empty)
         for project in chosen:
             erase_project(project)
         return len(chosen)
 
-    return _alone(erase) if found else 0
+    return _alone(erase) if projects and empty.exists() else 0
+
+
+class _PrunedElsewhere(Exception):
+    """Another process is pruning."""
 
 
 def _alone(work: Any) -> int:
@@ -219,9 +230,9 @@ def _alone(work: Any) -> int:
 
     def guarded() -> int:
         if on_postgresql():
-            [locked] = fetch_row("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+            [locked] = fetch_row("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
             if not locked:
-                return 0
+                raise _PrunedElsewhere
         return int(work())
 
     return write(guarded)
