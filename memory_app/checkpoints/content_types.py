@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import ormsgpack
 import pybase64
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 
 from memory_app.checkpoints.queries import Found, Value
 from memory_app.checkpoints.rows import Typed
@@ -14,19 +14,28 @@ from memory_app.core.stored_json import as_json
 from sessions_app.core.serialization.stored_json import strict_json
 from sessions_app.core.web.responses import json_reply
 
-MSGPACK = "application/vnd.msgpack"
+JSON, MSGPACK = "application/json", "application/vnd.msgpack"
 type Fields = dict[str, Any]
 
 
 def reply_with(accepts: str, head: Mapping[str, Any], found: Sequence[Found], values: Sequence[Value]) -> HttpResponse:
     """`accepts`: the request's `Accept`. `head`: other fields of a list, whose `items` are the checkpoints; empty: it is one
     checkpoint."""
-    packed = _as_msgpack(head, found, values) if MSGPACK in accepts else None
+    packed = _as_msgpack(head, found, values) if _prefers_msgpack(accepts) else None
     if packed is None:
         return json_reply(_as_json(head, found, values))
     reply = HttpResponse(packed, content_type=MSGPACK)
     reply["Cache-Control"] = "no-store"
     return reply
+
+
+def _prefers_msgpack(accepts: str) -> bool:
+    """By the rules of HTTP, which Django knows; JSON if there is no preference."""
+    if "msgpack" not in accepts.lower():
+        return False
+    request = HttpRequest()
+    request.META = {"HTTP_ACCEPT": accepts}
+    return request.get_preferred_type([JSON, MSGPACK]) == MSGPACK
 
 
 def _as_msgpack(head: Mapping[str, Any], found: Sequence[Found], values: Sequence[Value]) -> bytes | None:

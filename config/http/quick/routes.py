@@ -96,4 +96,4 @@ def query_of(request: QuickRequest, known: set[str]) -> dict[str, str]:
 
 
 def header_of(request: QuickRequest, name: bytes) -> str:
-    return next((value.decode("latin-1") for header, value in request.scope["headers"] if header == name), "")
+    return ",".join(value.decode("latin-1") for header, value in request.scope["headers"] if header == name)

@@ -70,6 +70,13 @@ def test_the_contracts_of_the_sdk(make: Make) -> None:
     asyncio.run(run_session_store_conformance(lambda: make(f"{PROJECT}-{next(numbers)}")))
 
 
+def test_only_what_makes_entries_is_read(make: Make, gate: Gate) -> None:
+    """Each has its text besides."""
+    append(make(), said(1))
+    assert loaded(make()) == [said(1)]
+    assert "fields=format%2Craw" in next(each for each in gate.seen if each.startswith("GET") and "/messages" in each)
+
+
 def test_unusual_entries_come_back_as_they_were(make: Make) -> None:
     image = {"type": "image", "source": {"data": '"' * (2_000_000 if is_patient() else 600_000)}}
     entries: list[dict[str, Any]] = [

@@ -62,3 +62,22 @@ def test_an_integer_that_it_does_not_have_is_answered_as_json(graph: Graph) -> N
 def test_a_refusal_is_json(graph: Graph) -> None:
     answer = graph.api.client.get(f"/api/v1{graph.address('/checkpoints/~/none')}", headers={"Accept": MSGPACK})
     assert (answer.status_code, answer.json()["error"]["details"]["kind"]) == (404, "checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("accepts", "packed"),
+    [
+        ("Application/Vnd.MsgPack", True),
+        (f"{MSGPACK};q=0.9, */*;q=0.1", True),
+        (f"{MSGPACK};q=0", False),
+        (f"{MSGPACK};q=0, application/json", False),
+        (f"application/json, {MSGPACK};q=0.1", False),
+        (f"{MSGPACK}2", False),
+        (f'text/plain; note="{MSGPACK}"', False),
+        ("application/*", False),
+    ],
+)
+def test_it_is_answered_to_who_prefers_it(graph: Graph, accepts: str, packed: bool) -> None:
+    grown(graph, 1)
+    answer = graph.api.client.get(f"/api/v1{graph.address('/checkpoints')}", headers={"Accept": accepts})
+    assert answer.headers["Content-Type"].startswith(MSGPACK if packed else "application/json")

@@ -13,7 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
+from stillhere import connection
 from stillhere.connection import Connection, Request
+from stillhere.http.answers import MSGPACK, Answer, value_in
 from stillhere.langgraph import StillhereSaver
 
 BASE_AND_OPTIONAL = 81
@@ -127,3 +129,25 @@ def test_every_call_is_one_round_trip(saver: StillhereSaver, monkeypatch: Any) -
     assert len(list(saver.list(None, filter={"source": "loop"}, limit=1))) == 1
     saver.delete_thread(THREAD["configurable"]["thread_id"])
     assert [request.method for request in sent] == ["GET", "PUT", "PUT", "GET", "GET", "GET", "DELETE"]
+
+
+def test_states_are_read_as_bytes_and_as_json_where_that_has_more(saver: StillhereSaver, monkeypatch: Any) -> None:
+    """MessagePack has no integer beyond 64 bits."""
+    kinds: list[str] = []
+
+    def watched(answer: Answer) -> Any:
+        kinds.append(answer.headers["content-type"])
+        return value_in(answer)
+
+    monkeypatch.setattr(connection, "value_in", watched)
+    _asking(saver).invoke({"words": ["hello"]}, THREAD)
+    kinds.clear()
+    latest = saver.get_tuple(THREAD)
+    assert latest is not None
+    assert list(saver.list(THREAD, limit=1))[0].checkpoint == latest.checkpoint
+    assert kinds == [MSGPACK, MSGPACK]
+    metadata: Any = {**latest.metadata, "large": 2**70}
+    saver.put(latest.config, {**latest.checkpoint, "id": "f" * 36}, metadata, {})
+    [newest] = saver.list(THREAD, limit=1)
+    assert (newest.metadata, newest.checkpoint["channel_values"]) == (metadata, latest.checkpoint["channel_values"])
+    assert kinds[-1].startswith("application/json")

@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 def value_in(answer: Answer) -> Any:
     """Raises ValueError for what is no JSON, nor MessagePack where that was asked for."""
-    if answer.headers.get("content-type") != MSGPACK:
+    if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != MSGPACK:
         return value_of(answer.content)
     from ormsgpack import unpackb  # Who asks for it has it.
 
