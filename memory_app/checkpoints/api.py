@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from memory_app.checkpoints import queries, services
-from memory_app.checkpoints.content_types import reply_with
+from memory_app.checkpoints.content_types import ALSO_MSGPACK, reply_with
 from memory_app.checkpoints.names import checked, from_address
 from memory_app.checkpoints.queries import Wanted
 from memory_app.checkpoints.rows import Place
@@ -37,7 +37,12 @@ NS: str | None = Query(None, description="Of this namespace only, as it is; empt
 FILTER: str = Query("", description="As in a list of memory, over the metadata: an object as JSON.")  # type: ignore[type-arg]
 
 
-@router.get(CHECKPOINTS, response={200: CheckpointList, **refusals(404, 410)}, operation_id="list_checkpoints")
+@router.get(
+    CHECKPOINTS,
+    response={200: CheckpointList, **refusals(404, 410)},
+    operation_id="list_checkpoints",
+    openapi_extra=ALSO_MSGPACK,
+)
 def browse(
     request: HttpRequest,
     project_id: str,
@@ -55,7 +60,12 @@ def browse(
     )
 
 
-@router.get(CHECKPOINT, response={200: CheckpointOut, **refusals(404, 410)}, operation_id="get_checkpoint")
+@router.get(
+    CHECKPOINT,
+    response={200: CheckpointOut, **refusals(404, 410)},
+    operation_id="get_checkpoint",
+    openapi_extra=ALSO_MSGPACK,
+)
 def read(request: HttpRequest, project_id: str, thread: str, ns: str, checkpoint_id: str) -> HttpResponse:
     """One checkpoint with its values and pending writes, also as MessagePack. `~` in the address is the root namespace."""
     return read_reply(caller_of(request), (project_id, thread, ns, checkpoint_id), request.headers.get("Accept", ""))

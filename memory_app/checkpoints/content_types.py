@@ -15,6 +15,9 @@ from sessions_app.core.serialization.stored_json import strict_json
 from sessions_app.core.web.responses import json_reply
 
 JSON, MSGPACK = "application/json", "application/vnd.msgpack"
+_PACKED = {"type": "object", "description": "The same as MessagePack, with bytes in `data` in place of `base64`."}
+# For the `openapi_extra` of an operation that replies so.
+ALSO_MSGPACK = {"responses": {200: {"content": {MSGPACK: {"schema": _PACKED}}}}}
 type Fields = dict[str, Any]
 
 

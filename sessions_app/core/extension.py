@@ -53,7 +53,7 @@ class Extension:
     `written_since`: whether something was written to this project since this time that no event tells of. Undoing an import then
     keeps the project.
     `due_rows`: expired rows, by the name under which their number is reported.
-    `rows_of_projects`: in the same form all rows of these projects, if there can be too many for the transaction that erases them.
+    `rows_of_projects`: in the same form all rows of these projects, if they can be too many for the transaction that erases one.
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
     `word_indexes`: indexes of trigrams that are kept up to date in the background.
     `key_clients`: takes ids of keys and returns the client of each that was used by one.

@@ -24,6 +24,9 @@ UNTITLED = "Untitled session"
 QUESTION_LENGTH, FIRST_MESSAGES = 80, 50
 # PostgreSQL would compile a statement about more of them, which takes longer than the statement.
 NAMED_AT_ONCE = 100
+# How agents' programs begin what they say in the person's name: `<command-name>`, `<system-reminder>`. Tags of HTML, about which
+# people ask, have no sign in their names.
+_BY_PROGRAMS = r"^\s*</?[a-z]+[-_][a-z]"
 
 
 class Titled(Protocol):
@@ -64,8 +67,8 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return rows.filter(archive_requested_at=None).exclude(is_current)
 
     def names_of(self, sessions: Iterable[Titled]) -> dict[uuid.UUID, str]:
-        """What pages call these sessions: the title, without one the beginning of the first question. One statement for
-        each hundred that have no title, none if there are none."""
+        """What pages call these sessions: the title, without one the beginning of the first question that a person asked. One
+        statement for each hundred that have no title, none if there are none."""
         titles = {session.id: session.title for session in sessions}
         untitled = [session_id for session_id, title in titles.items() if not title]
         questions = {pk: words for some in batched(untitled, NAMED_AT_ONCE) for pk, words in self._first_questions(some).items()}
@@ -75,13 +78,13 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return self.names_of([session])[session.id]
 
     def _first_questions(self, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
-        """Looked for among the first messages only, because a session may have no question at all. What begins with a tag was
-        put there by a program (`<command-name>/clear…`): it counts where nothing else was asked."""
+        """Looked for among the first messages only, because a session may have no question at all. What a program put there
+        (`_BY_PROGRAMS`) counts where nothing else was asked."""
         session, epoch = (models.OuterRef(models.OuterRef(name)) for name in ("pk", "epoch"))
         live = Message.objects.filter(session=session, epoch=epoch, removed="", aside=None)
         first = live.order_by("position").values("pk")[:FIRST_MESSAGES]
         asked = Message.objects.filter(pk__in=first, role__in=names_of_role(Role.USER), text__regex=r"\S")
-        by_people = asked.order_by(Case(When(text__startswith="<", then=1), default=0), "position")
+        by_people = asked.order_by(Case(When(text__regex=_BY_PROGRAMS, then=1), default=0), "position")
         words = by_people.annotate(words=Substr("text", 1, 4 * QUESTION_LENGTH)).values("words")[:1]
         rows = ChatSession.objects.filter(pk__in=list(session_ids)).annotate(question=models.Subquery(words)).order_by()
         return {pk: _one_line(question) for pk, question in rows.values_list("pk", "question") if question}

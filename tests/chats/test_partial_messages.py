@@ -63,6 +63,13 @@ def test_what_is_damaged_is_skipped_as_far_as_it_is_read(kinds: Chat) -> None:
         assert len(partial(kinds, fields)["items"]) == 5 - len(damaged)
 
 
+def test_objects_of_a_framework_need_no_sound_metadata(kinds: Chat) -> None:
+    Message.objects.filter(message_id="metadata").update(metadata="[")
+    found = whole(kinds, "as=openai.chat")
+    assert ("with" in str(found["items"]), found["skipped"]) == (True, [])
+    assert [each["id"] for each in whole(kinds)["skipped"]] == ["metadata"]
+
+
 @pytest.mark.parametrize("fields", ["", "raw,", "ver", "raw,nothing"])
 def test_unknown_names_are_refused_with_those_that_are_known(kinds: Chat, fields: str) -> None:
     answer = kinds.get(f"messages?fields={fields}")
@@ -70,7 +77,7 @@ def test_unknown_names_are_refused_with_those_that_are_known(kinds: Chat, fields
     assert answer.json()["error"]["details"]["known"] == list(PARTIAL_FIELDS)
 
 
-@pytest.mark.parametrize("other", ["as=anthropic", "head=raw", "since_rev=1", "branches=1", "since_rev=1&wait=1"])
+@pytest.mark.parametrize("other", ["as=anthropic", "head=raw", "since_rev=1", "branches=1", "repair=1", "since_rev=1&wait=1"])
 def test_it_goes_with_pages_only(kinds: Chat, other: str) -> None:
     answer = kinds.get(f"messages?fields=raw&{other}")
     assert (answer.status_code, answer.json()["error"]["details"]["field"]) == (422, "fields")

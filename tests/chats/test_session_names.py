@@ -76,6 +76,10 @@ def test_a_transfer_offers_its_targets_by_their_questions(page: Client, chat: Ch
         ([{"op": "upsert", "id": "m1", "format": "langchain", "raw": {"type": "human", "content": "Framework"}}], "Framework"),
         ([message(1, text="word " * 40)], "word " * 15 + "word\u2026"),
         ([message(1, text="語" * 300)], "語" * 80 + "\u2026"),
+        ([message(1, text="<3 this shop, why is it slow?"), message(2, text="thanks")], "<3 this shop, why is it slow?"),
+        ([message(1, text="<div> does not centre: why?"), message(2, text="do it")], "<div> does not centre: why?"),
+        ([message(1, text="\n<local-command-stdout>ok"), message(2, text="Real")], "Real"),
+        ([message(1, text="<environment_context>x"), message(2, text="</system-reminder>"), message(3, text="Real")], "Real"),
     ],
 )
 def test_the_first_question_is_the_name(chat: Chat, messages: list[dict[str, Any]], name: str) -> None:

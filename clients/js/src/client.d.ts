@@ -62,7 +62,7 @@ export class Client {
   save(session: string, messages: readonly NewMessage[]): Promise<Saved[]>;
   messages(session: string): Promise<StoredMessage[]>;
   /** Of each message only these fields, and its id: less is read and sent. */
-  messages<Field extends "role" | "text" | "parts" | "metadata" | "format" | "raw">(
+  messages<Field extends "id" | "role" | "text" | "parts" | "metadata" | "format" | "raw">(
     session: string,
     options: { fields: readonly Field[] },
   ): Promise<Pick<StoredMessage, Field | "id">[]>;

@@ -83,8 +83,8 @@ def prune_in_batches() -> Iterator[tuple[str, int]]:
 
 
 def _kinds(projects: list[uuid.UUID]) -> Iterator[tuple[str, Callable[[], int]]]:
-    """Each with what prunes a batch of it, and returns 0 if nothing is due. `projects`: expired ones. To erase one deletes all that
-    other apps have of it in one transaction, so that is pruned before, of exactly these projects."""
+    """Each with what prunes a batch of it, and returns 0 if nothing is due. `projects`: expired ones. A project is erased with
+    all that other apps have of it in one transaction, so that is pruned before, of exactly these projects."""
     for kind, rows in _due_rows().items():
         yield kind, partial(_erase, Due(rows))
     for extension in extensions():

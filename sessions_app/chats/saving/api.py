@@ -162,7 +162,7 @@ def _fields_read(
     check_format(as_)
     if fields is None:
         return None if as_ is None or repair else CONVERTED_FIELDS
-    if as_ is not None or head is not None or since_rev is not None or branches:
+    if as_ is not None or head is not None or since_rev is not None or repair or branches:
         raise Invalid("`fields` goes with `before`, `after` and `limit` only.", details={"field": "fields"})
     return named_fields(fields)
 

@@ -81,3 +81,10 @@ def test_it_is_answered_to_who_prefers_it(graph: Graph, accepts: str, packed: bo
     grown(graph, 1)
     answer = graph.api.client.get(f"/api/v1{graph.address('/checkpoints')}", headers={"Accept": accepts})
     assert answer.headers["Content-Type"].startswith(MSGPACK if packed else "application/json")
+
+
+def test_the_description_of_the_api_has_both(graph: Graph) -> None:
+    paths = graph.api.get("/openapi.json").json()["paths"]
+    for path in ("/checkpoints", "/checkpoints/{ns}/{checkpoint_id}"):
+        answers = paths[f"/api/v1/projects/{{project_id}}/threads/{{thread}}{path}"]["get"]["responses"]
+        assert answers["200"]["content"].keys() == {"application/json", MSGPACK}

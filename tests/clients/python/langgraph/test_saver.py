@@ -144,7 +144,8 @@ def test_states_are_read_as_bytes_and_as_json_where_that_has_more(saver: Stillhe
     kinds.clear()
     latest = saver.get_tuple(THREAD)
     assert latest is not None
-    assert list(saver.list(THREAD, limit=1))[0].checkpoint == latest.checkpoint
+    [listed] = saver.list(THREAD, limit=1)
+    assert listed.checkpoint == latest.checkpoint
     assert kinds == [MSGPACK, MSGPACK]
     metadata: Any = {**latest.metadata, "large": 2**70}
     saver.put(latest.config, {**latest.checkpoint, "id": "f" * 36}, metadata, {})

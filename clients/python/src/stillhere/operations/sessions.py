@@ -158,7 +158,7 @@ def read_all_items(session: str, *, newest: int | None = None, fields: Sequence[
 
 
 def read_items(session: str, *, limit: int, before: str | None = None, fields: Sequence[str] = ()) -> Operation[dict[str, Any]]:
-    """A page: `{items, next}`. `fields`: of each item only these, and its id; role, text, parts, metadata, format or raw."""
+    """A page: `{items, next}`. `fields`: of each item only its id and these of role, text, parts, metadata, format and raw."""
     query = without_none(limit=limit, before=before, fields=",".join(fields) or None)
     page: dict[str, Any] = yield Request("GET", f"{session_path(session)}/messages", query=query)
     return page
