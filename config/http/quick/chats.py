@@ -7,6 +7,7 @@ import re
 
 from django.http import HttpResponse
 
+from config.api.requests_and_refusals import refuse
 from config.http.learned_headers import QuickRequest
 from config.http.quick.routes import NotQuick, Route, query_of
 from sessions_app.chats.lifecycle.session_deletion_api import delete_reply
@@ -14,6 +15,7 @@ from sessions_app.chats.saving.api import page_reply
 from sessions_app.chats.search.api import LONGEST_WORDS, search_reply
 from sessions_app.chats.search.schemas import SearchQuery
 from sessions_app.chats.sessions.api import by_external_id_reply
+from sessions_app.core.storage.time_limit import TimeIsUp
 from sessions_app.models import Caller
 
 _NUMBER = re.compile("[1-9][0-9]{0,3}")
@@ -28,7 +30,10 @@ def _search(caller: Caller, named: tuple[str, ...], request: QuickRequest) -> Ht
     if not 1 <= len(words) <= LONGEST_WORDS:
         raise NotQuick
     limit = _limit_of(asked.pop("limit", "50"))
-    return search_reply(caller, words, SearchQuery.model_validate(asked), cursor, limit)
+    try:
+        return search_reply(caller, words, SearchQuery.model_validate(asked), cursor, limit)
+    except TimeIsUp as error:  # Django would search once more, for as long.
+        return refuse(error)
 
 
 def _limit_of(text: str) -> int:

@@ -10,7 +10,9 @@ from django.contrib.auth.models import User
 from config.http.quick.routes import QuickRoutes
 from config.http.quick.saves import QuickSaves
 from sessions_app.accounts import api_keys
+from sessions_app.chats.search import api as search_api
 from sessions_app.core.callers import caller_of_user
+from sessions_app.core.storage.time_limit import TimeIsUp
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.saves import upsert
@@ -164,6 +166,25 @@ def test_a_search_that_django_has_to_answer(client: httpx.Client, quick: list[bo
         with subtests.test(query=query):
             assert client.get(path + query).status_code == status
             assert not any(quick)
+
+
+def test_a_search_that_takes_too_long_is_made_once(
+    client: httpx.Client, quick: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{api_of(client)}/search?q=words"
+    assert client.get(path).status_code == 200
+    searched: list[str] = []
+
+    def too_slow(*, text: str, **_: Any) -> None:
+        searched.append(text)
+        raise TimeIsUp
+
+    monkeypatch.setattr(search_api, "search", too_slow)
+    quick.clear()
+    answers = [client.get(path), client.get(path, headers=COOKIE)]
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert shown(answers[0]) == shown(answers[1])
+    assert (quick, searched) == ([True, False], ["words", "words"])
 
 
 def test_a_deletion(client: httpx.Client, chat: Chat, quick: list[bool], subtests: pytest.Subtests) -> None:
