@@ -83,6 +83,7 @@ OPENCODE = {"status": "error", "input": {"command": "ls"}, "error": "no", "time"
         (tool({"timeout": 5, "command": "make check"}, durationMs=1234), "run make check 1.2 s"),
         (tool({"week": 47}, {"duration_ms": 8}), "run week: 47 8.0 ms"),
         (tool({"a": "b"}, '{"x": 1}'), "run b"),
+        (tool({"command": "# all\n  rm *.py > `x`"}), "run # all rm *.py > `x`"),
         (tool({"input": PATCH}), "run shop/rates.py, shop/new.py"),
         (tool({"todos": [{"content": "a", "status": "completed"}, {"content": "b"}]}), "run 1 of 2 done"),
         (tool({"path": "x"}, {"isError": True}), "run x failed"),

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.core.storage.sql import rfc3339
-from sessions_app.models import AgentState
+from sessions_app.models import AgentState, Clearing
 from sessions_app.models.times import now
 from sessions_app.pages.session.session_page import CONFLICTS_SHOWN
 from tests.support.chat import Chat
@@ -198,3 +198,29 @@ def test_somebody_else_s_question_cannot_be_answered(api: Callable[..., Any], bo
     his.force_login(bob)
     assert his.post(f"/sessions/{chat.id}/resolve/", {"action": "a1", "decision": "approve"}).status_code == 404
     assert chat.get("agent-state/pending-action/a1").json()["status"] == "pending"
+
+
+def test_what_was_cleared_is_restored_from_the_page(page: Client, chat: Chat) -> None:
+    for number in range(2):
+        chat.say(f"m{number}", f"words {number}")
+    chat.clear()
+    empty = page.get(f"/sessions/{chat.id}/").content.decode()
+    assert "Restore 2 cleared messages" in empty
+    assert "is kept until" in empty
+    assert "cleared message" not in shown(page, chat)
+    chat.say("m3", "after", epoch=2)
+    assert "Restore 2 cleared messages" in shown(page, chat)
+    restore = {"epoch": "2", "of": "1"}
+    assert "2 messages are restored." in page.post(f"/sessions/{chat.id}/undo-clear/", restore, follow=True).content.decode()
+    assert chat.texts() == ["words 0", "words 1", "after"]
+    assert "cleared message" not in shown(page, chat)
+
+
+def test_what_cannot_be_restored_is_not_offered(page: Client, chat: Chat) -> None:
+    chat.clear()
+    assert "cleared message" not in page.get(f"/sessions/{chat.id}/").content.decode()
+    chat.say("m1", "words", epoch=2)
+    chat.clear(epoch=2)
+    assert "Restore 1 cleared message<" in page.get(f"/sessions/{chat.id}/").content.decode()
+    Clearing.objects.update(cleared_at=now() - timedelta(days=31))
+    assert "cleared message" not in page.get(f"/sessions/{chat.id}/").content.decode()

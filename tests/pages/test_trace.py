@@ -87,6 +87,16 @@ def test_a_time_that_is_not_known_is_not_called_zero(page: Client, chat: Chat) -
     assert "0.0 ms" not in html
 
 
+def test_a_call_whose_result_was_saved_with_it_has_no_time_either(page: Client, chat: Chat) -> None:
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls *.py"}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]}
+    chat.say("q1", "List")
+    chat.ops(raw("a1", "anthropic", call), raw("r1", "anthropic", result))
+    html = page.get(f"/sessions/{chat.id}/trace/").content.decode()
+    assert "bash ls *.py saved at once" in text_of(html)
+    assert "0.0 ms" not in html
+
+
 def test_runs_are_who_answered(page: Client, chat: Chat) -> None:
     other = Chat(chat.api, session_id=chat.id)
     chat.say("q1", "one")

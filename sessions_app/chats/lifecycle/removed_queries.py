@@ -17,6 +17,16 @@ RESTORABLE_FOR = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
+class Cleared:
+    """What a clear removed: `epoch` is the `of` that restores it, until `until`."""
+
+    epoch: int
+    message_count: int
+    at: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RemovedPage:
     items: list[dict[str, Any]]
     next: str | None
@@ -40,6 +50,15 @@ def list_removed(*, session_id: uuid.UUID, epoch: int, before: int | None, limit
     found = list(rows.order_by("-pk")[: limit + 1])
     following = str(found[limit - 1].pk) if len(found) > limit else None
     return RemovedPage([_shape(message, cleared) for message in found[:limit]], following)
+
+
+def last_cleared(session_id: uuid.UUID) -> Cleared | None:
+    """Of the last clear of messages that can be undone."""
+    clearings = Clearing.objects.filter(session_id=session_id, undone_at=None, purged_at=None, message_count__gt=0)
+    last = clearings.filter(cleared_at__gte=now() - RESTORABLE_FOR).order_by("-epoch").first()
+    if last is None:
+        return None
+    return Cleared(last.epoch, last.message_count, last.cleared_at, last.cleared_at + RESTORABLE_FOR)
 
 
 def list_conflicts(*, session_id: uuid.UUID, after: tuple[datetime, uuid.UUID] | None, limit: int) -> list[ConflictCopy]:

@@ -279,8 +279,10 @@ def _step(form: QueryDict) -> Step:
 
 
 def _undo(form: QueryDict) -> Undo:
-    step = _step(form)
-    return Undo(epoch=step.epoch, writer_id=step.writer_id, seq=step.seq, body_sha256=step.body_sha256)
+    """`of` names the clear that is undone; left out, it is the last one."""
+    step, of = _step(form), form.get("of", "")
+    cleared = int(of) if of.isdecimal() and len(of) <= 18 else None
+    return Undo(epoch=step.epoch, writer_id=step.writer_id, seq=step.seq, body_sha256=step.body_sha256, of=cleared)
 
 
 def _done(answer: Answer) -> Answer:

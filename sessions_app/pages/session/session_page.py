@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from sessions_app.chats.lifecycle.removed_queries import list_conflicts, live_among
+from sessions_app.chats.lifecycle.removed_queries import last_cleared, list_conflicts, live_among
 from sessions_app.chats.reading.branches import with_siblings
 from sessions_app.chats.reading.message_changes import changed_since
 from sessions_app.chats.reading.messages import Page, page_after, page_before, position_of
@@ -122,6 +122,7 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
             for copy, text in zip(copies, texts, strict=False)
         ],
         "more_conflicts": len(copies) > CONFLICTS_SHOWN,
+        "cleared": last_cleared(session.id) if session.epoch > 1 else None,
         "held": agent_panel(caller=caller, session_id=session.id, renderer=renderer),
     }
 

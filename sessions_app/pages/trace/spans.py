@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import groupby, pairwise
 
 from sessions_app.chats.reading.trace_entries import Entry, Tokens
-from sessions_app.pages.session.parts.tools import argument_of, short
+from sessions_app.pages.session.parts.tools import argument_of, short, short_argument
 
 # A turn may have thousands of calls: these many are drawn.
 MOST_SPANS = 200
@@ -157,9 +157,10 @@ def _spans(entries: list[Entry], began: datetime, ended: datetime) -> Iterator[S
             until = max(entry.at, found.at) if found is not None and later else entry.at
             start = entry.until if later and entry.until <= until else entry.at
             state = "no result" if result is None else "failed" if result.is_error else ""
-            argument = short(argument_of(call.input))
+            argument = short_argument(argument_of(call.input))
             bar = _bar(start, min(until, ended), began, ended)
-            yield Span("tool", call.name or "tool", argument, *place, bar, _ms(start, until) if later else None, state=state)
+            ms = (_ms(start, until) or None) if later else None
+            yield Span("tool", call.name or "tool", argument, *place, bar, ms, state=state)
 
 
 def _ms(start: datetime, until: datetime) -> float:

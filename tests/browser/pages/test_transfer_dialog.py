@@ -48,7 +48,7 @@ def test_work_is_carried_over_with_the_keyboard_alone(signed_in: Browser, server
     keys.go_to("A target in…")
     keys.press(" ")
     signed_in.until(f"{PREVIEW[:-1]}.includes('In the way: claude.');")
-    keys.go_to("Do nothing")
+    keys.go_to("Transfer nothing")
     keys.press("\ue015")  # Down: the next choice.
     signed_in.until(f"{PREVIEW[:-1]}.includes('3 todos (1 done)');")
     assert len(target.api.get(f"/sessions/{target.id}/ai-states/claude").json()["todos"]) == 1

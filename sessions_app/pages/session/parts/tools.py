@@ -60,7 +60,7 @@ def tool_of(part: dict[str, Any], room: Room | None = None) -> Tool | None:
     if call is None and result is None:
         return None
     name = next((one.name for one in (call, result) if one is not None and one.name), "Tool")
-    argument = short(argument_of(call.input)) if call else ""
+    argument = short_argument(argument_of(call.input)) if call else ""
     tool = Tool(name, argument, *_state(part, call, result), took=_took(part, result))
     if room is not None:
         _fill(tool, call, result, room)
@@ -84,8 +84,17 @@ def _told(text: str) -> str:
 
 
 def short(text: str) -> str:
-    """In one line."""
-    line = plain(text[: 4 * LONGEST_ARGUMENT]).strip()
+    """Of a text in Markdown the words, in one line."""
+    return _cut(plain(text[: 4 * LONGEST_ARGUMENT]))
+
+
+def short_argument(text: str) -> str:
+    """In one line, with all its signs: a command without its `*` would be another one."""
+    return _cut(" ".join(text[: 4 * LONGEST_ARGUMENT].split()))
+
+
+def _cut(line: str) -> str:
+    line = line.strip()
     return line if len(line) <= LONGEST_ARGUMENT else f"{line[:LONGEST_ARGUMENT]}…"
 
 
