@@ -49,7 +49,7 @@ ATTRIBUTES = {
 CLASSES = {
     ("p", "plain"),
     *(("span", "math"), ("pre", "math"), ("div", "math"), ("section", "footnote"), ("li", "task")),
-    *((tag, side) for tag in ("th", "td") for side in ("center", "right")),
+    *((tag, cell) for tag in ("th", "td") for cell in ("center", "right", "long", "center long", "right long")),
     *(("mtd", side) for side in mathematics.ALIGNED),
 }
 VALUES = {"data-language": LANGUAGE, "data-lines": re.compile(r"\d{1,6}")}

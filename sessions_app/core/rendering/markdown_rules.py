@@ -8,6 +8,7 @@ Each rule takes linear time on any text: the texts are untrusted.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, MutableMapping, Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -37,6 +38,8 @@ FIRST_URLS = ("http://a.example", "mailto:a@a.example")
 TASK = re.compile(r"\[([ xX])\](?=[ \t])")
 FORMULAS = {"math_inline", "math_inline_double", "math_block"}
 ALIGNED = re.compile(r"text-align:(center|right)")
+# Characters of a table's cell that has several lines.
+LONG_CELL = 32
 LIKE_A_FORMULA = re.compile(r"\s+\S|[^\\^_={}]*[\\^_={}]")
 NAME = re.compile(r"[A-Za-z0-9{]")
 DOLLARS = math_inline_dollar(allow_space=False, allow_digits=False, allow_double=True)
@@ -85,7 +88,7 @@ def add_rules(reader: MarkdownIt) -> None:
     footnote_plugin(reader, inline=False, move_to_end=False)
     reader.inline.ruler.at("footnote_ref", _footnote_ref)
     reader.core.ruler.after("inline", "tasks", _tasks)
-    reader.core.ruler.push("alignment", _alignment)
+    reader.core.ruler.push("cells", _cells)
     reader.core.ruler.push("dead_links", _dead_links)
     for name in FORMULAS:
         reader.add_render_rule(name, _formula)
@@ -219,11 +222,15 @@ def _without_dead_links(children: list[Token]) -> list[Token]:
     return kept
 
 
-def _alignment(state: StateCore) -> None:
-    """Pages allow no inline styles."""
-    for token in state.tokens:
-        if token.type in {"th_open", "td_open"} and (side := ALIGNED.fullmatch(str(token.attrs.pop("style", "")))):
-            token.attrSet("class", side[1])
+def _cells(state: StateCore) -> None:
+    """Classes of a table's cells: how they are aligned, for pages allow no inline styles, and whether they are long. A short one
+    stays in one line, since a wide table scrolls."""
+    for token, inside in pairwise(state.tokens):
+        if token.type in {"th_open", "td_open"}:
+            side = ALIGNED.fullmatch(str(token.attrs.pop("style", "")))
+            is_long = len(inside.content) > LONG_CELL
+            if classes := [*([side[1]] if side else []), *(["long"] if is_long else [])]:
+                token.attrSet("class", " ".join(classes))
 
 
 def formulas_in(tokens: Sequence[Token]) -> Iterator[Formula]:
