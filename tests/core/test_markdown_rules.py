@@ -52,7 +52,7 @@ TEXTS = {
     r"$$\max_a^b x^2$$": '<munderover><mo movablelimits="true">max</mo><mi>a</mi><mi>b</mi></munderover><msup><mi>x</mi>',
     "> $$\n> x\n> $$": '<blockquote dir="auto">\n<div class="math"',
     "- a\n  1. b": '<ul dir="auto">\n<li>a\n<ol dir="auto">',
-    f"| a |\n|--:|\n| {'x' * 33} |": f'<td class="right long">{'x' * 33}</td>',
+    f"| a |\n|--:|\n| {'x' * 33} |": f'<td class="right long">{"x" * 33}</td>',
     "| a | b |\n|:-:|--:|\n| 1 | 2 |": '<td class="center">1</td>\n<td class="right">2</td>',
     "```c++ title\nint a;\n```": '<pre data-language="c++" tabindex="0"><code><span class="kt">int</span>',
     '```"onclick="x\na\n```': "<pre tabindex=",
