@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import orjson
 
@@ -12,7 +13,7 @@ from sessions_app.models import ChatSession, Event
 @dataclass(frozen=True, slots=True)
 class Happened:
     """`by`: the key's name, or the user's. `title`: what pages call the session; None if it concerns no session, or an
-    erased one. `open`: the session can be viewed."""
+    erased one. `open`: the session can be viewed. `about`: what else it names, as a memory entry."""
 
     event_seq: int
     type: str
@@ -21,6 +22,7 @@ class Happened:
     session_id: uuid.UUID | None
     title: str | None
     open: bool
+    about: str = ""
 
 
 def list_newest_events(*, project_id: uuid.UUID, before: int | None = None, limit: int = 100) -> list[Happened]:
@@ -35,9 +37,26 @@ def list_newest_events(*, project_id: uuid.UUID, before: int | None = None, limi
     return [_happened(row, sessions.get(row.session_id) if row.session_id else None, names) for row in found]
 
 
-def _happened(row: Event, about: ChatSession | None, names: dict[uuid.UUID, str]) -> Happened:
-    by = orjson.loads(row.frame).get("by", {})
+def _happened(row: Event, session: ChatSession | None, names: dict[uuid.UUID, str]) -> Happened:
+    frame = orjson.loads(row.frame)
+    by, about = frame.get("by", {}), _about(frame.get("data") or {})
     name = by.get("key") or by.get("user", "")
-    if about is None:
-        return Happened(row.event_seq, row.type, row.at, name, row.session_id, None, open=False)
-    return Happened(row.event_seq, row.type, row.at, name, row.session_id, names[about.id], open=about.deleted_at is None)
+    if session is None:
+        return Happened(row.event_seq, row.type, row.at, name, row.session_id, None, False, about)
+    return Happened(row.event_seq, row.type, row.at, name, row.session_id, names[session.id], session.deleted_at is None, about)
+
+
+def _about(data: dict[str, Any]) -> str:
+    """Of an event about one entry its place, of one about several the first and how many more."""
+    first = (data.get("entries") or [data])[0]
+    if "namespace" not in first:
+        return ""
+    more = data.get("count", 1) - 1
+    return f"{_place(first)} and {more:,} more" if more > 0 else _place(first)
+
+
+def _place(entry: dict[str, Any]) -> str:
+    namespace = entry["namespace"]
+    labels = [namespace] if isinstance(namespace, str) else [*namespace]
+    place = " / ".join(map(str, [*labels, *([entry["key"]] if "key" in entry else [])])) or "everything"
+    return f"{place}, deleted" if entry.get("deleted") or "purged" in entry else place

@@ -36,10 +36,12 @@ PHRASES = {
 
 @dataclass(slots=True)
 class Line:
-    """Consecutive equal events by the same caller. `first`: the oldest number, which stays as the line grows."""
+    """Consecutive equal events by the same caller. `first`: the oldest number, which stays as the line grows. `about`: what all
+    of them are about."""
 
     newest: Happened
     first: int
+    about: str
     times: int = 1
 
     @property
@@ -74,6 +76,7 @@ def _lines(events: list[Happened]) -> list[Line]:
         if last is not None and (last.type, last.session_id, last.by) == (event.type, event.session_id, event.by):
             lines[-1].times += 1
             lines[-1].first = event.event_seq
+            lines[-1].about = event.about if event.about == lines[-1].about else ""
         else:
-            lines.append(Line(event, event.event_seq))
+            lines.append(Line(event, event.event_seq, event.about))
     return lines
