@@ -4,20 +4,24 @@
 runs a command beside it.
 """
 
+import fcntl
+import functools
 import os
+import random
 import re
 import secrets
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import httpx
 
@@ -29,6 +33,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # Three workers on two cores may all start one at a time.
 # Each keeps a connection, of which a PostgreSQL may have 100 for all servers of all tests that run side by side.
 _FEWER_THREADS = {"THREADS": "4"} if ON_POSTGRESQL and "PYTEST_XDIST_WORKER" in os.environ else {}
+PORTS = range(20_000, 32_000)
+# Of the system's own randomness: workers whose tests begin with the same seed would ask for the same ports.
+_CHANCE = random.SystemRandom()
+_kept: set[int] = set()
 START_SECONDS = 90
 STOP_SECONDS = 15
 AT_ONCE = """
@@ -63,10 +71,38 @@ def new_store(folder: Path, settings: dict[str, str]) -> Store:
     return Store(folder, settings, dict(re.findall(r"^(\w+) (sh_\w+)$", said, re.MULTILINE)))
 
 
-def free_port() -> int:
+def free_port(among: Sequence[int] = PORTS) -> int:
+    """Kept for this process until it ends. Another test's server would else take it while ours starts, or is killed and started
+    again, and answer in its place. It is none of the ports that the system gives to those who bind 0 or connect."""
+    while True:
+        port = _CHANCE.choice(among)
+        if port not in _kept and _keep(port) and _is_free(port):
+            return port
+
+
+def _keep(port: int) -> bool:
+    """False if another process has it. One file for all: its byte of this number is locked."""
+    try:
+        fcntl.lockf(_kept_file(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    _kept.add(port)
+    return True
+
+
+@functools.cache
+def _kept_file() -> BinaryIO:
+    return Path(tempfile.gettempdir(), f"stillhere-test-ports-{os.getuid()}").open("ab")
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 class ServerProcess:
