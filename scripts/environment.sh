@@ -8,6 +8,7 @@ done
 unset name DJANGO_SETTINGS_MODULE
 # Tests start hundreds of processes: without stored bytecode each of them compiles the product again.
 unset PYTHONDONTWRITEBYTECODE
-STILLHERE_DATA_DIR=$(mktemp -d "${TMPDIR:-/tmp}/stillhere-XXXXXX")
-export STILLHERE_DATA_DIR
-trap 'rm -rf "$STILLHERE_DATA_DIR"' EXIT
+# Under a name of its own: a shell may point the setting to another store before it ends.
+checks_folder=$(mktemp -d "${TMPDIR:-/tmp}/stillhere-XXXXXX")
+export STILLHERE_DATA_DIR="$checks_folder"
+trap 'rm -rf "$checks_folder"' EXIT

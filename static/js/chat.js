@@ -13,6 +13,7 @@ import { Versions } from "./chat/messages/versions.js";
 import { keepThisPage } from "./chat/offline/registration.js";
 import { PageState } from "./chat/page-state.js";
 import { ServerConnection } from "./chat/server-connection.js";
+import { ClearedNotice } from "./chat/sessions/cleared-notice.js";
 import { CurrentSession } from "./chat/sessions/current-session.js";
 import { SessionList } from "./chat/sessions/session-list.js";
 import { SessionTitle } from "./chat/sessions/session-title.js";
@@ -53,6 +54,7 @@ const needs = { chat, api, alert: (/** @type {string} */ words) => view.alert(wo
 const title = new SessionTitle({ ...needs, focus: () => view.focus(), changed: () => instructions.show() });
 const sessions = new SessionList({ chat, api, open: openSession, connected: () => connection.good });
 const trash = new TrashNotice({ chat, api, view });
+const cleared = new ClearedNotice({ chat, view });
 const models = new ModelChoice();
 const instructions = new Instructions(needs);
 const done = new DoneNotice();
@@ -155,9 +157,7 @@ function saveState(fields) {
 function forgetSession() {
   view.alert("");
   view.toast("");
-  trash.forget();
-  current.forget();
-  instructions.forget();
+  for (const part of [trash, cleared, current, instructions]) part.forget();
 }
 
 /** Clear session, Back to question and Finish planning: each clears the session and can be undone. @param {string} words */
@@ -168,9 +168,9 @@ async function startOver(words) {
   show([], "question");
   view.quiet("");
   view.toast(words, async () => {
-    const cleared = await clearing;
+    const ended = await clearing;
     view.toast("");
-    await chat.undoClear(cleared?.of);
+    await chat.undoClear(ended?.of);
   });
   view.focus();
   await clearing;
@@ -220,6 +220,7 @@ function restored(state) {
   show(state.messages, state.openingStep);
   panel.show(state.agentState ?? null);
   view.restored(state);
+  cleared.offer(state);
   versions.restore();
   sessions.soon();
   page.watchUnfinished(() => chat.answering !== null, draw);

@@ -224,3 +224,14 @@ def test_what_cannot_be_restored_is_not_offered(page: Client, chat: Chat) -> Non
     assert "Restore 1 cleared message<" in page.get(f"/sessions/{chat.id}/").content.decode()
     Clearing.objects.update(cleared_at=now() - timedelta(days=31))
     assert "cleared message" not in page.get(f"/sessions/{chat.id}/").content.decode()
+
+
+def test_messages_of_other_versions_are_told_apart_from_those_that_are_shown(page: Client, chat: Chat) -> None:
+    def say(message_id: str, **more: Any) -> None:
+        chat.ops({"op": "upsert", "id": message_id, "role": "user", "text": message_id, **more})
+
+    for message_id in ("q1", "a1", "q2", "a2"):
+        say(message_id)
+    assert "In other versions" not in shown(page, chat)
+    say("q2-again", parent_id="a1")
+    assert re.findall(r'<dd class="number">(\d.*?)</dd>', shown(page, chat))[:2] == ["5", "2 of these"]

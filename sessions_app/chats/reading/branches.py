@@ -8,11 +8,12 @@ from dataclasses import replace
 from itertools import batched
 from typing import Any, NamedTuple
 
-from sessions_app.chats.reading.messages import ON_PATH, Page, messages_named, page_before
+from sessions_app.chats.reading.messages import ASIDE, ON_PATH, Page, messages_named, page_before
 from sessions_app.core.storage.sql import db_uuid, fetch_row, fetch_rows
 from sessions_app.models.live import Live
 
 AT_ONCE = 500
+MOST_COUNTED = 10_000
 _OWN = "session_id = %s AND epoch = %s"
 # From a message that is off the path to the first one that is on it.
 _WALK = (
@@ -30,6 +31,9 @@ _CHILDREN = (
 )
 
 
+_ASIDE = f"SELECT COUNT(*) FROM (SELECT 1 FROM sessions_app_message WHERE {_OWN} AND {ASIDE} LIMIT {MOST_COUNTED}) AS found"  # noqa: S608
+
+
 class Place(NamedTuple):
     """Where a live message is, and what it follows: '' = nothing; None: the message before it."""
 
@@ -42,6 +46,12 @@ def find_place(*, session_id: uuid.UUID, live: Live, message_id: str) -> Place |
     sql = f"SELECT position, under, aside FROM sessions_app_message WHERE {_OWN} AND removed = '' AND message_id = %s"  # noqa: S608
     row = fetch_row(sql, [db_uuid(session_id), live.epoch, message_id])
     return None if row is None else Place(row[0], row[1], bool(row[2]))
+
+
+def count_aside(*, session_id: uuid.UUID, live: Live) -> int:
+    """How many live messages are off the path that is shown: other versions and what follows them. At most `MOST_COUNTED`."""
+    row = fetch_row(_ASIDE, [db_uuid(session_id), live.epoch])
+    return 0 if row is None else row[0]
 
 
 def path_to(*, session_id: uuid.UUID, live: Live, head: str, before: Place | None, limit: int) -> Page:

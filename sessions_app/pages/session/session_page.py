@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.chats.lifecycle.removed_queries import last_cleared, list_conflicts, live_among
-from sessions_app.chats.reading.branches import with_siblings
+from sessions_app.chats.reading.branches import MOST_COUNTED, count_aside, with_siblings
 from sessions_app.chats.reading.message_changes import changed_since
 from sessions_app.chats.reading.messages import Page, page_after, page_before, position_of
 from sessions_app.chats.reading.sessions import SessionRow, get_session
@@ -114,6 +114,7 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
     renderer.prepare(texts)
     named = {copy.message_id for copy in copies}
     here = live_among(session_id=session.id, live=session.live, message_ids=named)
+    aside = count_aside(session_id=session.id, live=session.live) if session.head is not None else 0
     return {
         "project": get_project(caller=caller, project_id=session.project_id),
         "name": ChatSession.objects.name_of(session),
@@ -122,6 +123,8 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
             for copy, text in zip(copies, texts, strict=False)
         ],
         "more_conflicts": len(copies) > CONFLICTS_SHOWN,
+        "aside": aside,
+        "more_aside": aside == MOST_COUNTED,
         "cleared": last_cleared(session.id) if session.epoch > 1 else None,
         "held": agent_panel(caller=caller, session_id=session.id, renderer=renderer),
     }

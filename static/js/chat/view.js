@@ -152,8 +152,8 @@ export class View {
   }
 
   /** @param {State} state */
-  restored({ messages, total, savedAt, mirrored }) {
-    if (messages.length === 0) return this.quiet("Nothing saved here yet.");
+  restored({ session, messages, total, savedAt, mirrored }) {
+    if (messages.length === 0) return this.quiet(session && session.epoch > 1 ? "" : "Nothing saved here yet.");
     const number = (/** @type {number} */ count) => count.toLocaleString("en");
     const of = total > messages.length ? ` of ${number(total)}` : "";
     const count = `${number(messages.length)}${of} ${total === 1 ? "message" : "messages"}`;

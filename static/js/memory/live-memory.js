@@ -29,7 +29,7 @@ const meanwhile = document.getElementById("meanwhile");
 const failed = (/** @type {string} */ why) => toast(`This page is not up to date: ${why}.`);
 const regions = all(document, "[data-parts]").map((root) => new Region(root, { failed }));
 // Open beside the errors if there is room; above them it would push them down.
-if (matchMedia("(max-width: 60rem)").matches) document.getElementById("noise")?.removeAttribute("open");
+if (!matchMedia("(max-width: 60rem)").matches) document.getElementById("noise")?.setAttribute("open", "");
 let timer = 0;
 
 function refresh() {

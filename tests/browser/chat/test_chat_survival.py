@@ -19,6 +19,7 @@ from tests.support.stores import Store
 
 # On both databases: what a reload and a killed server leave, and what is run at full size. The rest is the page's part.
 pytestmark = pytest.mark.browser
+NOTICES = "document.getElementById('chat-notices').textContent"
 
 
 @pytest.fixture
@@ -198,6 +199,23 @@ def test_clear_undo_clear(chat: ChatPage, stored: Callable[[], list[str]]) -> No
     chat.reload_hard()
     assert chat.texts() == []
     assert stored() == []
+
+
+@pytest.mark.once
+def test_a_cleared_session_offers_its_messages_after_a_reload(chat: ChatPage, stored: Callable[[], list[str]]) -> None:
+    chat.open()
+    chat.say("count to 3")
+    chat.until(lambda texts: texts == ["count to 3", "1 2 3"])
+    chat.until_still()
+    chat.press("Clear session")
+    wait_for(lambda: stored() == [])
+    chat.reload_hard()
+    chat.browser.until(f"return {NOTICES}.includes('The messages of this session were cleared.');")
+    chat.press("Restore")
+    chat.until(lambda texts: texts == ["count to 3", "1 2 3"])
+    chat.browser.until(f"return {NOTICES} === '';")
+    assert chat.step() == "brainstorm"
+    assert stored() == ["count to 3", "1 2 3"]
 
 
 @pytest.mark.once
