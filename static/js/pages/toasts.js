@@ -5,6 +5,8 @@ import { all, byId } from "./elements.js";
 const SHOWN_MS = 8000;
 // Time to read it, decide and reach it by keyboard.
 const UNDO_MS = 20_000;
+// Of messages that offer nothing: several in a row would cover the page.
+const MOST = 3;
 const toasts = byId("toasts", HTMLElement);
 
 /**
@@ -24,8 +26,17 @@ export function toast(message, { error = false, undo, form } = {}) {
   if (undo) box.append(undoForm(undo));
   if (error) box.append(closeButton(box));
   if (error && form) box.dataset.form = form;
+  makeRoom(region, message, !error);
   region.append(box);
   if (!error) forget(box);
+}
+
+/** The same words once, and of those that go by themselves the last ones. @param {HTMLElement} region @param {string} message @param {boolean} few */
+function makeRoom(region, message, few) {
+  const plain = all(region, ".toast").filter((box) => !box.querySelector("form"));
+  const others = plain.filter((box) => box.firstElementChild?.textContent !== message);
+  const kept = few ? others.slice(1 - MOST) : others;
+  for (const box of plain) if (!kept.includes(box)) box.remove();
 }
 
 /** A form is sent again: what was wrong before is no longer said. @param {string} form */

@@ -139,6 +139,19 @@ def test_an_error_that_comes_with_the_page_can_be_closed(signed_in: Browser, ser
     assert signed_in.run("return document.querySelectorAll('#toasts .toast').length;") == 0
 
 
+def test_messages_do_not_pile_up(signed_in: Browser, server: LiveServer) -> None:
+    signed_in.open(f"{server.url}/")
+    signed_in.run("""
+        const tell = (message, more) => document.body.dispatchEvent(new CustomEvent("toast", { detail: { message, ...more } }));
+        tell("Deleted.", { undo: { action: "/" } });
+        for (const words of ["a", "b", "c", "c", "d"]) tell(words);
+        for (const words of ["no", "no", "nor", "never", "not"]) tell(words, { error: true });
+        window.told = (id) => [...document.querySelectorAll(`#${id} .toast > span`)].map((said) => said.textContent);
+    """)
+    assert signed_in.run("return told('toasts-status');") == ["Deleted.", "b", "c", "d"]
+    assert signed_in.run("return told('toasts-alert');") == ["no", "nor", "never", "not"]
+
+
 def signed_in_again(browser: Browser, url: str, user: User) -> None:
     """Signed out and in, in another tab."""
     here = browser.driver.current_window_handle
