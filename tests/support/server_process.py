@@ -30,13 +30,13 @@ from tests.support.databases import ON_POSTGRESQL
 from tests.support.stores import Store
 
 ROOT = Path(__file__).resolve().parents[2]
-# Three workers on two cores may all start one at a time.
 # Each keeps a connection, of which a PostgreSQL may have 100 for all servers of all tests that run side by side.
 _FEWER_THREADS = {"THREADS": "4"} if ON_POSTGRESQL and "PYTEST_XDIST_WORKER" in os.environ else {}
 PORTS = range(20_000, 32_000)
 # Of the system's own randomness: workers whose tests begin with the same seed would ask for the same ports.
 _CHANCE = random.SystemRandom()
 _kept: set[int] = set()
+# Three workers on two cores may all start one at a time.
 START_SECONDS = 90
 STOP_SECONDS = 15
 AT_ONCE = """

@@ -29,8 +29,6 @@ _CHILDREN = (
     f"SELECT under, position, message_id FROM sessions_app_message WHERE {_OWN} AND under IN ({{}}) "  # noqa: S608
     "AND under IS NOT NULL AND removed = ''"
 )
-
-
 _ASIDE = f"SELECT COUNT(*) FROM (SELECT 1 FROM sessions_app_message WHERE {_OWN} AND {ASIDE} LIMIT {MOST_COUNTED}) AS found"  # noqa: S608
 
 

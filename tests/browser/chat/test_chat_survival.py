@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -9,6 +10,8 @@ from urllib.parse import quote
 import pytest
 from django.contrib.auth.models import User
 
+from sessions_app.models import Clearing
+from sessions_app.models.times import now
 from tests.browser.accessibility import LIVE
 from tests.browser.chat_page import ChatPage, holds
 from tests.browser.driving import Browser, wait_for
@@ -216,6 +219,22 @@ def test_a_cleared_session_offers_its_messages_after_a_reload(chat: ChatPage, st
     chat.browser.until(f"return {NOTICES} === '';")
     assert chat.step() == "brainstorm"
     assert stored() == ["count to 3", "1 2 3"]
+
+
+@pytest.mark.once
+def test_what_was_cleared_too_long_ago_is_said_to_be_gone(chat: ChatPage, stored: Callable[[], list[str]]) -> None:
+    chat.open()
+    chat.say("count to 3")
+    chat.until_answered("1 2 3")
+    chat.until_still()
+    chat.press("Clear session")
+    wait_for(lambda: stored() == [])
+    Clearing.objects.update(cleared_at=now() - timedelta(days=31))
+    chat.reload_hard()
+    chat.press("Restore")
+    chat.browser.until("return document.getElementById('chat-alert').textContent.startsWith('Nothing is left');")
+    assert chat.browser.run(f"return {NOTICES};") == ""
+    assert chat.texts() == []
 
 
 @pytest.mark.once
