@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import httpx
 
@@ -91,8 +91,9 @@ def _keep(port: int) -> bool:
 
 
 @functools.cache
-def _kept_file() -> BinaryIO:
-    return Path(tempfile.gettempdir(), f"stillhere-test-ports-{os.getuid()}").open("ab")
+def _kept_file() -> int:
+    """Never closed: the locks would go with it."""
+    return os.open(Path(tempfile.gettempdir(), f"stillhere-test-ports-{os.getuid()}"), os.O_WRONLY | os.O_CREAT, 0o600)
 
 
 def _is_free(port: int) -> bool:
