@@ -18,6 +18,7 @@ from stillhere.claude_agent import StillhereSessionStore
 from stillhere.connection import Operation, Request
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
+from tests.clients.python.spool.conftest import full_disk
 from tests.support.live_server import LiveServer
 from tests.support.suite import is_patient
 
@@ -206,19 +207,17 @@ def test_a_full_disk(make: Make, gate: Gate) -> None:
     store = make()
     append(store, said(0))
     assert loaded(store) == [said(0)]
-    database = store.spool._storage._db
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {pages}").fetchone()
     batch = [{"type": "mode", "text": "x" * 50_000, "n": number} for number in range(150)]
-    gate.away = True
-    with pytest.raises(SpoolError):
+    with full_disk(store.spool):
+        gate.away = True
+        with pytest.raises(SpoolError):
+            append(store, *batch)
+        gate.away = False
+        gate.next.extend(["passed", "lost"])  # It is two requests.
+        with pytest.raises(SpoolError):
+            append(store, *batch)
         append(store, *batch)
-    gate.away = False
-    gate.next.extend(["passed", "lost"])  # It is two requests.
-    with pytest.raises(SpoolError):
-        append(store, *batch)
-    append(store, *batch)
-    assert loaded(store) == [said(0), *batch]
+        assert loaded(store) == [said(0), *batch]
 
 
 def test_a_session_in_the_trash_is_named_in_the_log(make: Make, client: Client, caplog: pytest.LogCaptureFixture) -> None:

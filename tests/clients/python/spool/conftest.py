@@ -1,5 +1,9 @@
+import errno
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 
@@ -41,3 +45,36 @@ def new_spool(gate: Gate, secret: str, tmp_path: Path) -> Iterator[Callable[[], 
 def say(spool: Spool, *numbers: int) -> None:
     for number in numbers:
         spool.save([{"id": f"m{number}", "role": "user", "text": str(number)}], external_id="t")
+
+
+class _FullFile:
+    """Takes a part of a write, and then nothing."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left = file, 20
+
+    def write(self, content: bytes) -> int:
+        if not self._left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._left -= (taken := self._file.write(content[: self._left]))
+        return taken
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+
+@contextmanager
+def full_disk(spool: Spool) -> Iterator[None]:
+    """For the files of this spool: neither the log nor the table takes more."""
+    storage = spool._storage
+    with storage._lock:
+        file = storage._log._file
+        (pages,) = storage._db.execute("PRAGMA page_count").fetchone()
+        storage._db.execute(f"PRAGMA max_page_count = {pages}").fetchone()
+        storage._log._opened = cast(BinaryIO, _FullFile(file))
+    try:
+        yield
+    finally:
+        with storage._lock:
+            storage._db.execute("PRAGMA max_page_count = 100000").fetchone()
+            storage._log._opened = file

@@ -13,7 +13,7 @@ from stillhere.claude_agent import StillhereSessionStore
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
-from tests.clients.python.spool.conftest import Texts, say
+from tests.clients.python.spool.conftest import Texts, full_disk, say
 from tests.support.suite import first_of
 
 type NewSpool = Callable[[], Spool]
@@ -128,14 +128,12 @@ def test_a_full_disk_holds_up_no_other_session(new_spool: NewSpool, gate: Gate, 
     spool = new_spool()
     save_poison(spool)
     assert not spool.flush(20)
-    database = spool._storage._db
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {pages}").fetchone()
     long = "x" * 50_000
-    spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
-    assert texts("t") == [long]
-    with pytest.raises(SpoolError):
-        spool.save([{"id": "long", "role": "user", "text": long}], external_id="bad")
+    with full_disk(spool):
+        spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
+        assert texts("t") == [long]
+        with pytest.raises(SpoolError):
+            spool.save([{"id": "long", "role": "user", "text": long}], external_id="bad")
     gate.own_refusal = lambda body: None
     assert spool.flush()
     assert texts("bad") == TEXTS

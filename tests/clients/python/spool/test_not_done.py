@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client, Spool
-from stillhere.spool.storage import Item
+from stillhere.spool.items import Item
 from tests.browser.driving import wait_for
 from tests.clients.python.spool.conftest import Texts, say
 

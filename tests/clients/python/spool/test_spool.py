@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client, Spool, SpoolError
-from stillhere.spool.storage import Item
+from stillhere.spool import append_log
+from stillhere.spool.items import Item
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
@@ -89,26 +90,6 @@ def test_a_process_that_is_killed_loses_nothing(gate: Gate, secret: str, tmp_pat
         assert found in (said[-200:], [*said, len(said)][-200:])
 
 
-def test_a_full_disk(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
-    """The server takes the save at once, after what waits. Without a server either, the caller is told."""
-    gate.away = True
-    spool = new_spool()
-    say(spool, 0)
-    database = spool._storage._db
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {pages}").fetchone()
-    long = "x" * 50_000
-    with pytest.raises(SpoolError):
-        spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
-    gate.away = False
-    spool.save([{"id": "long", "role": "user", "text": long}], external_id="t")
-    assert texts("t") == ["0", long]
-    database.execute(f"PRAGMA max_page_count = {pages + 1_000}").fetchone()
-    say(spool, 2)
-    assert spool.flush()
-    assert texts("t") == ["0", long, "2"]
-
-
 def test_what_the_server_refuses_is_kept_and_does_not_hold_up_the_rest(
     new_spool: Callable[[], Spool], client: Client, texts: Texts
 ) -> None:
@@ -148,10 +129,8 @@ def test_the_file_is_private_and_has_no_key(new_spool: Callable[[], Spool], gate
     for file in (tmp_path / "kept").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert secret.encode() not in file.read_bytes()
-    with sqlite3.connect(tmp_path / "kept" / "spool.db") as database:
-        (ops,) = database.execute("SELECT ops FROM requests").fetchone()
-    database.close()
-    assert json.loads(ops)[0]["text"] == "1"
+    _, line = (tmp_path / "kept" / "spool.db-log").read_text().splitlines()
+    assert json.loads(json.loads(line.partition(" ")[2])[2][7])[0]["text"] == "1"
 
 
 def test_what_cannot_wait_is_refused_at_once(new_spool: Callable[[], Spool]) -> None:
@@ -164,21 +143,27 @@ def test_what_cannot_wait_is_refused_at_once(new_spool: Callable[[], Spool]) -> 
         spool.save([], external_id="")
 
 
-def test_a_save_to_a_known_session_is_one_write_and_what_was_acknowledged_leaves_the_file_together(
-    new_spool: Callable[[], Spool], tmp_path: Path
+def test_a_save_to_a_known_session_is_one_write_and_what_was_acknowledged_leaves_the_file(
+    new_spool: Callable[[], Spool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spool = new_spool()
     say(spool, 0)
     assert spool.flush()
+    log = tmp_path / "kept" / "spool.db-log"
+    wait_for(lambda: log.read_bytes().count(b"\n") == 1)
+    synced: list[int] = []
+    monkeypatch.setattr(append_log, "_sync", lambda file: synced.append(log.read_bytes().count(b"\n")))
     statements: list[str] = []
     spool._storage._db.set_trace_callback(statements.append)
-    say(spool, *range(1, 21))
+    say(spool, 1)
+    assert synced == [2]  # With the new line in it.
+    say(spool, *range(2, 21))
+    assert len(synced) == 20
     assert spool.flush()
-    with contextlib.closing(sqlite3.connect(tmp_path / "kept" / "spool.db")) as file:
-        wait_for(lambda: file.execute("SELECT count(*) FROM requests").fetchone() == (0,))
-    done = [statement.split()[0] for statement in statements]
-    assert (done.count("INSERT"), done.count("UPDATE")) == (20, 0)
-    assert done.count("DELETE") < 10
+    wait_for(lambda: log.read_bytes().count(b"\n") == 1)
+    written = [statement for statement in statements if statement.startswith("INSERT")]
+    assert len(written) < 20
+    assert not any(statement.startswith("UPDATE") for statement in statements)
 
 
 def test_the_next_process_sends_it_where_it_belonged_when_it_was_saved(

@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from stillhere.errors import StillhereError
+from stillhere.spool.items import Item
 from stillhere.spool.sender import Sender
-from stillhere.spool.storage import Item, Storage
+from stillhere.spool.storage import Storage
 
 # What was acknowledged is removed from the file a little later, many requests in one write. Until then it may be sent again.
 FORGOTTEN_SECONDS = 0.2

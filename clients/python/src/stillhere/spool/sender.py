@@ -14,8 +14,9 @@ from stillhere.operations.recent import Recent
 from stillhere.operations.records import Session
 from stillhere.operations.saving import Op
 from stillhere.operations.sessions import get_session, open_session
+from stillhere.spool.items import Item, ops_in
 from stillhere.spool.leftovers import Leftovers, left_of, refusal_by, refusal_for, together, too_large
-from stillhere.spool.storage import Item, Storage, ops_in
+from stillhere.spool.storage import Storage
 
 # Until somebody signs in, frees the quota, or the server is back. Other refusals do not pass by waiting.
 _PASSING = {401, 403, 408, 429}

@@ -18,25 +18,24 @@ from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
 from stillhere.operations.saving import Op, pieces, upserts
 from stillhere.spool.delivery import FORGOTTEN_SECONDS, LONGEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS, Delivery
+from stillhere.spool.items import DamagedSpool, Item, Refused, SpoolError
 from stillhere.spool.sender import SEQ_STEP, Sender
-from stillhere.spool.storage import DamagedSpool, Item, Refused, SpoolError, Storage
+from stillhere.spool.storage import Storage
 
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
-# While somebody waits for it, a server that is away is asked as often.
-SECONDS_BETWEEN_QUESTIONS = 1.0
-# For a thread that has nothing to wait for.
-ENDING_SECONDS = 0.5
+# How often a server that is away is asked while somebody waits for it, and how long an idle thread may take to end.
+SECONDS_BETWEEN_QUESTIONS, ENDING_SECONDS = 1.0, 0.5
 OPENING_FIELDS = {"title", "metadata", "tags", "current"}
 _KEY_REFUSED = {401, 403}
 _log = logging.getLogger(__name__)
 
 
 class Spool:
-    """Saves to a project, through a file at `path`. A thread sends them, those of a session in their order, until the server
-    acknowledges each; a crash or an absent server loses none. The file may be that of several servers and projects: a spool sends
-    what was saved with the same `url` and `project`, letter by letter, and logs a warning of others that wait for over a
-    minute. Several processes may share the file, and after a fork the spool:
-    a request may then be sent twice, which changes nothing. The other arguments are those of `Client`."""
+    """Saves to a project, through a file at `path` and its log, `path` with `-log` behind it. A thread sends them, those of a
+    session in their order, until the server acknowledges each; a crash or an absent server loses none. The file may be that of
+    several servers and projects: a spool sends what was saved with the same `url` and `project`, letter by letter, and logs a
+    warning of others that wait for over a minute. Several processes may share the file, and after a fork the spool: a request may
+    then be sent twice, which changes nothing. The other arguments are those of `Client`."""
 
     def __init__(
         self,

@@ -1,22 +1,31 @@
-"""The file of a spool: one row for each request. It holds texts, and no key."""
+"""The files of a spool: a table of requests, and before it a log of the newest ones. They hold texts, and no key.
+
+A request is first a line of the log, because that is one write of the disk, and most leave it once the server has acknowledged
+them. What has to stay moves to the table: what is refused, a long log, what is left at the end. The numbers of both rise
+together. Of the log only lines count whose number is above the table's last, so a move is done wholly or not at all.
+"""
 
 import json
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from stillhere.http.forks import renew_in_forks
+from stillhere.spool.append_log import AppendLog, Entry, make_private
+from stillhere.spool.items import DamagedSpool, Item, Refused, shown_ops
 
 DAMAGED = (
     "The spool file {path} is damaged ({reason}). Nothing was removed from it. Move it away, with {path}-journal if that exists, "
     "so that a new one begins. `sqlite3 {path} .recover` shows what it still holds: requests in it may not have been sent."
 )
 WAIT_SECONDS, STRANDED_SECONDS = 30.0, 60.0
+# A longer log moves to the table: of this, only the next request is in the memory.
+LONGEST_LOG = 262_144
 _TABLE = """
 CREATE TABLE IF NOT EXISTS requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -35,55 +44,24 @@ CREATE TABLE IF NOT EXISTS requests (
 """
 # Of files of earlier versions.
 _ADDED = "ALTER TABLE requests ADD COLUMN base_rev INTEGER NOT NULL DEFAULT 0"
-
-
-class Item(NamedTuple):
-    """A request to a session, named by its id or by an external id. `epoch`: None until it is sent for the first time; from then
-    on the request is the same each time. `number`: 0 if it is not in the file."""
-
-    number: int
-    session: str | None
-    external_id: str | None
-    opening: str
-    writer_id: str
-    seq: int
-    epoch: int | None
-    ops: str
-    base_rev: int
-
-
-class Refused(NamedTuple):
-    """A request that the server did not do, or not completely. `ops`: what it had; of a damaged row `[{"damaged": …}]`. `error`:
-    `{status, code, message, details}`. With the status 200 `details` lists what was not done, and the rest is stored:
-    `rejected` as in `Saved`, and what others had changed before (if it is only that, the code is `conflict`): `conflicts`
-    (`{id, copy_id}`, of an append with `length`; with a `copy_id` the session keeps the text as a copy), `spared`, which a
-    truncate left, and `removed`, which no save restores. The status 0: it cannot be sent."""
-
-    number: int
-    session: str | None
-    external_id: str | None
-    ops: list[dict[str, Any]]
-    error: dict[str, Any]
-
-
-class SpoolError(Exception):
-    """Neither the disk nor the server took a save: it is not stored. `__cause__`: why the server did not."""
-
-
-class DamagedSpool(SpoolError, sqlite3.DatabaseError):
-    """The file of a spool cannot be read, so nothing can be saved behind what waits in it. The message says what to do."""
+_ADD = (
+    "INSERT INTO requests (number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev, scope, made_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class Storage:
     """`scope`: the server and project whose requests these are; others may share the file. Raises sqlite3.Error if the disk takes
-    nothing, of these DamagedSpool if the file cannot be read."""
+    nothing, of these DamagedSpool if a file cannot be read."""
 
     def __init__(self, path: str | os.PathLike[str], scope: str) -> None:
         self._scope = scope
         self.path = Path(path).expanduser().absolute()
+        self._log = AppendLog(self.path.with_name(f"{self.path.name}-log"))
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = _opened(self.path)
         self._of_parents: list[object] = []
+        self._take_over()
         renew_in_forks(self, self._lock)
 
     @property
@@ -93,47 +71,47 @@ class Storage:
         return self._connection
 
     def renew(self) -> None:
-        """In a forked process: the file is opened when it is used. SQLite forbids to use or close the parent's connection."""
+        """In a forked process: files are opened when they are used. SQLite forbids to use or close the parent's connection."""
         self._of_parents.append(self._connection)
         self._connection = None
+        self._log.close()
 
-    def add(self, items: list[Item]) -> None:
+    def add(self, items: Sequence[Item]) -> None:
         """All of them or none. They are on the disk when this returns."""
-        with self._lock, _naming(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                for item in items:
-                    self._db.execute(
-                        "INSERT INTO requests (scope, session, external_id, opening, writer_id, seq, epoch, ops,"
-                        " base_rev, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        (self._scope, *item[1:], time.time()),
-                    )
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        with self._lock, _naming(self.path), self._transaction():
+            self._read_log()
+            numbered = [item._replace(number=number) for number, item in enumerate(items, self._log.last + 1)]
+            self._log.append([Entry(self._scope, time.time(), item) for item in numbered])
 
     def next_after(self, number: int, but: Collection[str] = ()) -> Item | None:
         """`but`: ids of sessions, of both kinds, whose requests are passed over."""
+        if self._log.size > LONGEST_LOG:
+            with suppress(sqlite3.Error):
+                self._move()
+        recent = self._recent(number, but)
         sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
         sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number, *but, *but))
-        return None if row is None else Item(*row)
+        return next(iter(recent), None) if row is None else Item(*row)
 
     def count_after(self, number: int) -> int:
+        recent = self._recent(number)
         row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
-        return 0 if row is None else int(row[0])
+        return len(recent) + int(row[0])
 
     def last_after(
         self, number: int, external_id: str | None = None, last: int | None = None, but: Collection[str] = ()
     ) -> int | None:
         """The number of the newest request that waits behind this one; with `external_id` of that session, with `last` up to that
         number. None: none does."""
+        for item in reversed(self._recent(number, but)):
+            if (last is None or item.number <= last) and external_id in {None, item.external_id}:
+                return item.number
         sql = "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?"
         sql += f" AND number <= ifnull(?, number) AND ? IN ('', external_id){_without(but)}"
         row = self._one(sql, (self._scope, number, last, external_id or "", *but, *but))
-        return None if row is None else row[0]
+        found: int | None = row[0]
+        return found
 
     def stranded(self) -> dict[str, int]:
         """How many requests of each other scope wait for so long that no spool seems to send them."""
@@ -142,17 +120,18 @@ class Storage:
             return dict(self._db.execute(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
 
     def freeze(self, number: int, session: str, epoch: int) -> None:
-        self._write("UPDATE requests SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
+        self._move("UPDATE requests SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
 
     def forget_up_to(self, number: int) -> None:
         """What was acknowledged."""
-        self._write("DELETE FROM requests WHERE scope = ? AND refused IS NULL AND number <= ?", (self._scope, number))
+        sql = "DELETE FROM requests WHERE scope = ? AND refused IS NULL AND number <= ?"
+        self._move(sql, (self._scope, number), acknowledged=number)
 
     def remove(self, number: int) -> None:
-        self._write("DELETE FROM requests WHERE number = ?", (number,))
+        self._move("DELETE FROM requests WHERE number = ?", (number,))
 
     def refuse(self, number: int, error: dict[str, Any]) -> None:
-        self._write("UPDATE requests SET refused = ? WHERE number = ?", (json.dumps(error), number))
+        self._move("UPDATE requests SET refused = ? WHERE number = ?", (json.dumps(error), number))
 
     def refused(self) -> list[Refused]:
         sql = "SELECT number, session, external_id, ops, refused FROM requests"
@@ -160,44 +139,93 @@ class Storage:
         with self._lock, _naming(self.path):
             rows = self._db.execute(sql, (self._scope,)).fetchall()
         return [
-            Refused(number, session, external_id, _shown(ops), json.loads(error))
+            Refused(number, session, external_id, shown_ops(ops), json.loads(error))
             for number, session, external_id, ops, error in rows
         ]
 
     def discard(self, number: int) -> None:
         """A refused one."""
-        self._write("DELETE FROM requests WHERE number = ? AND refused IS NOT NULL", (number,))
+        self._move("DELETE FROM requests WHERE number = ? AND refused IS NOT NULL", (number,))
 
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
+            self._log.close()
 
-    def _write(self, sql: str, values: tuple[Any, ...]) -> None:
+    def _take_over(self) -> None:
+        """What was left by a process that was killed."""
+        try:
+            self._move()
+        except DamagedSpool:
+            self.close()
+            raise
+        except sqlite3.Error:  # The disk is full: then it stays in the log.
+            pass
+
+    def _recent(self, number: int, but: Collection[str] = ()) -> list[Item]:
+        """What waits in the log behind this number. To be asked before the table: what is moved meanwhile is then found there."""
         with self._lock, _naming(self.path):
-            self._db.execute(sql, values)
+            above = max(number, self._last_in_table())
+            if not self._log.is_as_read():
+                with self._transaction():
+                    self._read_log()
+            items = [entry.item for entry in self._log.entries if entry.scope == self._scope]
+        return [item for item in items if item.number > above and not (item.session in but or item.external_id in but)]
+
+    def _move(self, then: str = "", values: tuple[Any, ...] = (), *, acknowledged: int = 0) -> None:
+        """Moves the log to the table, except requests of this scope up to the number `acknowledged`. `then`: a change of the
+        table that is done with it."""
+        with self._lock, _naming(self.path):
+            with self._transaction():
+                left = self._left(acknowledged)
+                if not left:  # First: on a full disk it makes room.
+                    self._empty_log()
+                for scope, made_at, item in left:
+                    self._db.execute(_ADD, (*item, scope, made_at))
+                if then:
+                    self._db.execute(then, values)
+            if left:
+                with self._transaction():
+                    if not self._left(acknowledged):  # Another process may have added something.
+                        self._empty_log()
+
+    def _left(self, acknowledged: int) -> list[Entry]:
+        """What is in the log alone, and not acknowledged."""
+        self._read_log()
+        last = self._last_in_table()
+        entries = [entry for entry in self._log.entries if entry.item.number > last]
+        return [entry for entry in entries if entry.scope != self._scope or entry.item.number > acknowledged]
+
+    def _empty_log(self) -> None:
+        if self._log.entries:
+            self._log.empty(self._last_in_table())
+
+    def _read_log(self) -> None:
+        """If the power went before the log's first line was on the disk, the table has had higher numbers."""
+        if not self._log.last or not self._log.is_as_read():
+            self._log.read()
+            self._log.last = max(self._log.last, self._last_in_table())
+
+    def _last_in_table(self) -> int:
+        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'requests'").fetchone()
+        return 0 if row is None else int(row[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Until its end nobody else changes the table or the log. Needs the lock, and names no errors."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
 
     def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
         with self._lock, _naming(self.path):
             return self._db.execute(sql, values).fetchone()
-
-
-def ops_in(text: object) -> list[dict[str, Any]]:
-    """Those of a row. Raises ValueError if it is damaged, and RecursionError."""
-    if not isinstance(text, str):
-        raise ValueError("the row is damaged.")
-    text.encode()  # What was no UTF-8 cannot be written as it.
-    ops = json.loads(text)
-    if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
-        raise ValueError("the row is damaged.")
-    return ops
-
-
-def _shown(text: object) -> list[dict[str, Any]]:
-    try:
-        return ops_in(text)
-    except (ValueError, RecursionError):
-        return [{"damaged": text}]
 
 
 def _without(sessions: Collection[str]) -> str:
@@ -207,9 +235,11 @@ def _without(sessions: Collection[str]) -> str:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raises DamagedSpool, which names the file, in place of SQLite's error."""
+    """Raises DamagedSpool, which names the file, in place of SQLite's error, and that in place of the system's."""
     try:
         yield
+    except OSError as error:
+        raise sqlite3.OperationalError(str(error)) from error
     except sqlite3.DatabaseError as error:
         if isinstance(error, DamagedSpool) or not any(words in str(error) for words in ("not a database", "malformed")):
             raise
@@ -217,7 +247,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    _make_private(path)
+    make_private(path)
     opened = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     opened.text_factory = lambda content: content.decode(errors="surrogateescape")  # One damaged row leaves the others readable.
     try:
@@ -241,9 +271,3 @@ def _add_column(opened: sqlite3.Connection) -> None:
     except sqlite3.OperationalError as error:
         if "duplicate column" not in str(error):  # Another process was faster.
             raise
-
-
-def _make_private(path: Path) -> None:
-    """An empty file for its owner alone, if there is none: SQLite gives the files beside it the same mode."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

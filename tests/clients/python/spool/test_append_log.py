@@ -1,0 +1,189 @@
+"""The log of a spool: what was acknowledged is in it, whatever happened to the end of the file."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from stillhere.spool import DamagedSpool
+from stillhere.spool.append_log import AppendLog, Entry, make_private
+from stillhere.spool.items import Item
+
+PATH = "spool.db-log"
+
+
+def entry(number: int, text: str = "two words") -> Entry:
+    return Entry("scope", 1.5, Item(number, None, "t", "{}", "writer", 8192 * number, None, f'[{{"text":"{text}"}}]', 0))
+
+
+def read(path: Path) -> AppendLog:
+    """As another process has it."""
+    log = AppendLog(path)
+    log.read()
+    return log
+
+
+def numbers(path: Path) -> list[int]:
+    log = read(path)
+    log.close()
+    return [each.item.number for each in log.entries]
+
+
+def write(path: Path, *groups: list[Entry]) -> None:
+    log = read(path)
+    for group in groups:
+        log.append(group)
+    log.close()
+
+
+def test_a_write_that_was_cut_off_anywhere_leaves_what_was_there_and_is_written_over(tmp_path: Path) -> None:
+    path = tmp_path / PATH
+    write(path, [entry(1, "é\\n"), entry(2)])
+    before = path.stat().st_size
+    write(path, [entry(3), entry(4)])
+    content = path.read_bytes()
+    assert numbers(path) == [1, 2, 3, 4]
+    for end in range(len(content)):
+        path.write_bytes(content[:end])
+        left = numbers(path)
+        assert left == [1, 2, 3, 4][: len(left)]
+        assert len(left) >= 2 or end < before
+        for rest in (b"\0" * 300, b"what was\nthere once\n"):
+            path.write_bytes(content[:end] + rest)
+            if end >= before:
+                assert numbers(path)[:2] == [1, 2]
+        path.write_bytes(content[:end])
+        write(path, [entry(7)])
+        assert numbers(path) == [*left, 7]
+
+
+@pytest.fixture(params=["here", "on Windows"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "on Windows":
+        monkeypatch.delattr(os, "pread")
+
+
+def test_a_file_whose_beginning_was_never_written_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / PATH
+    path.write_bytes(b"\0" * 500)
+    assert numbers(path) == []
+    write(path, [entry(1)])
+    assert numbers(path) == [1]
+
+
+@pytest.mark.usefixtures("system")
+def test_others_lines_are_seen_and_emptying_too(tmp_path: Path) -> None:
+    path = tmp_path / PATH
+    one, other = read(path), read(path)
+    one.append([entry(1)])
+    assert (one.is_as_read(), other.is_as_read()) == (True, False)
+    other.read()
+    other.append([entry(2)])
+    assert (one.is_as_read(), other.is_as_read()) == (False, True)
+    one.read()
+    assert ([each.item.number for each in one.entries], one.last) == ([1, 2], 2)
+    other.empty(0)
+    other.append([entry(3)])
+    assert path.stat().st_size < one.size
+    assert not one.is_as_read()
+    one.read()
+    assert ([each.item.number for each in one.entries], one.last) == ([3], 3)
+    one.empty(9)
+    other.read()
+    assert (other.entries, other.last) == ([], 9)
+    one.close()
+    other.close()
+
+
+def test_a_process_that_dies_while_it_empties_the_file_has_done_it_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / PATH
+    write(path, [entry(1), entry(2)])
+    log = read(path)
+    monkeypatch.setattr(AppendLog, "_forget", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    size = path.stat().st_size
+    content = path.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        log.empty(0)
+    log.close()
+    monkeypatch.undo()
+    assert path.stat().st_size < size
+    head = path.read_bytes()
+    path.write_bytes(head + content[len(head) :])  # It died before the lines were removed.
+    assert numbers(path) == []
+    write(path, [entry(3)])
+    assert numbers(path) == [3]
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / PATH
+    write(path, [entry(1)])
+    log = read(path)
+    monkeypatch.setattr("stillhere.spool.append_log._sync", lambda file: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space"):
+        log.append([entry(2)])
+    monkeypatch.undo()
+    assert numbers(path) == [1]
+    log.append([entry(3)])
+    log.close()
+    assert numbers(path) == [1, 3]
+
+
+@pytest.mark.parametrize(("at", "line"), [(0, 1), (30, 1), (50, 1), (60, 2), (80, 2), (200, 3)])
+def test_what_is_damaged_before_other_lines_is_named_and_left(tmp_path: Path, at: int, line: int) -> None:
+    path = tmp_path / PATH
+    write(path, [entry(number) for number in range(1, 6)])
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    log = AppendLog(path)
+    with pytest.raises(DamagedSpool, match=rf"{PATH} is damaged: line {line} "):
+        log.read()
+    log.close()
+    assert path.read_bytes() == content
+
+
+def test_a_line_that_is_damaged_later_is_named_too(tmp_path: Path) -> None:
+    """By a process that has read the ones before."""
+    path = tmp_path / PATH
+    log = read(path)
+    log.append([entry(1)])
+    end = log.size
+    write(path, [entry(2), entry(3)])
+    content = bytearray(path.read_bytes())
+    content[end] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DamagedSpool, match="line 3 "):
+        log.read()
+    log.close()
+
+
+def test_what_cannot_be_read_to_its_end_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An append would write over the rest."""
+    path = tmp_path / PATH
+    write(path, [entry(1), entry(2)])
+    log = AppendLog(path)
+    content = path.read_bytes()
+    monkeypatch.setattr("stillhere.spool.append_log._read", lambda file, start, size: content[start:200][:size])
+    with pytest.raises(OSError, match="cannot be read to its end"):
+        log.read()
+    log.close()
+
+
+def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / PATH
+    assert make_private(path)
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+    path.write_bytes(b"kept")
+    assert not make_private(path)
+    assert path.read_bytes() == b"kept"
+
+
+def test_half_a_character_is_refused(tmp_path: Path) -> None:
+    log = read(tmp_path / PATH)
+    wrong = entry(1)
+    with pytest.raises(ValueError, match="cannot be stored"):
+        log.append([wrong._replace(item=wrong.item._replace(external_id="\ud800"))])
+    log.close()

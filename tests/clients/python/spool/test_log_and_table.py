@@ -1,0 +1,260 @@
+"""A request moves from a spool's log to its table, or leaves both. Each waits exactly once, in its order, whatever happens."""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from stillhere.spool import append_log, storage
+from stillhere.spool.append_log import AppendLog
+from stillhere.spool.items import Item
+from stillhere.spool.storage import Storage
+from tests.support.suite import is_patient
+
+SCOPES = ["here", "there"]
+SESSIONS = ["t", "u"]
+LOG = "spool.db-log"
+
+
+def item(text: str, session: str = SESSIONS[0]) -> Item:
+    return Item(0, None, session, "{}", "writer", 1, None, text, 0)
+
+
+def all_of(store: Storage) -> list[Item]:
+    found, last = list[Item](), 0
+    while (each := store.next_after(last)) is not None:
+        assert each.number > last
+        found.append(each)
+        last = each.number
+    return found
+
+
+def waiting(store: Storage) -> list[str]:
+    return [each.ops for each in all_of(store)]
+
+
+@contextmanager
+def opened(path: Path, scope: str = SCOPES[0]) -> Iterator[Storage]:
+    store = Storage(path, scope)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "kept" / "spool.db"
+
+
+class Killed(BaseException):
+    """As a process that is killed: nothing of ours runs after it."""
+
+
+def kill(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object], owner: object = AppendLog) -> None:
+    def killed(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(owner, name, killed)
+    with pytest.raises(Killed):
+        act()
+    monkeypatch.undo()
+
+
+def test_a_move_that_is_cut_off_is_done_or_not(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(path) as store, opened(path, SCOPES[1]) as other:
+        store.add([item("1"), item("2")])
+        other.add([item("x")])
+        kill(monkeypatch, "empty", lambda: store.freeze(1, "s", 4))
+        assert (waiting(store), waiting(other)) == (["1", "2"], ["x"])
+        store.add([item("3")])  # Behind lines that are in the table too.
+        assert waiting(store) == ["1", "2", "3"]
+        other.forget_up_to(3)
+        assert (waiting(store), waiting(other)) == (["1", "2", "3"], [])
+    with opened(path) as store:
+        assert waiting(store) == ["1", "2", "3"]
+        first = store.next_after(0)
+        assert first is not None
+        assert (first.session, first.epoch) == ("s", 4)
+
+
+def test_the_log_without_its_latest_first_line_loses_nothing(path: Path) -> None:
+    """The power went before that was on the disk: the numbers go on behind those of the table."""
+    with opened(path) as store:
+        store.add([item("1")])
+        old = (path.parent / LOG).read_bytes()
+        store.add([item("2"), item("3")])
+        store.refuse(3, {"code": "no"})
+        store.forget_up_to(2)
+    (path.parent / LOG).write_bytes(old)
+    with opened(path) as store:
+        assert waiting(store) == []
+        store.add([item("4")])
+        assert waiting(store) == ["4"]
+        assert [each.number for each in store.refused()] == [3]
+
+
+def test_an_acknowledged_number_is_not_given_away_twice(path: Path) -> None:
+    """A process passes over what is not above the last number that it has sent."""
+    with opened(path) as store, opened(path) as other:
+        store.add([item("1"), item("2"), item("3")])
+        other.forget_up_to(3)
+        store.add([item("4")])
+        found = other.next_after(3)
+        assert found is not None
+        assert (found.ops, found.number) == ("4", 4)
+        other.forget_up_to(4)
+    with opened(path) as successor:
+        successor.add([item("5")])
+        assert successor.next_after(4) is not None
+
+
+def test_a_long_log_moves_to_the_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "LONGEST_LOG", 2_000)
+    texts = [f"{number} {'x' * 100}" for number in range(50)]
+    with opened(path) as store:
+        for text in texts:
+            store.add([item(text)])
+        assert (path.parent / LOG).stat().st_size > 2_000
+        assert waiting(store) == texts
+        assert (path.parent / LOG).stat().st_size < 100
+
+
+def test_a_table_that_takes_nothing_leaves_everything_in_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(path) as store:
+        store.add([item("1"), item("2")])
+        (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+        store._db.execute(f"PRAGMA max_page_count = {pages}").fetchone()
+        monkeypatch.setattr(storage, "LONGEST_LOG", 10)
+        store.add([item("3" * 100_000)])
+        with pytest.raises(sqlite3.Error):
+            store.freeze(1, "s", 4)
+        assert waiting(store) == ["1", "2", "3" * 100_000]
+        store.forget_up_to(3)
+        assert waiting(store) == []
+        assert (path.parent / LOG).stat().st_size < 100
+
+
+def test_a_fork_has_files_of_its_own(path: Path) -> None:
+    with opened(path) as store:
+        store.add([item("1")])
+        parents, parents_log = store._db, store._log._file
+        store.renew()
+        store.add([item("2")])
+        assert waiting(store) == ["1", "2"]
+        assert store._db is not parents
+        assert store._log._file is not parents_log
+        parents.close()
+
+
+class History:
+    """Random acts of some processes, some of which are killed, on one file; and what should wait by scope."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path, self.random = path, random.Random(seed)
+        self.expected: dict[str, list[str]] = {scope: [] for scope in SCOPES}
+        self.refused: dict[str, list[str]] = {scope: [] for scope in SCOPES}
+        self.stores = [Storage(path, self.random.choice(SCOPES)) for _ in range(3)]
+        self.said = 0
+
+    def step(self) -> None:
+        store = self.random.choice(self.stores)
+        acts = [self.add, self.add, self.add, self.acknowledge, self.refuse, self.remove, self.freeze, self.restart, self.cut_off]
+        self.random.choice(acts)(store)
+        self.check(self.random.choice(self.stores))
+
+    def check(self, store: Storage) -> None:
+        assert waiting(store) == self.expected[store._scope]
+        found = all_of(store)
+        above, last = (self.random.choice([0, *(each.number for each in found)]) for _ in range(2))
+        but = set(self.random.sample(["s", *SESSIONS], self.random.randint(0, 2)))
+        session = self.random.choice([None, *SESSIONS])
+        behind = [each for each in found if each.number > above]
+        others = [each for each in behind if each.session not in but and each.external_id not in but]
+        assert store.count_after(above) == len(behind)
+        assert store.next_after(above, but) == next(iter(others), None)
+        numbers = [each.number for each in others if each.number <= last and session in {None, each.external_id}]
+        assert store.last_after(above, session, last, but) == (numbers[-1] if numbers else None)
+        assert [each.ops[0]["damaged"] for each in store.refused()] == self.refused[store._scope]
+
+    def add(self, store: Storage) -> None:
+        texts = [f"{self.said + number}x" for number in range(self.random.randint(1, 3))]
+        self.said += len(texts)
+        store.add([item(text, self.random.choice(SESSIONS)) for text in texts])
+        self.expected[store._scope] += texts
+
+    def acknowledge(self, store: Storage) -> None:
+        count = self.random.randint(0, len(self.expected[store._scope]))
+        last = 0
+        for _ in range(count):
+            found = store.next_after(last)
+            assert found is not None
+            last = found.number
+        store.forget_up_to(last)
+        del self.expected[store._scope][:count]
+
+    def one(self, store: Storage) -> Item | None:
+        found = all_of(store)
+        return self.random.choice(found) if found else None
+
+    def refuse(self, store: Storage) -> None:
+        if (found := self.one(store)) is not None:
+            store.refuse(found.number, {"code": "no"})
+            self.expected[store._scope].remove(found.ops)
+            self.refused[store._scope] = sorted([*self.refused[store._scope], found.ops], key=lambda text: int(text[:-1]))
+
+    def remove(self, store: Storage) -> None:
+        if (found := self.one(store)) is not None:
+            store.remove(found.number)
+            self.expected[store._scope].remove(found.ops)
+
+    def freeze(self, store: Storage) -> None:
+        if (found := self.one(store)) is not None:
+            store.freeze(found.number, "s", 3)
+
+    def restart(self, store: Storage) -> None:
+        """Killed, perhaps while it moves or empties the log."""
+        place = self.random.choice(["", "empty", "_forget"])
+        with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+            if place:
+                kill(patch, place, partial(self.moved_and_killed, store))
+        store.close()
+        self.stores.remove(store)
+        self.stores.append(Storage(self.path, self.random.choice(SCOPES)))
+
+    @staticmethod
+    def moved_and_killed(store: Storage) -> None:
+        store._move()
+        raise Killed
+
+    def cut_off(self, store: Storage) -> None:
+        """A process died while it added something, or the disk was full."""
+        if self.random.random() < 0.5:
+            with store._log.path.open("ab") as file:
+                file.write(self.random.choice([b"\0" * 50, b"89abcdef [", b"words\nmore\n"]))
+            return
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(append_log, "_sync", lambda file: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            with pytest.raises(sqlite3.Error, match="No space"):
+                store.add([item("not stored")])
+
+
+@pytest.mark.parametrize("first", range(0, 200 if is_patient() else 40, 20))
+def test_random_histories(path: Path, first: int, subtests: pytest.Subtests) -> None:
+    for seed in range(first, first + 20):
+        with subtests.test(seed=seed):
+            history = History(path, seed)
+            try:
+                for _ in range(40):
+                    history.step()
+            finally:
+                for store in history.stores:
+                    store.close()
+            with opened(path) as store:
+                history.check(store)
+        shutil.rmtree(path.parent)
