@@ -138,7 +138,7 @@ class AppendLog:
                 self._lines = number
 
     def _write(self, start: int, content: bytes) -> None:
-        if self._size_now() > self._end:  # A line that was cut off.
+        if self.size > self._end:  # A line that was cut off.
             self._file.truncate(self._end)
         self._file.seek(start)
         left = memoryview(content)

@@ -63,22 +63,29 @@ class Delivery:
         if tries_again:
             self.asked, self._held, self._held_error = False, {}, None
         last = self.acknowledged
-        while not closing.is_set() and (item := self._storage.next_after(last, self._names_held)) is not None:
-            last = item.number
-            try:
-                refusal = self._sender.refusal_of(item)
-            except StillhereError as error:
-                if not self._sender.fails_alone(error):
-                    raise
-                self._hold(item, error)
-            else:
-                self._done(item, refusal)
+        while not closing.is_set() and (items := self._storage.next_after(last, self._names_held)):
+            for item in items:
+                last = item.number
+                if not self._sent(item) or closing.is_set():
+                    break  # Those behind it may be passed over now.
         if tries_again:
             self._failures = Counter({number: self._failures[number] for number in self._held})
             self._rounds = min(self._rounds + 1, 16) if self._held else 0
             # The pause of the sending thread is not shorter than a half.
             self._tried_again_at = time.monotonic() + min(SHORTEST_PAUSE_SECONDS * 2**self._rounds, LONGEST_PAUSE_SECONDS) / 2
         return self._held_error
+
+    def _sent(self, item: Item) -> bool:
+        """False: the server fails at it. Raises StillhereError if it takes nothing."""
+        try:
+            refusal = self._sender.refusal_of(item)
+        except StillhereError as error:
+            if not self._sender.fails_alone(error):
+                raise
+            self._hold(item, error)
+            return False
+        self._done(item, refusal)
+        return True
 
     def forget(self) -> None:
         self._forgotten = self.acknowledged

@@ -83,8 +83,9 @@ class Storage:
             numbered = [item._replace(number=number) for number, item in enumerate(items, self._log.last + 1)]
             self._log.append([Entry(self._scope, time.time(), item) for item in numbered])
 
-    def next_after(self, number: int, but: Collection[str] = ()) -> Item | None:
-        """`but`: ids of sessions, of both kinds, whose requests are passed over."""
+    def next_after(self, number: int, but: Collection[str] = ()) -> list[Item]:
+        """The next one in the table, or else all in the log: to look there again for each one would hold up who saves. `but`: ids
+        of sessions, of both kinds, whose requests are passed over."""
         if self._log.size > LONGEST_LOG:
             with suppress(sqlite3.Error):
                 self._move()
@@ -92,7 +93,7 @@ class Storage:
         sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
         sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number, *but, *but))
-        return next(iter(recent), None) if row is None else Item(*row)
+        return recent if row is None else [Item(*row)]
 
     def count_after(self, number: int) -> int:
         recent = self._recent(number)
