@@ -1,8 +1,8 @@
 /** The Agents tab: clients and calls are read every few seconds, the lease follows the project's events. */
 
 import { byId } from "./pages/elements.js";
-import { followEvents } from "./pages/event-stream.js";
-import { pollParts } from "./pages/live-parts.js";
+import { followEvents } from "./pages/live/event-stream.js";
+import { pollParts } from "./pages/live/parts.js";
 
 const root = byId("agents-tab", HTMLElement);
 const parts = pollParts(root);

@@ -1,11 +1,11 @@
 /** The Handoff tab is updated live with changes by agents and other people. */
 
 import { byId } from "./pages/elements.js";
-import { followEvents } from "./pages/event-stream.js";
-import { LiveParts } from "./pages/live-parts.js";
+import { followEvents } from "./pages/live/event-stream.js";
+import { LiveParts } from "./pages/live/parts.js";
 import { toast } from "./pages/toasts.js";
 
-/** @import { PageEvent } from "./pages/event-stream.js" */
+/** @import { PageEvent } from "./pages/live/event-stream.js" */
 
 const NEWS = new Set(["HANDOFF_CHANGED", "HANDOFF_FROZEN", "RESYNC"]);
 const root = byId("handoff", HTMLElement);

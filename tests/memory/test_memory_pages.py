@@ -253,3 +253,13 @@ def test_keys_that_begin_or_end_with_a_space_are_on_one_page_each(
         following = re.search(r'href="\?([^"]*cursor=[^"]*)"', page)
         address = "" if following is None else f"memory/notes/?{unescape(following[1])}"
     assert shown == sorted(keys)
+
+
+def test_a_key_that_expires_says_when_in_the_lists(pages: Pages, memory: Memory) -> None:
+    settings = {"ttl_minutes": 125}
+    assert memory.api.put(memory.address("memory-settings/cache"), settings).status_code == 201
+    expires_at = memory.put("cache/one", 1).json()["expires_at"]
+    memory.put("kept/two", 2)
+    assert [row.get("expires_at") for name in ("cache", "kept") for row in memory.get(name).json()["items"]] == [expires_at, None]
+    assert re.search(r">expires <time [^>]*>in 2 hours</time>", pages.get("memory/cache/"))
+    assert "expires" not in pages.get("memory/kept/")

@@ -48,11 +48,12 @@ def keys_from(project_id: uuid.UUID, namespace: str, prefix: str, after: str) ->
     return rows.order_by(bytewise("key"))
 
 
-HEAD = ("key", "rev", "size_bytes", "updated_at")
+HEAD = ("key", "rev", "size_bytes", "updated_at", "expires_at")
 
 
-def head_json(key: str, rev: int, size_bytes: int, updated_at: datetime) -> dict[str, Any]:
-    return {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at)}
+def head_json(key: str, rev: int, size_bytes: int, updated_at: datetime, expires_at: datetime | None) -> dict[str, Any]:
+    expires = {} if expires_at is None else {"expires_at": rfc3339(expires_at)}
+    return {"key": key, "rev": rev, "size_bytes": size_bytes, "updated_at": rfc3339(updated_at), **expires}
 
 
 class EntryVersionNotFound(NotFound):

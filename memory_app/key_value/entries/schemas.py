@@ -23,10 +23,13 @@ class NamespaceList(Schema):
 
 
 class EntryKey(Schema):
+    """`expires_at`: only of an entry that expires."""
+
     key: str
     rev: int
     size_bytes: int
     updated_at: str
+    expires_at: str | None = None
 
 
 class EntryKeys(Schema):

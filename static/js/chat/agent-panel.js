@@ -2,7 +2,7 @@
 
 import { holdButtons } from "../forms/new-question.js";
 import { byId, focusOn, messageOf, one } from "../pages/elements.js";
-import { whenSeen } from "../pages/event-stream.js";
+import { whenSeen } from "../pages/live/event-stream.js";
 
 /**
  * @import { AgentState, AgentStateFields, Connection, Frame, PendingAction, Plan, PlanStep } from "../stillhere.js"

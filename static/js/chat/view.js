@@ -1,5 +1,6 @@
 /** What the chat page shows around its messages. Text is inserted as text, never as markup. */
 
+import { count } from "../pages/counts.js";
 import { byId, one } from "../pages/elements.js";
 import { Attachments } from "./input/attachments.js";
 import { MessageField } from "./input/message-field.js";
@@ -154,11 +155,10 @@ export class View {
   /** @param {State} state */
   restored({ session, messages, total, savedAt, mirrored }) {
     if (messages.length === 0) return this.quiet(session && session.epoch > 1 ? "" : "Nothing saved here yet.");
-    const number = (/** @type {number} */ count) => count.toLocaleString("en");
-    const of = total > messages.length ? ` of ${number(total)}` : "";
-    const count = `${number(messages.length)}${of} ${total === 1 ? "message" : "messages"}`;
+    const of = total > messages.length ? ` of ${count(total)}` : "";
+    const words = `${count(messages.length)}${of} ${total === 1 ? "message" : "messages"}`;
     const saved = savedAt ? `, saved ${time(savedAt)}` : "";
-    return this.quiet(`${mirrored ? "Shown from this browser" : "Restored"}: ${count}${saved}.`, savedAt ?? "");
+    return this.quiet(`${mirrored ? "Shown from this browser" : "Restored"}: ${words}${saved}.`, savedAt ?? "");
   }
 
   /** @param {string} savedAt */

@@ -1,8 +1,8 @@
 /** The pages of a project's memory follow its events: rows are replaced, and an open value is marked as outdated. */
 
 import { all, byId, one } from "../pages/elements.js";
-import { followEvents } from "../pages/event-stream.js";
-import { LiveParts } from "../pages/live-parts.js";
+import { followEvents } from "../pages/live/event-stream.js";
+import { LiveParts } from "../pages/live/parts.js";
 import { toast } from "../pages/toasts.js";
 
 const CHANGES = new Set(["MEMORY_CHANGED", "ERROR_RECORDED", "LEASE_CHANGED", "RESYNC"]);
@@ -21,7 +21,7 @@ class Region extends LiveParts {
   }
 }
 
-/** @import { PageEvent } from "../pages/event-stream.js" */
+/** @import { PageEvent } from "../pages/live/event-stream.js" */
 
 const state = byId("live-state", HTMLElement);
 const place = one(document, "[data-events]", HTMLElement);

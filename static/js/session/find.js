@@ -1,5 +1,6 @@
 /** Finds a text in the whole session, as the server does, and marks it in the messages that are on the page. */
 
+import { count as written } from "../pages/counts.js";
 import { all, byId, focusOn, fragment, one } from "../pages/elements.js";
 import { showAround } from "../pages/message/long-texts.js";
 import { markAll, unmark } from "./text-marks.js";
@@ -29,7 +30,7 @@ const articleAt = (position) => document.getElementById(`message-${position}`);
 
 function tell() {
   byId("find-steps", HTMLElement).hidden = !words;
-  const total = `${hits.length.toLocaleString("en")}${older ? "+" : ""}`;
+  const total = `${written(hits.length)}${older ? "+" : ""}`;
   const none = older ? "Looking further back…" : "Not found";
   count.textContent = !hits.length ? none : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
   for (const id of ["find-previous", "find-next"]) byId(id, HTMLButtonElement).disabled = !hits.length;

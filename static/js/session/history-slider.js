@@ -3,11 +3,11 @@
  * that each step of an arrow key does not load a page.
  */
 
+import { count } from "../pages/counts.js";
 import { byId } from "../pages/elements.js";
 
 const slider = byId("at", HTMLInputElement);
 const shown = byId("at-now", HTMLElement);
-const group = new Intl.NumberFormat("en");
 let byKey = false;
 
 slider.addEventListener("pointerdown", () => {
@@ -18,7 +18,7 @@ slider.addEventListener("keydown", (event) => {
   if (event.key === "Enter") slider.form?.requestSubmit();
 });
 slider.addEventListener("input", () => {
-  shown.textContent = group.format(Number(slider.value)).replaceAll(",", "\u202f");
+  shown.textContent = count(Number(slider.value));
 });
 slider.addEventListener("change", () => {
   if (!byKey) slider.form?.requestSubmit();

@@ -3,12 +3,12 @@
 import { addCodeButtons } from "../pages/message/code-blocks.js";
 import "../pages/message/pictures.js";
 import { all, around, byId, focusedAt, focusOn, fragment, offerCopies } from "../pages/elements.js";
-import { followEvents, reload } from "../pages/event-stream.js";
+import { followEvents, reload } from "../pages/live/event-stream.js";
 import { addTextButtons, keepShown } from "../pages/message/long-texts.js";
 import { toast } from "../pages/toasts.js";
 import { sidebar } from "./sidebar.js";
 
-/** @import { PageEvent } from "../pages/event-stream.js" */
+/** @import { PageEvent } from "../pages/live/event-stream.js" */
 
 const log = byId("transcript", HTMLElement);
 const state = byId("live-state", HTMLElement);

@@ -2,7 +2,7 @@
 
 import { holdButtons } from "../forms/new-question.js";
 import { all, byId, one } from "../pages/elements.js";
-import { LiveParts } from "../pages/live-parts.js";
+import { LiveParts } from "../pages/live/parts.js";
 import { toast } from "../pages/toasts.js";
 
 const root = byId("rail", HTMLElement);

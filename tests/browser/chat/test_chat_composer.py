@@ -54,7 +54,7 @@ def saved(texts: int) -> list[Message]:
 def test_a_long_paste_is_told_and_sent_as_several_messages(page: ChatPage) -> None:
     paste(page, LONG)
     [told] = page.browser.run(NOTICES)
-    assert "120,003 characters" in told
+    assert "120\u202f003 characters" in told
     assert_accessible(page.browser)
     page.press("Send")
     assert page.browser.run(VALUE) == LONG  # It is not sent in part.
@@ -87,7 +87,7 @@ def test_a_long_paste_is_sent_as_a_file_beside_the_words_around_it(page: ChatPag
 @pytest.mark.slow
 def test_a_text_that_is_made_short_enough_is_a_message(page: ChatPage) -> None:
     paste(page, "x" * 100_001)
-    assert "100,001 characters" in page.browser.run(NOTICES)[0]
+    assert "100\u202f001 characters" in page.browser.run(NOTICES)[0]
     page.browser.textbox("Message").send_keys(Keys.BACKSPACE)
     wait_for(lambda: page.browser.run(NOTICES) == [])
     page.press("Send")

@@ -1,4 +1,5 @@
 /** The input for messages. A text that is too long for one message is never cut: a notice offers ways to send all of it. */
+import { count } from "../../pages/counts.js";
 import { lengthOf, wordsOf } from "./text-length.js";
 
 const LONGEST = 100_000;
@@ -76,6 +77,3 @@ export class MessageField {
     );
   }
 }
-
-/** @param {number} number */
-const count = (number) => number.toLocaleString("en");

@@ -4,6 +4,7 @@
  */
 
 import { copyWords } from "../../pages/clipboard.js";
+import { count } from "../../pages/counts.js";
 import { addCodeButtons } from "../../pages/message/code-blocks.js";
 import "../../pages/message/pictures.js";
 import { one } from "../../pages/elements.js";
@@ -270,9 +271,6 @@ function prepare(content) {
   addCodeButtons(content);
   addTextButtons(content);
 }
-
-/** @param {number} number */
-const count = (number) => number.toLocaleString("en");
 
 /** @param {Element} box */
 function busy(box) {

@@ -2,7 +2,7 @@
  * Which session is the project's current one. A page stays with the session that it shows: if another one becomes current
  * (a fork, a new session, a choice made elsewhere), the page offers to open it.
  */
-import { whenSeen } from "../../pages/event-stream.js";
+import { whenSeen } from "../../pages/live/event-stream.js";
 
 /**
  * @import { Connection, Frame, Session } from "../../stillhere.js"

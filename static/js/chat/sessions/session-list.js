@@ -3,7 +3,7 @@
  * connection a row is a link to the session's own page, which this browser may have.
  */
 import { byId, one } from "../../pages/elements.js";
-import { whenSeen } from "../../pages/event-stream.js";
+import { whenSeen } from "../../pages/live/event-stream.js";
 import { byDay } from "./days.js";
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { messageOf } from "../../pages/elements.js";
-import { whenSeen } from "../../pages/event-stream.js";
+import { whenSeen } from "../../pages/live/event-stream.js";
 import { Refused } from "../api.js";
 
 /**

@@ -4,8 +4,8 @@
  * half-written input stay.
  */
 
-import { whyNot } from "../forms/refusal.js";
-import { all, around, focusOn, fragment, offerCopies } from "./elements.js";
+import { whyNot } from "../../forms/refusal.js";
+import { all, around, focusOn, fragment, offerCopies } from "../elements.js";
 import { whenSeen } from "./event-stream.js";
 
 /**

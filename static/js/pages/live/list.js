@@ -4,8 +4,8 @@
  * has an id and says by `data-order` where it belongs. Only rows that changed are touched; those loaded later stay.
  */
 
-import { whyNot } from "../forms/refusal.js";
-import { all, focusedAt, focusOn, fragment } from "./elements.js";
+import { whyNot } from "../../forms/refusal.js";
+import { all, focusedAt, focusOn, fragment } from "../elements.js";
 import { followEvents, whenSeen } from "./event-stream.js";
 
 const GENTLE_MS = 2500;
