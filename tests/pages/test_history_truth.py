@@ -75,9 +75,35 @@ class Recorder:
         self.chat.ops(*ops, epoch=self.epoch, base_rev=newest)
 
 
+class BranchingRecorder(Recorder):
+    """With answers that are asked for again, and questions that are edited, as chats do it: each is a new message."""
+
+    def step(self) -> None:
+        act = self.chance.choices((self.say, self.stream, self.again, self.again_streaming), (5, 3, 4, 2))[0]
+        act()
+        self.note()
+
+    def again(self) -> None:
+        if len(self.ids) > 1:
+            self.number += 1
+            at = self.chance.randint(max(1, len(self.ids) - 4), len(self.ids) - 1)
+            op = {"op": "upsert", "id": f"m{self.number}", "role": "assistant", "text": f"version {self.number}"}
+            self.ops({**op, "parent_id": self.ids[at - 1]})
+
+    def again_streaming(self) -> None:
+        if len(self.ids) > 1:
+            self.number += 1
+            parent = self.ids[-2]
+            for length in range(1, 5):
+                op = {"op": "upsert", "id": f"m{self.number}", "role": "assistant", "text": "word " * length}
+                self.ops({**op, "parent_id": parent, "status": "streaming"})
+                self.note()
+
+
+@pytest.mark.parametrize("kind", [Recorder, BranchingRecorder])
 @pytest.mark.parametrize("seed", first_of(range(12), 2))
-def test_each_moment_is_as_it_was_read(seed: int, api: Callable[..., Any], alice: User) -> None:
-    recorder = Recorder(Chat(api(alice)), seed)
+def test_each_moment_is_as_it_was_read(seed: int, kind: type[Recorder], api: Callable[..., Any], alice: User) -> None:
+    recorder = kind(Chat(api(alice)), seed)
     for _ in range(STEPS):
         recorder.step()
     session = get_session(caller=caller_of_user(alice), session_id=session_uuid(recorder.chat.id))

@@ -60,6 +60,11 @@ class Moment:
     def exact(self) -> bool:
         return self.first == self.last
 
+    @property
+    def shown(self) -> int:
+        """The rev that messages are shown of: the last one, where its time is known."""
+        return self.rev if self.until is None else self.last
+
     def had(self, at: datetime) -> bool:
         """Whether something of this time was there already."""
         return self.until is None or at <= self.until
@@ -78,33 +83,32 @@ def find_moment(*, session_id: uuid.UUID, rev: int, newest: int, begun: datetime
     `known`: the times of changes that took a rev of their own without a message, in order.
     """
     rows = Message.objects.filter(session_id=session_id)
-    before = list(
-        rows.filter(rev__lte=rev).order_by("-rev").values_list("rev", "updated_at", "removed", "epoch", "writer_id")[:BESIDE]
-    )
+    before = [_Row(*row) for row in rows.filter(rev__lte=rev).order_by("-rev").values_list(*_Row._fields)[:BESIDE]]
     after = [_Row(*row) for row in rows.filter(rev__gt=rev).order_by("rev").values_list(*_Row._fields)[:BESIDE]]
     if rev == 0:
         return Moment(0, 0, 0, begun - TICK, 0)
     if rev == newest:
         return Moment(rev, rev, rev, None)
     # The time of a removed message may be that of a late text, which did not count as a change.
-    since = max([begun, *(at for _, at, removed, *_ in before if not removed)])
-    following = _following(after, since)
-    limit = None if following is None else max(since, following.updated_at - TICK)
-    if before and before[0][0] == rev:
-        at = max(since, *(at for _, at, *_ in before))
+    since = max([begun, *(row.updated_at for row in before if not row.removed)])
+    following, starts = _following(after, since)
+    limit = None if starts is None else max(since, starts - TICK)
+    if before and before[0].rev == rev:
+        at = max(since, _time_of([row for row in before if row.rev == rev], after) or since, *(row.updated_at for row in before))
         until = at if limit is None else max(since, min(limit, at))
-        return Moment(rev, rev, rev, until, _fresh(after, until), since, until, before[0][3], before[0][4] is None)
-    first = before[0][0] + 1 if before else 1
+        return Moment(rev, rev, rev, until, _fresh(after, until), since, until, before[0].epoch, before[0].writer_id is None)
+    first = before[0].rev + 1 if before else 1
     last = newest if following is None else following.rev - 1
-    floor = max([since, *(at for _, at, *_ in before)])
-    among = [at for at in known if at > floor and (limit is None or at <= limit)]
+    floor = max([since, *(row.updated_at for row in before)])
+    alone = {*known, *(row.created_at for row in after if row.aside is not None and row.ver == 1)}
+    among = sorted(at for at in alone if at > floor and (limit is None or at <= limit))
     if len(among) == last - first + 1:
         return Moment(rev, rev, rev, among[rev - first], _fresh(after, among[rev - first]), since)
     if following is None or limit is None:
         return Moment(rev, first, newest, None, since=since)
     # Messages that an undo wrote have no writer, and its time.
-    tie, undone = following.updated_at, following.writer_id is not None
-    return Moment(rev, first, last, limit, _fresh(after, limit), since, tie, following.epoch, undone)
+    undone = following.writer_id is not None
+    return Moment(rev, first, last, limit, _fresh(after, limit), since, starts, following.epoch, undone)
 
 
 class _Row(NamedTuple):
@@ -116,15 +120,27 @@ class _Row(NamedTuple):
     writer_id: str | None
     under: str | None
     epoch: int
+    aside: bool | None
+    removed: str
 
 
-def _following(after: list[_Row], since: datetime) -> _Row | None:
-    """The next rev whose time is known. A change of branches gives its rev to messages, but no time: they keep an older one."""
+def _following(after: list[_Row], since: datetime) -> tuple[_Row, datetime] | tuple[None, None]:
+    """The next rev whose time is known, by its newest row, and that time."""
     for _, rows in groupby(after, key=lambda row: row.rev):
-        newest = max(rows, key=lambda row: row.updated_at)
-        if newest.updated_at >= since:
-            return newest
-    return None
+        together = list(rows)
+        at = _time_of(together, after)
+        if at is not None and at >= since:
+            return max(together, key=lambda row: row.updated_at), at
+    return None, None
+
+
+def _time_of(rows: list[_Row], after: list[_Row]) -> datetime | None:
+    """The time of a rev, by the rows that have it. A change of branches gives its rev to messages, but no time. Mostly it is that
+    of the first message which was written after those that left the path, as another answer or question in their place."""
+    newest = max(rows, key=lambda row: row.updated_at)
+    if newest.aside is None:
+        return newest.updated_at
+    return min((row.created_at for row in after if row.created_at > newest.updated_at), default=None)
 
 
 def _fresh(after: list[_Row], until: datetime) -> int:

@@ -102,9 +102,9 @@ def _keys(session_id: uuid.UUID, stored: Stored, moment: Moment, most: int, limi
         bound = most
         if moment.until is not None:
             bound = min(most, position_at(session_id=session_id, epoch=stored.epoch, kind=kind, until=moment.until))
-        later = [moment.rev] if only_later else []
+        later = [moment.shown] if only_later else []
         times, values = _times(stored)
-        parameters = [db_uuid(session_id), stored.epoch, bound, *later, moment.rev, db_time(until), *values, limit]
+        parameters = [db_uuid(session_id), stored.epoch, bound, *later, moment.shown, db_time(until), *values, limit]
         found += [tuple(row) for row in fetch_rows(_KEYS.format(kind, only_later, times), parameters)]
     return sorted(found, reverse=True)[:limit]
 
@@ -125,4 +125,4 @@ def _past(item: dict[str, Any], row: Any, moment: Moment, session: SessionRow) -
     old = bool(removed) and datetime.fromisoformat(item["updated_at"]) < now() - RESTORABLE_FOR
     erased = old and not item["text"] and not ({"metadata", "raw"} & item.keys())
     live = not removed and epoch == session.live.epoch
-    return PastMessage(item, rev if rev > moment.rev else None, removed, bool(aside), erased, live)
+    return PastMessage(item, rev if rev > moment.shown else None, removed, bool(aside), erased, live)
