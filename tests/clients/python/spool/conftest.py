@@ -8,10 +8,15 @@ from typing import BinaryIO, cast
 import pytest
 
 from stillhere import Client, Spool
+from stillhere.spool.items import Item
+from stillhere.spool.storage import Storage
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 
 type Texts = Callable[[str], list[str]]
+SCOPES = ["here", "there"]
+SESSIONS = ["t", "u"]
+LOG = "spool.db-log"
 
 
 @pytest.fixture
@@ -48,16 +53,16 @@ def say(spool: Spool, *numbers: int) -> None:
 
 
 class _FullFile:
-    """Takes a part of a write, and then nothing."""
+    """Grows by a part of a write, and then no more."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, 20
+        self._file, self._most = file, os.fstat(file.fileno()).st_size + 20
 
     def write(self, content: bytes) -> int:
-        if not self._left:
+        room = self._most - self._file.tell()
+        if room <= 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._left -= (taken := self._file.write(content[: self._left]))
-        return taken
+        return self._file.write(content[:room])
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._file, name)
@@ -78,3 +83,30 @@ def full_disk(spool: Spool) -> Iterator[None]:
         with storage._lock:
             storage._db.execute("PRAGMA max_page_count = 100000").fetchone()
             storage._log._opened = file
+
+
+def item(text: str, session: str = SESSIONS[0]) -> Item:
+    return Item(0, None, session, "{}", "writer", 1, None, text, 0)
+
+
+def all_of(store: Storage) -> list[Item]:
+    found, last = list[Item](), 0
+    while some := store.next_after(last):
+        for each in some:
+            assert each.number > last
+            found.append(each)
+            last = each.number
+    return found
+
+
+def waiting(store: Storage) -> list[str]:
+    return [each.ops for each in all_of(store)]
+
+
+@contextmanager
+def opened(path: Path, scope: str = SCOPES[0]) -> Iterator[Storage]:
+    store = Storage(path, scope)
+    try:
+        yield store
+    finally:
+        store.close()

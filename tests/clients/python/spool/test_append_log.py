@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from stillhere.spool import DamagedSpool
-from stillhere.spool.append_log import AppendLog, Entry, make_private
+from stillhere.spool.append_log import AppendLog, Entry, _head, make_private
 from stillhere.spool.items import Item
 
 PATH = "spool.db-log"
+# The first line.
+HEAD = len(_head(0))
 
 
 def entry(number: int, text: str = "two words") -> Entry:
@@ -38,6 +40,7 @@ def write(path: Path, *groups: list[Entry]) -> None:
 
 
 def test_a_write_that_was_cut_off_anywhere_leaves_what_was_there_and_is_written_over(tmp_path: Path) -> None:
+    """A save of two requests is one write: both are there, or none."""
     path = tmp_path / PATH
     write(path, [entry(1, "é\\n"), entry(2)])
     before = path.stat().st_size
@@ -45,17 +48,13 @@ def test_a_write_that_was_cut_off_anywhere_leaves_what_was_there_and_is_written_
     content = path.read_bytes()
     assert numbers(path) == [1, 2, 3, 4]
     for end in range(len(content)):
-        path.write_bytes(content[:end])
-        left = numbers(path)
-        assert left == [1, 2, 3, 4][: len(left)]
-        assert len(left) >= 2 or end < before
-        for rest in (b"\0" * 300, b"what was\nthere once\n"):
+        for rest in (b"", b"\0" * 300, b"what was\nthere once\n"):
             path.write_bytes(content[:end] + rest)
-            if end >= before:
-                assert numbers(path)[:2] == [1, 2]
-        path.write_bytes(content[:end])
-        write(path, [entry(7)])
-        assert numbers(path) == [*left, 7]
+            left = [1, 2] if end >= before else []
+            if end >= HEAD or rest == b"":
+                assert numbers(path) == left
+                write(path, [entry(7)])
+                assert numbers(path) == [*left, 7]
 
 
 @pytest.fixture(params=["here", "on Windows"])
@@ -64,9 +63,10 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.delattr(os, "pread")
 
 
-def test_a_file_whose_beginning_was_never_written_is_empty(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", [0, 10, HEAD - 1])
+def test_a_file_whose_beginning_was_never_written_is_empty(tmp_path: Path, begun: int) -> None:
     path = tmp_path / PATH
-    path.write_bytes(b"\0" * 500)
+    path.write_bytes(_head(0)[:begun] + b"\0" * 500)
     assert numbers(path) == []
     write(path, [entry(1)])
     assert numbers(path) == [1]
@@ -100,7 +100,7 @@ def test_a_process_that_dies_while_it_empties_the_file_has_done_it_or_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / PATH
-    write(path, [entry(1), entry(2)])
+    write(path, [entry(1)], [entry(2)])
     log = read(path)
     monkeypatch.setattr(AppendLog, "_forget", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
     size = path.stat().st_size
@@ -134,13 +134,14 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(("at", "line"), [(0, 1), (30, 1), (50, 1), (60, 2), (80, 2), (200, 3)])
 def test_what_is_damaged_before_other_lines_is_named_and_left(tmp_path: Path, at: int, line: int) -> None:
     path = tmp_path / PATH
-    write(path, [entry(number) for number in range(1, 6)])
+    write(path, *([entry(number)] for number in range(1, 6)))
     content = bytearray(path.read_bytes())
     content[at] ^= 1
     path.write_bytes(content)
     log = AppendLog(path)
-    with pytest.raises(DamagedSpool, match=rf"{PATH} is damaged: line {line} "):
-        log.read()
+    for _ in range(3):  # It is not forgotten that it is damaged.
+        with pytest.raises(DamagedSpool, match=rf"{PATH} is damaged: line {line} "):
+            log.read()
     log.close()
     assert path.read_bytes() == content
 
@@ -151,7 +152,7 @@ def test_a_line_that_is_damaged_later_is_named_too(tmp_path: Path) -> None:
     log = read(path)
     log.append([entry(1)])
     end = log.size
-    write(path, [entry(2), entry(3)])
+    write(path, [entry(2)], [entry(3)])
     content = bytearray(path.read_bytes())
     content[end] ^= 1
     path.write_bytes(content)
@@ -179,6 +180,68 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     path.write_bytes(b"kept")
     assert not make_private(path)
     assert path.read_bytes() == b"kept"
+
+
+def test_a_line_that_was_cut_off_is_as_long_as_the_next_one_of_another_process(tmp_path: Path) -> None:
+    path = tmp_path / PATH
+    write(path, [entry(1)])
+    size = path.stat().st_size
+    write(path, [entry(2)])
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + b"?")
+    log = read(path)
+    assert path.stat().st_size == size
+    write(path, [entry(2)])
+    assert path.stat().st_size == len(content)
+    assert not log.is_as_read()
+    log.read()
+    log.append([entry(3)])
+    log.close()
+    assert numbers(path) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("line", [b"00000000 ", b"00000000"])
+def test_a_checksum_of_nothing_is_no_line(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / PATH
+    write(path, [entry(1)])
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    assert numbers(path) == [1]
+
+
+@pytest.mark.parametrize("place", ["_begin", "_take", "_write"])
+def test_what_is_interrupted_begins_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """As by Ctrl-C."""
+    path = tmp_path / PATH
+    write(path, [entry(1)], [entry(2)])
+    log, inner = AppendLog(path), getattr(AppendLog, place)
+
+    def interrupted(self: AppendLog, *given: object) -> None:
+        inner(self, *given)
+        raise KeyboardInterrupt
+
+    def use() -> None:
+        log.read()
+        log.append([entry(3)])
+
+    monkeypatch.setattr(AppendLog, place, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        use()
+    monkeypatch.undo()
+    log.read()
+    assert ([each.item.number for each in log.entries], log.last) == ([1, 2], 2)
+    log.append([entry(3)])
+    log.close()
+    assert numbers(path) == [1, 2, 3]
+
+
+def test_a_file_of_somebody_else_is_left(tmp_path: Path) -> None:
+    path = tmp_path / PATH
+    path.write_bytes(b"notes")
+    log = AppendLog(path)
+    with pytest.raises(DamagedSpool):
+        log.read()
+    log.close()
+    assert path.read_bytes() == b"notes"
 
 
 def test_half_a_character_is_refused(tmp_path: Path) -> None:

@@ -3,49 +3,19 @@
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stillhere.spool import append_log, storage
-from stillhere.spool.append_log import AppendLog
+from stillhere.spool.append_log import AppendLog, Entry
 from stillhere.spool.items import Item
 from stillhere.spool.storage import Storage
+from tests.clients.python.spool.conftest import LOG, SCOPES, SESSIONS, all_of, item, opened, waiting
 from tests.support.suite import is_patient
-
-SCOPES = ["here", "there"]
-SESSIONS = ["t", "u"]
-LOG = "spool.db-log"
-
-
-def item(text: str, session: str = SESSIONS[0]) -> Item:
-    return Item(0, None, session, "{}", "writer", 1, None, text, 0)
-
-
-def all_of(store: Storage) -> list[Item]:
-    found, last = list[Item](), 0
-    while some := store.next_after(last):
-        for each in some:
-            assert each.number > last
-            found.append(each)
-            last = each.number
-    return found
-
-
-def waiting(store: Storage) -> list[str]:
-    return [each.ops for each in all_of(store)]
-
-
-@contextmanager
-def opened(path: Path, scope: str = SCOPES[0]) -> Iterator[Storage]:
-    store = Storage(path, scope)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 @pytest.fixture
@@ -232,7 +202,9 @@ class History:
         """A process died while it added something, or the disk was full."""
         if self.random.random() < 0.5:
             with store._log.path.open("ab") as file:
-                file.write(self.random.choice([b"\0" * 50, b"89abcdef [", b"words\nmore\n"]))
+                next_line = append_log._line([Entry(store._scope, 1.5, item(f"{self.said}x")._replace(number=self.said))])
+                rests = [b"\0" * 50, next_line[: self.random.randrange(len(next_line))], next_line[:-1] + b"?", b"words\nmore\n"]
+                file.write(self.random.choice(rests) if file.tell() else append_log._head(0)[: self.random.randrange(40)])
             return
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(append_log, "_sync", lambda file: (_ for _ in ()).throw(OSError(28, "No space left on device")))

@@ -130,7 +130,7 @@ def test_the_file_is_private_and_has_no_key(new_spool: Callable[[], Spool], gate
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert secret.encode() not in file.read_bytes()
     _, line = (tmp_path / "kept" / "spool.db-log").read_text().splitlines()
-    assert json.loads(json.loads(line.partition(" ")[2])[2][7])[0]["text"] == "1"
+    assert json.loads(json.loads(line.partition(" ")[2])[0][2][7])[0]["text"] == "1"
 
 
 def test_what_cannot_wait_is_refused_at_once(new_spool: Callable[[], Spool]) -> None:

@@ -1,4 +1,4 @@
-"""The newest requests of a spool, one line each: to add one costs one write of the disk, where a table costs several.
+"""The newest requests of a spool, a line for each save: to add one costs one write of the disk, where a table costs several.
 
 The first line has the number below which nothing counts. To raise it empties the file in one step, whatever happens then to the
 lines, which are removed next. A line whose writing was cut off is nobody's: its caller was not told that it is stored.
@@ -6,8 +6,8 @@ lines, which are removed next. A line whose writing was cut off is nobody's: its
 
 import os
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -53,31 +53,34 @@ class AppendLog:
         self.entries: list[Entry] = []
         # The last number that was given away.
         self.last = 0
-        # The first line, the size of the file, and of its lines, if the last one is not cut off.
-        self._head, self.size, self._end, self._lines = b"", 0, 0, 0
+        # The first line, and the bytes and number of lines.
+        self._head, self.size, self._lines = b"", 0, 0
 
     def is_as_read(self) -> bool:
         """Also without the lock: whoever empties the file changes its first line."""
         return self._head_now() == self._head and self._size_now() == self.size
 
     def read(self) -> None:
+        """Removes a line at the end that was cut off: another process may write one of the same length there."""
         if self.is_as_read():
             return
-        head, size = self._head_now(), self._size_now()
-        if head != self._head or size < self._end:
-            self._forget()
-            self._begin(head)
-        if self._end:
-            content = _read(self._file, self._end, size - self._end)
-            if len(content) < size - self._end:
-                raise OSError(f"{self.path} cannot be read to its end.")
-            self._take(content)
-        self.size = size
+        with self._whole():
+            head, size = self._head_now(), self._size_now()
+            if head != self._head or size < self.size:
+                self._forget()
+                self._begin(head)
+            if self.size:
+                content = _read(self._file, self.size, size - self.size)
+                if len(content) < size - self.size:
+                    raise OSError(f"{self.path} cannot be read to its end.")
+                self._take(content)
+            if size > self.size:
+                self._file.truncate(self.size)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """All of them, behind what `read` has found, or none. Their numbers rise. They are on the disk when this returns."""
-        end, head = self._end, self._head if self._end else _head(self.last)
-        content = b"".join(map(_line, entries))
+        end, head = self.size, self._head if self.size else _head(self.last)
+        content = _line(entries)
         try:
             self._write(end, content if end else head + content)
             _sync(self._file.fileno())
@@ -85,19 +88,21 @@ class AppendLog:
             with suppress(OSError):
                 self._file.truncate(end)
             raise
-        self.entries += entries
-        self.last, self._head = entries[-1].item.number, head
-        self.size = self._end = (end or _HEAD_BYTES) + len(content)
-        self._lines = (self._lines or 1) + len(entries)
+        with self._whole():
+            self.entries += entries
+            self.last, self._head = entries[-1].item.number, head
+            self.size = (end or _HEAD_BYTES) + len(content)
+            self._lines = (self._lines or 1) + 1
 
     def empty(self, last: int) -> None:
         """`last`: the last number that was given away, here or elsewhere."""
-        last = max(last, self.last)
-        self._write(0, _head(last))
-        self._file.truncate(_HEAD_BYTES)
-        self._forget()
-        self._begin(_head(last))
-        self.size = _HEAD_BYTES
+        with self._whole():
+            head = _head(max(last, self.last))
+            self._write(0, head)
+            _sync(self._file.fileno())
+            self._file.truncate(_HEAD_BYTES)
+            self._forget()
+            self._begin(head)
 
     def close(self) -> None:
         if self._opened is not None:
@@ -113,33 +118,43 @@ class AppendLog:
                 _sync_folder(self.path.parent)
         return self._opened
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is interrupted in between, by Ctrl-C too, leaves nothing known, so that the next `read` begins from nothing."""
+        try:
+            yield
+        except BaseException:
+            self._forget()
+            raise
+
     def _begin(self, head: bytes) -> None:
         """A first line that was cut off, or never written when the power went, is none: nothing behind it was acknowledged."""
-        self._head = head
-        if len(head) == _HEAD_BYTES and head.strip(b"\0"):
+        written = head.rstrip(b"\0")
+        if len(written) == _HEAD_BYTES:
             digits = head[len(_BEGINNING) :].partition(b" ")[0]
-            if not digits.isdigit() or head != _head(int(digits)):
-                raise DamagedSpool(DAMAGED.format(path=self.path, line=1))
-            self.last, self._end, self._lines = int(digits), _HEAD_BYTES, 1
+            if digits.isdigit() and head == _head(int(digits)):
+                self._head, self.last, self.size, self._lines = head, int(digits), _HEAD_BYTES, 1
+                return
+        elif written[: len(_BEGINNING)] == _BEGINNING[: len(written)]:
+            return
+        raise DamagedSpool(DAMAGED.format(path=self.path, line=1))
 
     def _take(self, content: bytes) -> None:
         wrong = 0
         for number, line in enumerate(content.split(b"\n")[:-1], self._lines + 1):
-            entry = _entry_in(line)
-            if entry is None:
+            entries = _entries_in(line)
+            if not entries:
                 wrong = wrong or number
-            elif entry.item.number > self.last:
+            elif entries[0].item.number > self.last:
                 if wrong:
                     raise DamagedSpool(DAMAGED.format(path=self.path, line=wrong))
-                self.entries.append(entry)
-                self.last = entry.item.number
+                self.entries += entries
+                self.last = entries[-1].item.number
             if not wrong:
-                self._end += len(line) + 1
+                self.size += len(line) + 1
                 self._lines = number
 
     def _write(self, start: int, content: bytes) -> None:
-        if self.size > self._end:  # A line that was cut off.
-            self._file.truncate(self._end)
         self._file.seek(start)
         left = memoryview(content)
         while left:
@@ -170,22 +185,21 @@ def _read(file: BinaryIO, start: int, size: int) -> bytes:
     return file.read(size)
 
 
-def _line(entry: Entry) -> bytes:
-    """Raises ValueError for half a character in a name."""
+def _line(entries: Sequence[Entry]) -> bytes:
+    """One for all: it is there as a whole, or not. Raises ValueError for half a character in a name."""
     try:
-        content = orjson.dumps([entry.scope, entry.made_at, list(entry.item)])
+        content = orjson.dumps([[each.scope, each.made_at, list(each.item)] for each in entries])
     except TypeError as error:
         raise ValueError(f"The id of a session cannot be stored: {error}") from error
     return b"%08x %s\n" % (zlib.crc32(content), content)
 
 
-def _entry_in(line: bytes) -> Entry | None:
+def _entries_in(line: bytes) -> list[Entry]:
     """None: it is damaged."""
     checksum, _, content = line.partition(b" ")
-    if checksum != b"%08x" % zlib.crc32(content):
-        return None
-    scope, made_at, item = orjson.loads(content)
-    return Entry(scope, made_at, Item(*item))
+    if not content or checksum != b"%08x" % zlib.crc32(content):
+        return []
+    return [Entry(scope, made_at, Item(*item)) for scope, made_at, item in orjson.loads(content)]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,11 +7,12 @@ together. Of the log only lines count whose number is above the table's last, so
 
 import json
 import os
+import random
 import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ DAMAGED = (
 WAIT_SECONDS, STRANDED_SECONDS = 30.0, 60.0
 # A longer log moves to the table: of this, only the next request is in the memory.
 LONGEST_LOG = 262_144
+MOST_AT_ONCE = 20
 _TABLE = """
 CREATE TABLE IF NOT EXISTS requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -56,13 +58,13 @@ class Storage:
 
     def __init__(self, path: str | os.PathLike[str], scope: str) -> None:
         self._scope = scope
-        self.path = Path(path).expanduser().absolute()
+        self.path = Path(path).expanduser().resolve()  # As SQLite does: by all its names it has one log.
         self._log = AppendLog(self.path.with_name(f"{self.path.name}-log"))
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = _opened(self.path)
+        self._connection: sqlite3.Connection | None = None
         self._of_parents: list[object] = []
-        self._take_over()
         renew_in_forks(self, self._lock)
+        self._take_over()
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -84,16 +86,15 @@ class Storage:
             self._log.append([Entry(self._scope, time.time(), item) for item in numbered])
 
     def next_after(self, number: int, but: Collection[str] = ()) -> list[Item]:
-        """The next one in the table, or else all in the log: to look there again for each one would hold up who saves. `but`: ids
-        of sessions, of both kinds, whose requests are passed over."""
+        """The next one in the table, or else some of the log: to look there again for each one would hold up who saves. `but`:
+        ids of sessions, of both kinds, whose requests are passed over."""
         if self._log.size > LONGEST_LOG:
-            with suppress(sqlite3.Error):
-                self._move()
+            self._move_if_there_is_room()
         recent = self._recent(number, but)
         sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
         sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number, *but, *but))
-        return recent if row is None else [Item(*row)]
+        return recent[:MOST_AT_ONCE] if row is None else [Item(*row)]
 
     def count_after(self, number: int) -> int:
         recent = self._recent(number)
@@ -118,7 +119,7 @@ class Storage:
         """How many requests of each other scope wait for so long that no spool seems to send them."""
         sql = "SELECT scope, count(*) FROM requests WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
         with self._lock, _naming(self.path):
-            return dict(self._db.execute(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
+            return dict(self._patiently(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
 
     def freeze(self, number: int, session: str, epoch: int) -> None:
         self._move("UPDATE requests SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
@@ -138,7 +139,7 @@ class Storage:
         sql = "SELECT number, session, external_id, ops, refused FROM requests"
         sql += " WHERE scope = ? AND refused IS NOT NULL ORDER BY number"
         with self._lock, _naming(self.path):
-            rows = self._db.execute(sql, (self._scope,)).fetchall()
+            rows = self._patiently(sql, (self._scope,)).fetchall()
         return [
             Refused(number, session, external_id, shown_ops(ops), json.loads(error))
             for number, session, external_id, ops, error in rows
@@ -157,9 +158,16 @@ class Storage:
     def _take_over(self) -> None:
         """What was left by a process that was killed."""
         try:
+            self._move_if_there_is_room()
+        except BaseException:
+            self.close()
+            raise
+
+    def _move_if_there_is_room(self) -> None:
+        """Raises DamagedSpool."""
+        try:
             self._move()
         except DamagedSpool:
-            self.close()
             raise
         except sqlite3.Error:  # The disk is full: then it stays in the log.
             pass
@@ -209,16 +217,16 @@ class Storage:
             self._log.last = max(self._log.last, self._last_in_table())
 
     def _last_in_table(self) -> int:
-        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'requests'").fetchone()
+        row = self._patiently("SELECT seq FROM sqlite_sequence WHERE name = 'requests'").fetchone()
         return 0 if row is None else int(row[0])
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Until its end nobody else changes the table or the log. Needs the lock, and names no errors."""
-        self._db.execute("BEGIN IMMEDIATE")
         try:
+            self._patiently("BEGIN IMMEDIATE")
             yield
-            self._db.execute("COMMIT")
+            self._patiently("COMMIT")
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -226,7 +234,18 @@ class Storage:
 
     def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
         with self._lock, _naming(self.path):
-            return self._db.execute(sql, values).fetchone()
+            return self._patiently(sql, values).fetchone()
+
+    def _patiently(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """SQLite's own pauses grow: beside a process that saves without end it would wait for seconds."""
+        ends_at = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                return self._db.execute(sql, values)
+            except sqlite3.OperationalError as error:
+                if "is locked" not in str(error) or time.monotonic() > ends_at:
+                    raise
+            time.sleep(random.uniform(0.0005, 0.003))  # noqa: S311 - no secret
 
 
 def _without(sessions: Collection[str]) -> str:
@@ -258,6 +277,7 @@ def _opened(path: Path) -> sqlite3.Connection:
                 opened.execute(f"PRAGMA {setting}").fetchall()
             opened.execute(_TABLE)
             _add_column(opened)
+            opened.execute("PRAGMA busy_timeout = 0")
     except BaseException:
         opened.close()
         raise
