@@ -150,7 +150,8 @@ def _after(rows: QuerySet[ErrorReport], place: str) -> QuerySet[ErrorReport]:
 
 
 def _error_hit(error: ErrorReport, query: SourceQuery) -> SourceHit | None:
-    text = f"{error.kind}: {error.message}" if error.kind else error.message
+    is_named = not error.kind or error.message.startswith(error.kind)
+    text = error.message if is_named else f"{error.kind}: {error.message}"
     if not has_any(folded_spellings(query.text), text):
         return None
     return source_hit(

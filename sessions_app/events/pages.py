@@ -26,6 +26,7 @@ PHRASES = {
     EventType.AGENT_STATE_SAVED: "Agent state saved",
     EventType.PENDING_ACTION_RESOLVED: "Question answered",
     EventType.AI_STATE_SAVED: "AI state saved",
+    EventType.AI_STATE_TRANSFERRED: "Content transferred",
     EventType.HANDOFF_CHANGED: "Handoff changed",
     EventType.HANDOFF_FROZEN: "Handoff frozen",
     EventType.MEMORY_CHANGED: "Memory changed",

@@ -102,6 +102,9 @@ def test_a_preview_tells_now_and_then_and_changes_nothing(page: Client, source: 
     assert shown["Messages"] == ("new there", "nothing", "1 message")
     assert shown["Opening step"] == ("new there", "nothing", "brainstorm")
     assert everything(source, target)[:-1] == before[:-1]
+    target.say("own", "words of its own")
+    behind = rows(send(page, source, {**form, "on_conflict": "merge"}, "preview"))["Messages"]
+    assert behind == ("added behind its own", "1 message", "2 messages")
 
 
 def test_what_was_previewed_happens(page: Client, source: Chat, target: Chat) -> None:

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.core.web.template_tags.charts import HEIGHT, LEAST, bars
 from tests.memory.conftest import Memory
 
 TITLES = re.compile(r'class="title"[^>]*><code>([^<]+)</code>')
@@ -88,3 +89,9 @@ def test_it_takes_the_same_statements_however_many_endpoints_and_runs(page: Clie
     for _ in range(3):
         measure(memory, {f"GET /{number}": number for number in range(60)})
     assert statements() == few
+
+
+def test_bars_are_as_high_as_their_values_whatever_the_unit() -> None:
+    for values in ([0.4, 0.2, 0], [4000, 2000, 0]):
+        assert [bar.height for bar in bars(values)] == [HEIGHT, HEIGHT // 2, LEAST]
+    assert [bar.height for bar in bars([0, 0])] == [LEAST, LEAST]

@@ -145,6 +145,7 @@ def test_plan_todos_and_handoff_are_those_of_the_moment(chat: Chat, at: Callable
     chat.api.put(f"/sessions/{chat.id}/ai-states/claude", {"todos": [todo]})
     project = chat.read()["session"]["project_id"]
     chat.api.post(f"/projects/{project}/handoff/decisions", {"text": "Lock the cart first"})
+    chat.api.patch(f"/projects/{project}/handoff", {"summary": "The build is **green** again."})
     chat.api.post(f"/projects/{project}/handoff/freeze")
     chat.say("m1", "one")
     chat.say("m2", "two")
@@ -153,7 +154,7 @@ def test_plan_todos_and_handoff_are_those_of_the_moment(chat: Chat, at: Callable
     chat.api.post(f"/projects/{project}/handoff/decisions", {"text": "Take numbers last"})
     chat.say("m3", "three")
     old, new = at(1), at(3)
-    for words in ("First plan", "Read the code", "Lock the cart first", "Snapshot 1</a>"):
+    for words in ("First plan", "Read the code", "Lock the cart first", "Snapshot 1</a>", "<strong>green</strong>"):
         assert words in old, words
     for words in ("Second plan", "Ask for a review", "Take numbers last"):
         assert words in new, words

@@ -11,6 +11,8 @@ WORDS = {
     "merged": "merged",
     "kept": "stays as it is",
 }
+# Messages never replace those of the target.
+BEHIND = "added behind its own"
 COLOURS = {"added": "good", "merged": "warn", "replaced": "bad"}
 DONE = {"completed", "skipped"}
 NOTHING = "nothing"
@@ -39,7 +41,7 @@ def preview_of(carried: list[dict[str, Any]], *, moves: bool) -> Preview:
     rows = [
         Row(
             what=_what(item),
-            told=WORDS[item["how"]],
+            told=BEHIND if _adds_to_messages(item) else WORDS[item["how"]],
             colour=COLOURS.get(item["how"], ""),
             now=SHOWN[item["kind"]](item["now"]),
             then=SHOWN[item["kind"]](item["then"]),
@@ -47,6 +49,10 @@ def preview_of(carried: list[dict[str, Any]], *, moves: bool) -> Preview:
         for item in carried
     ]
     return Preview(rows=rows, ready=True, moves=moves)
+
+
+def _adds_to_messages(item: dict[str, Any]) -> bool:
+    return item["kind"] == "messages" and item["how"] == "added" and bool(item["now"]["message_count"])
 
 
 def in_the_way(details: dict[str, Any]) -> Preview:

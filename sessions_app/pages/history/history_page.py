@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from sessions_app.chats.reading.messages import Page
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.rendering.page_renderer import PageRenderer
+from sessions_app.core.rendering.page_renderer import render as render_text
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import ChatSession
 from sessions_app.pages.history.epochs import list_clearings
@@ -65,7 +66,7 @@ def history(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         "erased": page.erased,
         "fork_at": next((one.shown.id for one in reversed(told) if one.past.live), None),
         "marks": marks_of(session, clearings),
-        **_states(session, moment),
+        **_states(session, moment, caller.user_id),
     }
     return render(request, "pages/history/history.html", context)
 
@@ -81,6 +82,11 @@ def _told(page: PastPage, renderer: PageRenderer) -> list[Told]:
     return [Told(message, by_position[message.position]) for message in shown(Page(items, [], more=False), renderer)]
 
 
-def _states(session: SessionRow, moment: Moment) -> dict[str, Any]:
+def _states(session: SessionRow, moment: Moment, user_id: int) -> dict[str, Any]:
     plan, todos = past_plan(session.id, moment), past_todos(session.id, moment)
-    return {"states": [*([plan] if plan is not None else []), *todos], "handoff": past_handoff(session.project_id, moment)}
+    handoff = past_handoff(session.project_id, moment)
+    return {
+        "states": [*([plan] if plan is not None else []), *todos],
+        "handoff": handoff,
+        "handoff_summary": render_text(handoff.summary, user_id) if handoff is not None else "",
+    }

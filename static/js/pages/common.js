@@ -21,7 +21,6 @@ function setUpTheme(button) {
     const chosen = root.dataset.theme ?? "system";
     one(button, "span", HTMLElement).textContent = `Theme: ${chosen}`;
   };
-  button.hidden = false;
   show();
   button.addEventListener("click", () => {
     const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "system") + 1) % THEMES.length];

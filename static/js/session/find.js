@@ -19,6 +19,8 @@ let hits = [];
 /** The address of older ones; empty: all are known. */
 let older = "";
 let at = -1;
+/** The message where the focus was before. @type {Element | null | undefined} */
+let from;
 /** What `hits` and the marks are of. */
 let words = "";
 let timer = 0;
@@ -201,10 +203,17 @@ field.addEventListener("keydown", (event) => {
     event.preventDefault();
     step(-1);
   } else if (event.key === "Escape") {
+    const article = articleAt(hits[at]?.position ?? Number.NaN) ?? from;
     field.value = "";
     ask();
-    field.blur();
+    if (article instanceof HTMLElement && article.isConnected) {
+      article.tabIndex = -1;
+      focusOn(article);
+    } else field.blur();
   }
+});
+field.addEventListener("focus", ({ relatedTarget }) => {
+  from = relatedTarget instanceof Element ? relatedTarget.closest("article") : null;
 });
 one(document, "#find-previous", HTMLElement).addEventListener("click", () => step(-1));
 one(document, "#find-next", HTMLElement).addEventListener("click", () => step(1));

@@ -122,6 +122,12 @@ def test_any_part_is_found_in_any_case(chat: Chat) -> None:
         assert {item["session"] for item in items} == {None}, words
 
 
+def test_a_message_that_begins_with_its_kind_has_it_once(chat: Chat) -> None:
+    report(chat, "KeyError: 'cart'")
+    (item,) = chat.api.get("/search?q=%27cart%27&in=errors").json()["items"]
+    assert item["before"] + item["hit"] + item["after"] == "KeyError: 'cart'"
+
+
 def test_hits_link_to_pages_that_show_them(chat: Chat, client: Client, alice: User) -> None:
     put(chat, "notes", quote("a b&c?d#e", safe=""), "needle with a hard key")
     client.force_login(alice)

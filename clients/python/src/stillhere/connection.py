@@ -28,6 +28,7 @@ RETRY_SECONDS = 30.0
 # Most requests that nobody waits for any more are answered by then, so that what follows them is done.
 GIVEN_UP_SECONDS = 2.0
 NO_CONTENT, WRONG_KEY = 204, 401
+NO_PROJECT = "no_project"
 NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
 
@@ -69,6 +70,8 @@ class Connection:
         self._headers = {"Authorization": f"Bearer {key}"}
         self.project = _setting("project", project, "STILLHERE_PROJECT")
         self._project_id = self.project if is_id(self.project) else None
+        # False: what needs a project that does not exist fails with the code NO_PROJECT.
+        self.creates_project = True
         self._preparations: list[Request] = []
         self._timeout, self._retry_seconds = timeout, retry_seconds
         self._is_proxied = is_proxied(self.url)
@@ -179,8 +182,6 @@ class Connection:
             self._preparations.append(request)
 
     def _with_project[T](self, operation: Operation[T]) -> Operation[T]:
-        if self._project_id is None:
-            self._project_id = yield from self._found_project()
         step: Callable[[], Request] = partial(next, operation)
         while True:
             try:
@@ -197,11 +198,14 @@ class Connection:
 
     def _answer_in_project(self, request: Request) -> Operation[Any]:
         """If the project was erased meanwhile, that of one that is created again. One that is known by its id only is not."""
+        is_of_project = "{project}" in request.path
+        if is_of_project and self._project_id is None:
+            self._project_id = yield from self._found_project()
         try:
             return (yield request)
         except StillhereError as error:
-            is_of_project = "{project}" in request.path and (error.status, error.details.get("kind")) == (404, "project")
-            if not is_of_project or is_id(self.project):
+            is_erased = is_of_project and (error.status, error.details.get("kind")) == (404, "project")
+            if not is_erased or is_id(self.project):
                 raise
         self._project_id = yield from self._found_project()
         for preparation in self._preparations:  # noqa: UP028 - answers are sent to it
@@ -212,6 +216,8 @@ class Connection:
         """By its path; created if there is none. Raises StillhereError for an answer of something else."""
         found = yield Request("GET", "/projects", query={"path": self.project})
         try:
+            if not found["items"] and not self.creates_project:
+                raise StillhereError(404, NO_PROJECT, f"there is no project {self.project}.", {})
             made = found["items"][0] if found["items"] else (yield Request("POST", "/projects", {"path": self.project}))
             return str(made["id"])
         except (KeyError, TypeError, IndexError) as error:

@@ -22,7 +22,7 @@ class Bar:
 @register.filter
 def bars(values: Sequence[float]) -> list[Bar]:
     """One bar for each value, the highest as high as the chart; zero is a thin line."""
-    highest = max([*values, 1])
+    highest = max(values, default=0) or 1
     made = []
     for number, value in enumerate(values):
         height = LEAST if not value else max(LEAST + 2, round(HEIGHT * value / highest))

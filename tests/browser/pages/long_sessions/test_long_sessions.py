@@ -58,6 +58,11 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     signed_in.run("document.getElementById('find').focus();")
     keys.press(Keys.ESCAPE)
     signed_in.until("return document.querySelector('mark') === null;")
+    assert signed_in.run("return document.activeElement.dataset.id;") == "m20"  # From which one reads on by keys.
+    keys.press("/")
+    signed_in.until("return document.activeElement.id === 'find';")
+    keys.press(Keys.ESCAPE)
+    assert signed_in.run("return document.activeElement.dataset.id;") == "m20"
     assert signed_in.complaints() == []
 
 

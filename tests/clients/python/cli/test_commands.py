@@ -17,6 +17,7 @@ from tests.support.suite import first_of
 
 
 def test_what_is_saved_is_resumed_and_found(command: Command, client: Client) -> None:
+    client.get_project()
     assert command("resume") == (1, "", "stillhere: nothing is saved in this project.\n")
     assert command("save", input="Why does the checkout fail?\n")[0] == 0
     lines = [{"role": "assistant", "text": "The cart is empty."}, {"id": "m3", "role": "user", "text": "Thanks"}]
@@ -40,7 +41,18 @@ def test_without_a_current_session_the_newest_is_named(command: Command, client:
     assert command("resume")[2].endswith("Make one current on its page.\n")
 
 
+def test_what_only_reads_creates_no_project(command: Command, client: Client) -> None:
+    mistyped = "/home/alice/mistyped"
+    told = f"404 no_project: there is no project {mistyped}.\n"
+    assert command("--project", mistyped, "resume", "--session", "x") == (1, "", "stillhere: there is no such session.\n")
+    for arguments in (["resume"], ["search", "x"]):
+        assert command("--project", mistyped, *arguments) == (1, "", f"stillhere: {told}")
+    assert command("--project", mistyped, "search", "x", "--everywhere")[0] == 0
+    assert mistyped not in [each.path for each in client.list_projects().items]
+
+
 def test_a_search_says_that_nothing_is_found(command: Command, client: Client) -> None:
+    client.create_session()
     assert command("search", "checkout") == (0, "", "nothing is found\n")
 
 

@@ -38,7 +38,7 @@ def save(given: Namespace) -> int:
 
 
 def resume(given: Namespace) -> int:
-    with _client(given) as client:
+    with _reader(given) as client:
         session = _session(client, given.session)
         if session is None:
             raise ValueError("there is no such session." if given.session else _why_none_is_current(client))
@@ -57,13 +57,13 @@ def resume(given: Namespace) -> int:
 def search(given: Namespace) -> int:
     """The exit code is 0 without a hit too."""
     left, cursor, found = given.limit, None, 0
-    with _client(given) as client:
+    with _reader(given) as client:
         while left > 0:
             page = client.search(
                 given.text, within=given.within, everywhere=given.everywhere, limit=min(left, MOST_READ), cursor=cursor
             )
             for hit in page.items:
-                _print_json(asdict(hit)) if given.json else _print_hit(given.url, hit)
+                _print_json(asdict(hit)) if given.json else _print_hit(given.url, hit, everywhere=given.everywhere)
             left, cursor, found = left - len(page.items), page.next, found + len(page.items)
             if cursor is None:
                 break
@@ -74,6 +74,13 @@ def search(given: Namespace) -> int:
 
 def _client(given: Namespace) -> Client:
     return Client(given.url, None, given.project)
+
+
+def _reader(given: Namespace) -> Client:
+    """What only reads creates no project, as of a path that was mistyped."""
+    client = _client(given)
+    client.connection.creates_project = False
+    return client
 
 
 def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -131,9 +138,11 @@ def _shortened(output: Any) -> str:
     return shown if len(shown) <= MOST_OF_A_RESULT else f"{shown[:MOST_OF_A_RESULT]}…"
 
 
-def _print_hit(url: str, hit: Hit) -> None:
+def _print_hit(url: str, hit: Hit, *, everywhere: bool) -> None:
     text = " ".join(f"{hit.before}{hit.hit}{hit.after}".split())
-    print(f"{hit.at}  {hit.title or hit.project}\n  {text}\n  {url.rstrip('/')}{hit.link}")
+    named = [hit.title, hit.project if everywhere or not hit.title else ""]
+    excerpt = "" if text == " ".join((hit.title or "").split()) else f"  {text}\n"
+    print(f"{hit.at}  {' · '.join(filter(None, named))}\n{excerpt}  {url.rstrip('/')}{hit.link}")
 
 
 def _print_json(value: Any) -> None:
