@@ -144,6 +144,7 @@ def test_pages_and_search_show_what_was_said(make: Make, client: Client) -> None
         said(1),
         {"type": "assistant", "uuid": "a1", "message": {"role": "assistant", "content": answer}},
         {"type": "user", "uuid": "r1", "message": {"role": "user", "content": result}},
+        {"type": "user", "uuid": "n1", "isMeta": True, "message": {"role": "user", "content": "<command-name>/init"}},
     )
     assert loaded(make()) is not None
     (session,) = client.list_sessions(tag="claude-agent").items
@@ -153,6 +154,7 @@ def test_pages_and_search_show_what_was_said(make: Make, client: Client) -> None
         ("user", "1"),
         ("assistant", "I read the cart."),
         ("tool", ""),
+        ("system", "<command-name>/init"),
     ]
     assert client.read_as(session.id, "openai.chat").items[3] == {"role": "tool", "tool_call_id": "t1", "content": "total = 0"}
     assert not session.current

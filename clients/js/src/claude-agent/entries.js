@@ -19,9 +19,10 @@ export function asMessage(id, entry) {
   const parts = blocks.flatMap(partOf);
   const kinds = new Set(parts.map((/** @type {any} */ part) => part.type));
   const text = parts.map((/** @type {any} */ part) => (part.type === "text" ? part.text : "")).join("");
+  // What the program says as the user, such as a command's output, is a note.
+  if ([...kinds].every((kind) => kind === "text")) return { ...made, role: entry.isMeta === true ? "system" : type, text };
   const onlyResults = kinds.size === 1 && kinds.has("tool_result");
-  const shown = { ...made, role: onlyResults ? "tool" : type, text };
-  return [...kinds].every((kind) => kind === "text") ? shown : { ...shown, parts };
+  return { ...made, role: onlyResults ? "tool" : type, text, parts };
 }
 
 /** @param {any} block @returns {object[]} */

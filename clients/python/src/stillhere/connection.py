@@ -182,6 +182,8 @@ class Connection:
             self._preparations.append(request)
 
     def _with_project[T](self, operation: Operation[T]) -> Operation[T]:
+        if self._project_id is None and self.creates_project:  # Bodies may name it too.
+            self._project_id = yield from self._found_project()
         step: Callable[[], Request] = partial(next, operation)
         while True:
             try:

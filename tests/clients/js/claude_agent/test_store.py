@@ -136,12 +136,13 @@ def test_pages_and_search_show_what_was_said(script: Script, server: LiveServer,
         {"type": "summary", "summary": "Empty cart"},
         {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}]}},
         {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "total = 0"}]}},
+        {"type": "user", "isMeta": True, "message": {"content": "<command-name>/init"}},
     ]
     script("const store = open(); await store.append(KEY, GIVEN.entries); await store.close();", entries=entries)
     with Client(server.url, secret, PROJECT) as client:
         (session,) = client.list_sessions(tag="claude-agent").items
         assert not session.current
-        assert [each.role for each in client.read_messages(session.id).items] == ["system", "assistant", "tool"]
+        assert [each.role for each in client.read_messages(session.id).items] == ["system", "assistant", "tool", "system"]
         assert client.read_as(session.id, "openai.chat").items[2] == {
             "role": "tool",
             "tool_call_id": "t1",

@@ -18,6 +18,7 @@ import pytest
 from stillhere import Client, Spool, SpoolError
 from stillhere.spool import append_log
 from stillhere.spool.items import Item
+from stillhere.spool.spool import STRANDED, UNSENT
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
@@ -186,6 +187,21 @@ def test_the_next_process_sends_it_where_it_belonged_when_it_was_saved(
     assert [each.error["code"] for each in successor.refused()] == ["stale_epoch"]
 
 
+def test_what_is_left_at_the_end_is_said(new_spool: Callable[[], Spool], gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
+    spool = new_spool()
+    say(spool, 0)
+    assert spool.flush()
+    gate.away = True
+    say(spool, 1, 2)
+    spool.close(0)
+    successor = new_spool()
+    gate.away = False
+    assert successor.flush()
+    successor.close()
+    (said,) = [each.getMessage() for each in caplog.records if each.msg == UNSENT]
+    assert said.startswith(f"2 saves wait in {spool._storage.path}:")
+
+
 def test_a_save_after_the_end_does_not_overtake_what_waits(new_spool: Callable[[], Spool], gate: Gate, texts: Texts) -> None:
     gate.away = True
     spool = new_spool()
@@ -248,7 +264,7 @@ def test_what_waits_for_another_address_is_said(
         caplog.clear()
         Spool(path, other, secret, "/home/alice/other agents").close(0)
         Spool(path, gate.url, secret, PROJECT).close(0)
-        return [each.getMessage() for each in caplog.records if each.name.startswith("stillhere")]
+        return [each.getMessage() for each in caplog.records if each.msg == STRANDED]
 
     assert warned() == []  # Perhaps another process is sending them.
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:

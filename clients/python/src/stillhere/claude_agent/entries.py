@@ -20,8 +20,9 @@ def as_message(message_id: str, entry: Any) -> dict[str, Any]:
     parts = [part for block in blocks if isinstance(block, dict) and (part := _part(block)) is not None]
     kinds = {part["type"] for part in parts}
     text = "".join(part["text"] for part in parts if part["type"] == "text")
-    shown = {**made, "role": "tool" if kinds == {"tool_result"} else kind, "text": text}
-    return shown if kinds <= {"text"} else {**shown, "parts": parts}
+    if kinds <= {"text"}:  # What the program says as the user, such as a command's output, is a note.
+        return {**made, "role": "system" if entry.get("isMeta") is True else kind, "text": text}
+    return {**made, "role": "tool" if kinds == {"tool_result"} else kind, "text": text, "parts": parts}
 
 
 def _part(block: dict[str, Any]) -> dict[str, Any] | None:

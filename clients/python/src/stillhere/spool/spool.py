@@ -22,6 +22,7 @@ from stillhere.spool.items import DamagedSpool, Item, Refused, SpoolError
 from stillhere.spool.sender import SEQ_STEP, Sender
 from stillhere.spool.storage import Storage
 
+UNSENT = "%d saves wait in %s: the server has not taken them. The next spool with this file sends them."
 STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
 # How often a server that is away is asked while somebody waits for it, and how long an idle thread may take to end.
 SECONDS_BETWEEN_QUESTIONS, ENDING_SECONDS = 1.0, 0.5
@@ -175,14 +176,14 @@ class Spool:
         self._storage.discard(number)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Tries so long to send what waits; the rest stays in the file for the next spool. A request without an answer is
-        then left to its thread."""
+        """Tries so long to send what waits; the rest stays in the file for the next spool, and a warning says so. A request
+        without an answer is then left to its thread."""
         if self._closing.is_set():
             return
         ends_at = time.monotonic() + seconds
         try:
-            if self._thread is not None:
-                self.flush(seconds)
+            if self._thread is not None and not self.flush(seconds):
+                _log.warning(UNSENT, self.waiting, self._storage.path)
         finally:
             with self._adding:
                 self._closing.set()
