@@ -22,6 +22,8 @@ def test_the_page_says_who_answers(alice_client: Client, settings: Any) -> None:
 
 def test_without_an_address_the_last_project_opens(alice_client: Client) -> None:
     assert b"Name a project" in alice_client.get("/chat/").content
+    alice_client.post("/api/v1/projects", {"path": "/home/alice/a&b"}, content_type="application/json")
+    assert b'href="/chat/?project=%2Fhome%2Falice%2Fa%26b"' in alice_client.get("/chat/").content
     body = {"selected_project": "/home/alice/maps"}
     alice_client.put("/api/v1/app-state?client=chat", body, content_type="application/json")
     assert b'data-project="/home/alice/maps"' in alice_client.get("/chat/").content

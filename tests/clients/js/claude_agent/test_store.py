@@ -143,11 +143,8 @@ def test_pages_and_search_show_what_was_said(script: Script, server: LiveServer,
         (session,) = client.list_sessions(tag="claude-agent").items
         assert not session.current
         assert [each.role for each in client.read_messages(session.id).items] == ["system", "assistant", "tool", "system"]
-        assert client.read_as(session.id, "openai.chat").items[2] == {
-            "role": "tool",
-            "tool_call_id": "t1",
-            "content": "total = 0",
-        }
+        result = {"role": "tool", "tool_call_id": "t1", "content": "total = 0"}
+        assert client.read_as(session.id, "openai.chat").items[2] == result
 
 
 @pytest.mark.once
