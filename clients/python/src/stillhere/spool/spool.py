@@ -182,8 +182,8 @@ class Spool:
             return
         ends_at = time.monotonic() + seconds
         try:
-            if self._thread is not None and not self.flush(seconds):
-                _log.warning(UNSENT, self.waiting, self._storage.path)
+            if self._thread is not None and not self.flush(seconds) and (waiting := self.waiting):
+                _log.warning(UNSENT, waiting, self._storage.path)
         finally:
             with self._adding:
                 self._closing.set()

@@ -191,9 +191,9 @@ class Storage:
                 if not left:  # First: on a full disk it makes room.
                     self._empty_log()
                 for scope, made_at, item in left:
-                    self._db.execute(_ADD, (*item, scope, made_at))
+                    self._patiently(_ADD, (*item, scope, made_at))
                 if then:
-                    self._db.execute(then, values)
+                    self._patiently(then, values)
             if left:
                 with self._transaction():
                     if not self._left(acknowledged):  # Another process may have added something.
