@@ -44,14 +44,16 @@ def test_two_moments_of_a_session(page: Client, chat: Chat) -> None:
     assert f'href="/sessions/{chat.id}/history/?at=2"' in html
 
 
-def test_messages_without_words_are_told_by_their_tools(page: Client, chat: Chat) -> None:
+def test_messages_are_told_by_their_tools_too(page: Client, chat: Chat) -> None:
     chat.say("m1", "one")
     call = {"type": "tool_call", "id": "c1", "name": "bash", "input": {"command": "ls <shop>"}}
     failed = {"type": "tool-bash", "toolCallId": "c2", "state": "output-error", "input": {"command": "cat x"}, "errorText": "no"}
-    chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "parts": [call]})
+    words = {"type": "text", "text": "I look."}
+    chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "text": "I look.", "parts": [words, call]})
     chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [failed]})
     chat.ops({"op": "upsert", "id": "m4", "role": "user", "parts": [{"type": "image", "url": "https://a.example/b.png"}]})
     told = [words for _, words in rows(page.get(f"/sessions/{chat.id}/compare/?a=1&b=9").content.decode())]
+    assert "I look." in told[0]
     assert "bash ls &lt;shop&gt;" in told[0]
     assert told[1].endswith("bash cat x failed")
     assert "No text" in told[2]

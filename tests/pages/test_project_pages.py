@@ -37,8 +37,10 @@ def statements(page: Client, address: str) -> int:
 def test_sessions_are_listed_with_their_last_words(page: Client, chat: Chat) -> None:
     chat.say("m1", "first words")
     chat.say("m2", "last <words>", role="assistant")
-    chat.api.patch(f"/sessions/{chat.id}", {"title": "Cart race"})
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "Cart race", "tags": ["bug", f"project:{'9f' * 20}"]})
     shown = page.get(project_page()).content.decode()
+    assert re.findall(r'title="Sessions with this tag">([^<]+)<', shown) == ["bug"]
+    assert f'href="/sessions/{chat.id}/" title="The current session">Cart race</a>' in page.get("/").content.decode()
     assert "last &lt;words&gt;" in shown
     assert "first words" not in shown
     assert "2 messages" in shown

@@ -182,3 +182,12 @@ def test_thousands_of_calls_and_hostile_texts(page: Client, chat: Chat) -> None:
     assert f"{1_000 - MOST_SPANS} more" in text_of(html)
     for wrong in ("-1", "x", "9" * 30, "%00"):
         assert page.get(f"/sessions/{chat.id}/trace/?after={wrong}").status_code == 200
+
+
+def test_what_comes_before_the_first_question_is_no_turn(page: Client, chat: Chat) -> None:
+    chat.ops(raw("i", "openai.chat", {"role": "system", "content": "Be brief."}))
+    assert "Turns 1" in text_of(page.get(f"/sessions/{chat.id}/trace/").content.decode())
+    chat.say("q1", "One?")
+    chat.say("a1", "Yes.", role="assistant")
+    chat.say("q2", "Two?")
+    assert "Turns 2" in text_of(page.get(f"/sessions/{chat.id}/trace/").content.decode())

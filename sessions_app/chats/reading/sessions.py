@@ -1,5 +1,6 @@
 """Reading one session by SQL: the hot path of every call on a session. Lists are in `session_lists.py`."""
 
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ _PLAIN = (
     "s.id, s.external_id, s.title, s.opening_step, s.schema_version, s.epoch, s.rev, s.message_count, s.size_bytes, "
     "s.archive_requested_at IS NOT NULL, s.metadata, s.tags, s.pinned IS TRUE, s.head"
 )
+_DIGEST = re.compile(":[0-9a-f]{32,}$")
 _EPOCH = 5
 _TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
 
@@ -83,6 +85,11 @@ class SessionRow:
     @property
     def tag_list(self) -> list[str]:
         return stored_tags(self.tags)
+
+    @property
+    def spoken_tags(self) -> list[str]:
+        """Without those that only programs read, such as `project:` with a digest."""
+        return [tag for tag in self.tag_list if not _DIGEST.search(tag)]
 
     @property
     def metadata_object(self) -> dict[str, Any]:

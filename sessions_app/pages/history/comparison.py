@@ -23,8 +23,8 @@ MOST_PARTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a pair. `pieces`: its text, with what the other side does not have marked. `tools`: if it has no text,
-    its calls and results."""
+    """One side of a pair. `pieces`: its text, with what the other side does not have marked. `tools`: its calls and
+    results."""
 
     position: int
     who: str
@@ -111,8 +111,8 @@ def _side(item: dict[str, Any], pieces: list[Piece], until: float) -> Side:
 
 
 def _tools(item: dict[str, Any], until: float) -> list[Tool]:
-    """What a message without words did. Outputs may be long, so the time for reading them is limited too."""
-    parts = None if item["text"] or time.thread_time() > until else stored_value(item["parts"])
+    """What a message did beside its words. Outputs may be long, so the time for reading them is limited too."""
+    parts = None if time.thread_time() > until else stored_value(item["parts"])
     if not isinstance(parts, list):
         return []
     return [tool for part in parts[:MOST_PARTS] if isinstance(part, dict) and (tool := tool_of(part)) is not None]

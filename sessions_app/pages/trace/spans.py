@@ -114,7 +114,9 @@ def totals_of(turns: list[Turn]) -> Totals:
     tokens = sum((turn.tokens for turn in turns), Tokens())
     models = list(dict.fromkeys(model for turn in turns for model in turn.models))
     tools, failed = sum(turn.tools for turn in turns), sum(turn.failed for turn in turns)
-    return Totals(len(turns), sum(turn.ms for turn in turns), tools, failed, tokens, models)
+    # What comes before the first question, such as instructions, is no turn, unless there is nothing else.
+    asked = sum(turn.question is not None for turn in turns) or min(1, len(turns))
+    return Totals(asked, sum(turn.ms for turn in turns), tools, failed, tokens, models)
 
 
 def top_tools(entries: Iterable[Entry], most: int) -> list[tuple[str, int]]:
