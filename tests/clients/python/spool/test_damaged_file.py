@@ -57,7 +57,7 @@ def test_a_damaged_row_is_named_and_holds_up_nothing(
     say(first, 0, 1)
     first.close(0)
     with contextlib.closing(sqlite3.connect(tmp_path / "kept" / "spool.db", isolation_level=None)) as file:
-        file.execute(f"UPDATE requests SET ops = {damage} WHERE number = 1")
+        file.execute(f"UPDATE waiting SET ops = {damage} WHERE number = 1")
     gate.away = False
     spool = new_spool()
     assert spool.flush(5)

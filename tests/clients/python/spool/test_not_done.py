@@ -11,6 +11,7 @@ import pytest
 from stillhere import Client, Spool
 from stillhere.spool.items import Item
 from tests.browser.driving import wait_for
+from tests.clients.python.gate import Gate
 from tests.clients.python.spool.conftest import Texts, say
 
 type NewSpool = Callable[[], Spool]
@@ -81,7 +82,7 @@ def test_unknown_fields_of_a_session_are_said_at_once_and_hold_up_nothing(
         for opening, ops in (('{"name": "typo"}', json.dumps([])), ("{}", "[NaN]"), ("{}", "[")):
             values = (f"{spool._connection.url} {spool._connection.project}", opening, ops)
             file.execute(
-                "INSERT INTO requests (scope, external_id, opening, writer_id, seq, ops, made_at)"
+                "INSERT INTO waiting (scope, external_id, opening, writer_id, seq, ops, made_at)"
                 " VALUES (?, 'x', ?, 'w', 1, ?, 0)",
                 values,
             )
@@ -94,15 +95,23 @@ def test_unknown_fields_of_a_session_are_said_at_once_and_hold_up_nothing(
     assert [json.loads(refused)["code"] for (refused,) in found if refused] == ["unsendable"] * 3
 
 
-def test_the_file_of_an_earlier_version_is_continued(new_spool: NewSpool, texts: Texts, tmp_path: Path) -> None:
-    spool = new_spool()
-    spool.close()
-    with contextlib.closing(sqlite3.connect(tmp_path / "kept" / "spool.db", isolation_level=None)) as file:
-        file.execute("ALTER TABLE requests DROP COLUMN base_rev")
+def test_the_file_of_an_earlier_version_is_continued(new_spool: NewSpool, gate: Gate, texts: Texts, tmp_path: Path) -> None:
+    """A program of that version which still runs cannot write to it: its numbers are those of the log."""
+    gate.away = True
     spool = new_spool()
     say(spool, 1)
-    assert spool.flush()
-    assert texts("t") == ["1"]
+    spool.close(0)
+    gate.away = False
+    with contextlib.closing(sqlite3.connect(tmp_path / "kept" / "spool.db", isolation_level=None)) as file:
+        file.execute("DROP VIEW requests")
+        file.execute("ALTER TABLE waiting RENAME TO requests")
+        file.execute("ALTER TABLE requests DROP COLUMN base_rev")
+        spool = new_spool()
+        say(spool, 2)
+        assert spool.flush()
+        assert texts("t") == ["1", "2"]
+        with pytest.raises(sqlite3.OperationalError, match="view"):
+            file.execute("INSERT INTO requests (scope) VALUES ('x')")
 
 
 def test_an_error_of_the_client_does_not_end_the_sending(

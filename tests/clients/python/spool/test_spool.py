@@ -268,7 +268,7 @@ def test_what_waits_for_another_address_is_said(
 
     assert warned() == []  # Perhaps another process is sending them.
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
-        file.execute("UPDATE requests SET made_at = made_at - 61")
+        file.execute("UPDATE waiting SET made_at = made_at - 61")
     (said,) = warned()
     assert said.startswith(f"2 requests in {path} wait for {gate.url} and its project {PROJECT}.")
 

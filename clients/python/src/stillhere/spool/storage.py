@@ -17,37 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from stillhere.http.forks import renew_in_forks
-from stillhere.spool.append_log import AppendLog, Entry, make_private
+from stillhere.spool.append_log import AppendLog, Entry
 from stillhere.spool.items import DamagedSpool, Item, Refused, shown_ops
+from stillhere.spool.table import WAIT_SECONDS, naming_damage, opened
 
-DAMAGED = (
-    "The spool file {path} is damaged ({reason}). Nothing was removed from it. Move it away, with {path}-journal if that exists, "
-    "so that a new one begins. `sqlite3 {path} .recover` shows what it still holds: requests in it may not have been sent."
-)
-WAIT_SECONDS, STRANDED_SECONDS = 30.0, 60.0
+STRANDED_SECONDS = 60.0
 # A longer log moves to the table: of this, only the next request is in the memory.
 LONGEST_LOG = 262_144
 MOST_AT_ONCE = 20
-_TABLE = """
-CREATE TABLE IF NOT EXISTS requests (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    scope TEXT NOT NULL,
-    session TEXT,
-    external_id TEXT,
-    opening TEXT NOT NULL,
-    writer_id TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    epoch INTEGER,
-    ops TEXT NOT NULL,
-    made_at REAL NOT NULL,
-    refused TEXT,
-    base_rev INTEGER NOT NULL DEFAULT 0
-)
-"""
-# Of files of earlier versions.
-_ADDED = "ALTER TABLE requests ADD COLUMN base_rev INTEGER NOT NULL DEFAULT 0"
 _ADD = (
-    "INSERT INTO requests (number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev, scope, made_at)"
+    "INSERT INTO waiting (number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev, scope, made_at)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -69,7 +48,7 @@ class Storage:
     @property
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = _opened(self.path)
+            self._connection = opened(self.path)
         return self._connection
 
     def renew(self) -> None:
@@ -80,7 +59,7 @@ class Storage:
 
     def add(self, items: Sequence[Item]) -> None:
         """All of them or none. They are on the disk when this returns."""
-        with self._lock, _naming(self.path), self._transaction():
+        with self._lock, naming_damage(self.path), self._transaction():
             self._read_log()
             numbered = [item._replace(number=number) for number, item in enumerate(items, self._log.last + 1)]
             self._log.append([Entry(self._scope, time.time(), item) for item in numbered])
@@ -91,14 +70,14 @@ class Storage:
         if self._log.size > LONGEST_LOG:
             self._move_if_there_is_room()
         recent = self._recent(number, but)
-        sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM requests"
+        sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM waiting"
         sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number, *but, *but))
         return recent[:MOST_AT_ONCE] if row is None else [Item(*row)]
 
     def count_after(self, number: int) -> int:
         recent = self._recent(number)
-        row = self._one("SELECT count(*) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
+        row = self._one("SELECT count(*) FROM waiting WHERE scope = ? AND refused IS NULL AND number > ?", (self._scope, number))
         return len(recent) + int(row[0])
 
     def last_after(
@@ -109,7 +88,7 @@ class Storage:
         for item in reversed(self._recent(number, but)):
             if (last is None or item.number <= last) and external_id in {None, item.external_id}:
                 return item.number
-        sql = "SELECT max(number) FROM requests WHERE scope = ? AND refused IS NULL AND number > ?"
+        sql = "SELECT max(number) FROM waiting WHERE scope = ? AND refused IS NULL AND number > ?"
         sql += f" AND number <= ifnull(?, number) AND ? IN ('', external_id){_without(but)}"
         row = self._one(sql, (self._scope, number, last, external_id or "", *but, *but))
         found: int | None = row[0]
@@ -117,28 +96,28 @@ class Storage:
 
     def stranded(self) -> dict[str, int]:
         """How many requests of each other scope wait for so long that no spool seems to send them."""
-        sql = "SELECT scope, count(*) FROM requests WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
-        with self._lock, _naming(self.path):
+        sql = "SELECT scope, count(*) FROM waiting WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
+        with self._lock, naming_damage(self.path):
             return dict(self._patiently(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
 
     def freeze(self, number: int, session: str, epoch: int) -> None:
-        self._move("UPDATE requests SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
+        self._move("UPDATE waiting SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
 
     def forget_up_to(self, number: int) -> None:
         """What was acknowledged."""
-        sql = "DELETE FROM requests WHERE scope = ? AND refused IS NULL AND number <= ?"
+        sql = "DELETE FROM waiting WHERE scope = ? AND refused IS NULL AND number <= ?"
         self._move(sql, (self._scope, number), acknowledged=number)
 
     def remove(self, number: int) -> None:
-        self._move("DELETE FROM requests WHERE number = ?", (number,))
+        self._move("DELETE FROM waiting WHERE number = ?", (number,))
 
     def refuse(self, number: int, error: dict[str, Any]) -> None:
-        self._move("UPDATE requests SET refused = ? WHERE number = ?", (json.dumps(error), number))
+        self._move("UPDATE waiting SET refused = ? WHERE number = ?", (json.dumps(error), number))
 
     def refused(self) -> list[Refused]:
-        sql = "SELECT number, session, external_id, ops, refused FROM requests"
+        sql = "SELECT number, session, external_id, ops, refused FROM waiting"
         sql += " WHERE scope = ? AND refused IS NOT NULL ORDER BY number"
-        with self._lock, _naming(self.path):
+        with self._lock, naming_damage(self.path):
             rows = self._patiently(sql, (self._scope,)).fetchall()
         return [
             Refused(number, session, external_id, shown_ops(ops), json.loads(error))
@@ -147,7 +126,7 @@ class Storage:
 
     def discard(self, number: int) -> None:
         """A refused one."""
-        self._move("DELETE FROM requests WHERE number = ? AND refused IS NOT NULL", (number,))
+        self._move("DELETE FROM waiting WHERE number = ? AND refused IS NOT NULL", (number,))
 
     def close(self) -> None:
         with self._lock:
@@ -174,7 +153,7 @@ class Storage:
 
     def _recent(self, number: int, but: Collection[str] = ()) -> list[Item]:
         """What waits in the log behind this number. To be asked before the table: what is moved meanwhile is then found there."""
-        with self._lock, _naming(self.path):
+        with self._lock, naming_damage(self.path):
             above = max(number, self._last_in_table())
             if not self._log.is_as_read():
                 with self._transaction():
@@ -185,7 +164,7 @@ class Storage:
     def _move(self, then: str = "", values: tuple[Any, ...] = (), *, acknowledged: int = 0) -> None:
         """Moves the log to the table, except requests of this scope up to the number `acknowledged`. `then`: a change of the
         table that is done with it."""
-        with self._lock, _naming(self.path):
+        with self._lock, naming_damage(self.path):
             with self._transaction():
                 left = self._left(acknowledged)
                 if not left:  # First: on a full disk it makes room.
@@ -217,7 +196,7 @@ class Storage:
             self._log.last = max(self._log.last, self._last_in_table())
 
     def _last_in_table(self) -> int:
-        row = self._patiently("SELECT seq FROM sqlite_sequence WHERE name = 'requests'").fetchone()
+        row = self._patiently("SELECT seq FROM sqlite_sequence WHERE name = 'waiting'").fetchone()
         return 0 if row is None else int(row[0])
 
     @contextmanager
@@ -233,7 +212,7 @@ class Storage:
             raise
 
     def _one(self, sql: str, values: tuple[Any, ...]) -> Any:
-        with self._lock, _naming(self.path):
+        with self._lock, naming_damage(self.path):
             return self._patiently(sql, values).fetchone()
 
     def _patiently(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
@@ -251,44 +230,3 @@ class Storage:
 def _without(sessions: Collection[str]) -> str:
     each = ", ".join("?" * len(sessions))
     return f" AND ifnull(session, '') NOT IN ({each}) AND ifnull(external_id, '') NOT IN ({each})" if sessions else ""
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Raises DamagedSpool, which names the file, in place of SQLite's error, and that in place of the system's."""
-    try:
-        yield
-    except OSError as error:
-        raise sqlite3.OperationalError(str(error)) from error
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, DamagedSpool) or not any(words in str(error) for words in ("not a database", "malformed")):
-            raise
-        raise DamagedSpool(DAMAGED.format(path=path, reason=error)) from error
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    make_private(path)
-    opened = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-    opened.text_factory = lambda content: content.decode(errors="surrogateescape")  # One damaged row leaves the others readable.
-    try:
-        with _naming(path):
-            # Not WAL, which SQLite up to 3.51.2 may damage if several connections write.
-            for setting in ("journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON"):
-                opened.execute(f"PRAGMA {setting}").fetchall()
-            opened.execute(_TABLE)
-            _add_column(opened)
-            opened.execute("PRAGMA busy_timeout = 0")
-    except BaseException:
-        opened.close()
-        raise
-    return opened
-
-
-def _add_column(opened: sqlite3.Connection) -> None:
-    if any(name == "base_rev" for _, name, *_ in opened.execute("PRAGMA table_info(requests)")):
-        return
-    try:
-        opened.execute(_ADDED)
-    except sqlite3.OperationalError as error:
-        if "duplicate column" not in str(error):  # Another process was faster.
-            raise
