@@ -1,6 +1,7 @@
 """A search ends in time, whatever the words and the texts are, and what it did not come to is on a next page."""
 
 import base64
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -200,15 +201,22 @@ def list_address(chat: Chat, words: str, sort: str = "-updated") -> str:
 
 def with_needle(big: Chat) -> Chat:
     other = Chat(big.api, project=big.project)
-    other.say("m1", "another needle")
+    say_later(other, "m1", "another needle")
     return other
+
+
+def say_later(chat: Chat, message_id: str, text: str) -> None:
+    """In a millisecond of its own: of two sessions that changed in one, the ids say which comes first."""
+    time.sleep(0.002)
+    chat.say(message_id, text)
+    time.sleep(0.002)
 
 
 @pytest.mark.parametrize("sort", ["-updated", "title"])
 def test_a_big_session_is_searched_to_its_end_on_the_next_pages(big: Chat, hurried: None, sort: str) -> None:
     """Others come before and after it."""
     earlier = with_needle(big)
-    big.say("last", "hay")
+    say_later(big, "last", "hay")
     later = with_needle(big)
     found = list(pages(big, list_address(big, "needle", sort), "id"))
     in_order = [one for page in found for one in page]
@@ -221,7 +229,7 @@ def test_a_big_session_is_searched_to_its_end_on_the_next_pages(big: Chat, hurri
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_big_session_that_moves_while_it_is_searched_is_found_once(big: Chat, hurried: None, is_first: bool) -> None:
     earlier = with_needle(big)
-    big.say("last", "hay")
+    say_later(big, "last", "hay")
     later = [] if is_first else [with_needle(big).id]
     found = []
     for number, page in enumerate(pages(big, list_address(big, "needle"), "id")):
@@ -234,7 +242,7 @@ def test_a_big_session_that_moves_while_it_is_searched_is_found_once(big: Chat, 
 
 def test_a_big_session_that_is_deleted_while_it_is_searched_is_left_out(big: Chat, hurried: None) -> None:
     earlier = with_needle(big)
-    big.say("last", "hay")
+    say_later(big, "last", "hay")
     found = []
     for page in pages(big, list_address(big, "needle"), "id"):
         found += page
