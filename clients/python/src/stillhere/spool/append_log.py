@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class AppendLog:
-    """Several processes may share the file. Whoever calls `read`, `append` or `empty` holds a lock that keeps all others from it.
+    """Several processes may share the file. The caller of `read`, `append` or `empty` holds a lock that keeps all others from it.
     `entries`: what was there at the last `read`. Raises OSError if the disk takes nothing, and DamagedSpool."""
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +57,7 @@ class AppendLog:
         self._head, self.size, self._lines = b"", 0, 0
 
     def is_as_read(self) -> bool:
-        """Also without the lock: whoever empties the file changes its first line."""
+        """Also without the lock: emptying the file changes its first line."""
         return self._head_now() == self._head and self._size_now() == self.size
 
     def read(self) -> None:
