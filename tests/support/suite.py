@@ -26,7 +26,7 @@ ABOVE_THE_DATABASE = (
     *("browser/chat", "browser/module", "chats/search/test_excerpts", "chats/search/test_search_page"),
     *(f"chats/files/test_{name}" for name in ("backed", "bucket", "exported", "files", "shown")),
     *(f"clients/python/{name}" for name in ("cli", "spool", "test_cancelled", "test_client", "test_documents")),
-    *(f"clients/python/{name}" for name in ("test_event_loops", "test_forks", "test_wires")),
+    *(f"clients/python/connections/test_{name}" for name in ("event_loops", "forks", "wires")),
     *("clients/js/assistant_cloud/test_tokens", "clients/js/claude_agent/test_refusals"),
     *(f"config/quick_requests/test_quick_{name}" for name in ("chats", "chunks", "memory")),
     "config/http",

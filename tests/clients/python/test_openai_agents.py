@@ -241,13 +241,13 @@ def test_two_that_pop_get_different_items(make: Make, client: Client) -> None:
 
 def test_what_was_added_here_is_popped_by_one_request(make: Make, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
-    send = client.connection._sent
+    built = client.connection._built
 
-    def counted(request: Any, given_up: Any) -> Any:
+    def counted(request: Any) -> Any:
         sent.append(request.method)
-        return send(request, given_up)
+        return built(request)
 
-    monkeypatch.setattr(client.connection, "_sent", counted)
+    monkeypatch.setattr(client.connection, "_built", counted)
     session = make()
     client.save(client.open_session("thread / 1", current=False).id, [{"role": "user", "text": "By a person"}])
     add(session, HISTORY)

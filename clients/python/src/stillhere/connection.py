@@ -7,7 +7,7 @@ once, and `run` and `arun` differ only in how they send.
 import asyncio
 import os
 import uuid
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -21,14 +21,14 @@ from stillhere.http.given_up import GivenUp
 from stillhere.http.json_texts import as_json
 from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
 from stillhere.http.retries import Attempts, retry_after
-from stillhere.http.wires import AsyncWires, Server, Wires
+from stillhere.http.shared_wires import SharedWires
+from stillhere.http.wires import AsyncWires, Server
 
 TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
 # Most requests that nobody waits for any more are answered by then, so that what follows them is done.
 GIVEN_UP_SECONDS = 2.0
-NO_CONTENT, WRONG_KEY = 204, 401
-NO_PROJECT = "no_project"
+NO_CONTENT, WRONG_KEY, NO_PROJECT = 204, 401, "no_project"
 NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
 
@@ -44,6 +44,7 @@ class Request(NamedTuple):
 
 
 type Operation[T] = Generator[Request, Any, T]
+type Send = Callable[[str, str, Mapping[str, str], bytes | None], Awaitable[Answer]]
 
 
 class Connection:
@@ -75,7 +76,7 @@ class Connection:
         self._preparations: list[Request] = []
         self._timeout, self._retry_seconds = timeout, retry_seconds
         self._is_proxied = is_proxied(self.url)
-        self._wires = Proxied(self.url, timeout) if self._is_proxied else Wires(self._server, timeout)
+        self._wires = Proxied(self.url, timeout) if self._is_proxied else SharedWires(self._server, timeout)
         self.event_loops = EventLoops(self._wires_of_a_loop)
 
     def run[T](self, operation: Operation[T], given_up: GivenUp | None = None) -> T:
@@ -102,13 +103,22 @@ class Connection:
         finally:
             given_up.set()
 
+    async def run_in_any_loop[T](self, operation: Operation[T]) -> T:
+        """The same, and quicker, for what may end anywhere if it is cancelled: reads, and one change."""
+        if isinstance(self._wires, SharedWires) and self._wires.serve_loops:
+            return await self._arun(operation, self._wires.asend)
+        return await self.run_in_thread(operation)
+
     async def arun[T](self, operation: Operation[T]) -> T:
-        """The same for coroutines."""
+        """`run` for coroutines of one event loop."""
+        return await self._arun(operation, self._send_in_own_loop)
+
+    async def _arun[T](self, operation: Operation[T], send: Send) -> T:
         steps = self._with_project(operation)
         try:
             request = next(steps)
             while True:
-                request = _next_request(steps, await self._asent(request), self.url)
+                request = _next_request(steps, await self._asent(request, send), self.url)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -154,11 +164,14 @@ class Connection:
                 if pause is None or given_up.wait(pause):
                     return answer
 
-    async def _asent(self, request: Request) -> Answer | StillhereError:
+    async def _send_in_own_loop(self, method: str, target: str, headers: Mapping[str, str], content: bytes | None) -> Answer:
+        return await (await self.event_loops.connections()).send(method, target, headers, content)
+
+    async def _asent(self, request: Request, send: Send) -> Answer | StillhereError:
         built, attempts = self._built(request), self._attempts(request)
         while True:
             try:
-                answer = await (await self.event_loops.connections()).send(*built)
+                answer = await send(*built)
                 pause = attempts.pause_after(answer)
             except httpx.TransportError as error:
                 try:

@@ -60,26 +60,31 @@ class StillhereSession:
         """The newest `limit` ones, oldest first; None: the settings' limit, or all."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        return await self._run(lambda: self._in_session(lambda session: _items(session, limit), []))
+        return await self._run(lambda: self._in_session(lambda session: _items(session, limit), []), in_thread=False)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """All of them or none, also where it takes several requests: what is stored when one fails is removed, at the latest by
         the next call of this object."""
-        if items:
-            await self._run(lambda: self._add(items))
+        if not items:
+            return
+        ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
+        requests = list(pieces(ops))
+        await self._run(lambda: self._add(requests), in_thread=len(requests) > 1)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """The newest one of `get_items`, removed. Of a message that is several items the others stay, as messages."""
-        return await self._run(lambda: self._in_session(self._pop, None))
+        return await self._run(lambda: self._in_session(self._pop, None), in_thread=False)
 
     async def clear_session(self) -> None:
         """The session stays, and so does what it had, for 30 days: its page can undo this."""
         await self._run(lambda: self._in_session(clear_once, None))
 
-    async def _run[T](self, operation: Callable[[], Operation[T]]) -> T:
-        # In a thread: connections of an event loop would end with it, and `Runner.run_sync` makes a new one each time.
+    async def _run[T](self, operation: Callable[[], Operation[T]], *, in_thread: bool = True) -> T:
+        # Connections of an event loop would end with it, and `Runner.run_sync` makes a new one each time.
+        connection = self._client.connection
+        run = connection.run_in_thread if in_thread else connection.run_in_any_loop
         try:
-            return await self._client.connection.run_in_thread(self._anew(operation))
+            return await run(self._anew(operation))
         except StillhereError as error:
             raise in_trash(error, self.session_id) from error
 
@@ -104,13 +109,12 @@ class StillhereSession:
         result: T = yield from operation(self._id)
         return result
 
-    def _add(self, items: Sequence[Any]) -> Operation[None]:
+    def _add(self, requests: Sequence[Sequence[Op]]) -> Operation[None]:
         if self._id is None:
             self._id = (yield from open_session(self.session_id, **self._opening)).id
         yield from self._take_back(self._id)
-        ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
         stored: list[Op] = []
-        for some in list(pieces(ops)):
+        for some in requests:
             try:
                 saved = yield from save_whole(self._id, some, {}, _role_of)
             except StillhereError as error:

@@ -50,16 +50,16 @@ class StillhereSessionService(BaseSessionService):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        return await self._run(self._get(app_name, user_id, session_id.strip(), config))
+        return await self._read(self._get(app_name, user_id, session_id.strip(), config))
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        return ListSessionsResponse(sessions=await self._run(self._list(app_name, user_id)))
+        return ListSessionsResponse(sessions=await self._read(self._list(app_name, user_id)))
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         await self._run(erase_by_external(external_id(app_name, user_id, session_id.strip())))
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        shared = await self._run(self._shared_state.shared(app_name, user_id))
+        shared = await self._read(self._shared_state.shared(app_name, user_id))
         return shared.users.get(user_id, {})
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -73,8 +73,12 @@ class StillhereSessionService(BaseSessionService):
         session.last_update_time, session._storage_update_marker = event.timestamp, place.record.revision
         return await super().append_event(session=session, event=event)
 
+    # Connections of an event loop would end with it, and ADK's runner makes a new one each time.
+
+    async def _read[T](self, operation: Operation[T]) -> T:
+        return await self.client.connection.run_in_any_loop(operation)
+
     async def _run[T](self, operation: Operation[T]) -> T:
-        # In a thread: connections of an event loop would end with it, and ADK's runner makes a new one each time.
         return await self.client.connection.run_in_thread(operation)
 
     def _create(self, app_name: str, user_id: str, own_id: str, delta: Delta) -> Operation[Session]:

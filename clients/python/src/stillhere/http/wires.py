@@ -72,7 +72,7 @@ class Wires:
         request = self._server.request(method, target, headers, content)
         connection = self._taken() or self._connected()
         try:
-            with _as_httpx_has_them(), (given_up or GivenUp()).over(connection):
+            with as_httpx_has_them(), (given_up or GivenUp()).over(connection):
                 reading, is_sent = Reading(), False
                 # A server may answer and close the connection before it has read a body that is too long.
                 with suppress(BrokenPipeError, ConnectionResetError):
@@ -83,10 +83,7 @@ class Wires:
         except BaseException:
             connection.close()
             raise
-        if is_sent and reading.reusable and len(self._idle) < MOST_IDLE:
-            self._idle.append(_Idle(connection, time.monotonic()))
-        else:
-            connection.close()
+        self._keep(connection, reusable=is_sent and reading.reusable)
         return answer
 
     def close(self) -> None:
@@ -96,6 +93,12 @@ class Wires:
     def renew(self) -> None:
         """In a forked process. To close its copies of sockets says nothing to the server: the parent still has them open."""
         self.close()
+
+    def _keep(self, connection: socket.socket, *, reusable: bool) -> None:
+        if reusable and len(self._idle) < MOST_IDLE:
+            self._idle.append(_Idle(connection, time.monotonic()))
+        else:
+            connection.close()
 
     def _taken(self) -> socket.socket | None:
         while self._idle:
@@ -133,7 +136,7 @@ class AsyncWires:
         request = self._server.request(method, target, headers, content)
         line = self._taken() or await self._connected()
         try:
-            with _as_httpx_has_them():
+            with as_httpx_has_them():
                 answer = await line.send(request, self._timeout)
         except BaseException:
             line.transport.abort()
@@ -269,7 +272,7 @@ class _Line(asyncio.Protocol):
 
 
 @contextmanager
-def _as_httpx_has_them() -> Iterator[None]:
+def as_httpx_has_them() -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:

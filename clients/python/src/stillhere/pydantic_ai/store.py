@@ -61,10 +61,10 @@ class StillhereConversationStore(ConversationStore):
         self._homes: OrderedDict[str, str] = OrderedDict()
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        return await self._run(self._read_record_now(conversation_id))
+        return await self._found_by(self._read_record_now(conversation_id))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        return await self._run(self._list(scope, limit))
+        return await self._found_by(self._list(scope, limit))
 
     async def write_record(
         self,
@@ -79,12 +79,15 @@ class StillhereConversationStore(ConversationStore):
         await self._run(self._delete(conversation_id, expected_revision))
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        return await self._run(self._entry(entry_id))
+        return await self._found_by(self._entry(entry_id))
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         if head_id is None or limit == 0:
             return []
-        return await self._run(self._path(head_id, limit))
+        return await self._found_by(self._path(head_id, limit))
+
+    async def _found_by[T](self, operation: Operation[T]) -> T:
+        return await self.client.connection.run_in_any_loop(operation)
 
     async def _run[T](self, operation: Operation[T]) -> T:
         return await self.client.connection.run_in_thread(operation)

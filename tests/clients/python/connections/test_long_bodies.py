@@ -1,7 +1,6 @@
 """Bodies that take a while, or that the server does not read to their end."""
 
 import asyncio
-import contextlib
 import socket
 import threading
 import time
@@ -10,8 +9,9 @@ import httpx
 import pytest
 
 from stillhere.http.answers import Answer
-from stillhere.http.wires import AsyncWires, Server, Wires
-from tests.clients.python.test_wires import ANSWERS, both
+from stillhere.http.wires import AsyncWires, Server
+from tests.clients.python.connections.each_kind import answers, each_kind
+from tests.clients.python.connections.test_wires import ANSWERS
 
 
 def read_slowly(listening: socket.socket, left: int, goes_on: threading.Event) -> None:
@@ -27,7 +27,7 @@ def read_slowly(listening: socket.socket, left: int, goes_on: threading.Event) -
 
 
 @pytest.mark.timed
-@both
+@each_kind
 def test_a_body_may_take_longer_than_the_timeout(kind: str) -> None:
     """As long as the server goes on reading. One that stops is given up."""
     listening, goes_on = socket.create_server(("127.0.0.1", 0)), threading.Event()
@@ -36,29 +36,16 @@ def test_a_body_may_take_longer_than_the_timeout(kind: str) -> None:
     sent_bytes = len(server.request("POST", "/x", {}, body))
     threading.Thread(target=read_slowly, args=(listening, sent_bytes, goes_on), daemon=True).start()
 
-    async def ask_in_a_loop() -> Answer:
-        wires = AsyncWires(server, 0.8)
-        try:
-            return await wires.send("POST", "/x", {}, body)
-        finally:
-            await wires.close()
-
-    def ask() -> Answer:
-        if kind == "coroutines":
-            return asyncio.run(ask_in_a_loop())
-        with contextlib.closing(Wires(server, 0.8)) as wires:
-            return wires.send("POST", "/x", {}, body)
-
     begun = time.monotonic()
-    assert ask().content == b"words"
+    assert answers(server, kind, method="POST", body=body, timeout=0.8)[0].content == b"words"
     assert time.monotonic() - begun > 0.9
     with pytest.raises(httpx.ReadTimeout):
-        ask()
+        answers(server, kind, method="POST", body=body, timeout=0.8)
     goes_on.set()
     listening.close()
 
 
-@both
+@each_kind
 def test_an_answer_before_the_whole_body_was_read(kind: str) -> None:
     """The connection is reset: what was not read is refused."""
     listening = socket.create_server(("127.0.0.1", 0))
@@ -74,13 +61,7 @@ def test_an_answer_before_the_whole_body_was_read(kind: str) -> None:
     thread.start()
     server, body = Server(f"http://127.0.0.1:{listening.getsockname()[1]}"), b"x" * 20_000_000
 
-    async def ask() -> list[Answer]:
-        wires = AsyncWires(server, 10)
-        return [await wires.send("POST", "/x", {}, body) for _ in range(2)]
-
-    wires = Wires(server, 10)
-    found = [wires.send("POST", "/x", {}, body) for _ in range(2)] if kind == "threads" else asyncio.run(ask())
-    assert [each.status for each in found] == [413, 413]
+    assert [each.status for each in answers(server, kind, 2, method="POST", body=body)] == [413, 413]
     thread.join()
     listening.close()
 

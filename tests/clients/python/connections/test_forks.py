@@ -10,7 +10,7 @@ import pytest
 
 from stillhere import Client
 from tests.clients.python.conftest import PROJECT, SOURCE
-from tests.clients.python.test_wires import ANSWERS, Peer
+from tests.clients.python.connections.test_wires import ANSWERS, Peer
 from tests.support.live_server import LiveServer
 
 # `forked(work, number)`: `work` in so many children at the same time; what each returned, or the error.

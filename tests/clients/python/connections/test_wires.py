@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 from stillhere import Client, Spool, StillhereError
 from stillhere.http.answers import Answer, query_of, value_of
 from stillhere.http.proxied import is_proxied
-from stillhere.http.wires import AsyncWires, Server, Wires
+from stillhere.http.shared_wires import SharedWires
+from stillhere.http.wires import Server
+from tests.clients.python.connections.each_kind import answers, each_kind
 from tests.clients.python.gate import Gate
 from tests.support.suite import first_of
 
@@ -91,37 +94,10 @@ def peer() -> Iterator[Peer]:
 
 
 def asked(peer: Peer, kind: str, times: int = 1, *, timeout: float = 10, pause: float = 0) -> list[Answer]:
-    """The answers, one after the other, by one client."""
-    server = Server(peer.url)
-    if kind == "threads":
-        wires = Wires(server, timeout)
-        try:
-            answers = []
-            for _ in range(times):
-                answers.append(wires.send("GET", "/x", {}, None))
-                time.sleep(pause)
-            return answers
-        finally:
-            wires.close()
-
-    async def run() -> list[Answer]:
-        wires = AsyncWires(server, timeout)
-        try:
-            answers = []
-            for _ in range(times):
-                answers.append(await wires.send("GET", "/x", {}, None))
-                await asyncio.sleep(pause)
-            return answers
-        finally:
-            await wires.close()
-
-    return asyncio.run(run())
+    return answers(Server(peer.url), kind, times, timeout=timeout, pause=pause)
 
 
-both = pytest.mark.parametrize("kind", ["threads", "coroutines"])
-
-
-@both
+@each_kind
 @pytest.mark.parametrize("piece", first_of([1, 1_000_000, 7], 2))
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_in_pieces(peer: Peer, kind: str, name: str, piece: int) -> None:
@@ -134,7 +110,7 @@ def test_an_answer_in_pieces(peer: Peer, kind: str, name: str, piece: int) -> No
     assert peer.connections == (1 if reusable else 3)
 
 
-@both
+@each_kind
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_no_answer(peer: Peer, kind: str, name: str) -> None:
     peer.answer, peer.closes = BROKEN[name], True
@@ -174,14 +150,14 @@ def test_a_server_that_moved(peer: Peer) -> None:
         client.list_sessions()
 
 
-@both
+@each_kind
 def test_a_connection_that_the_server_closed_meanwhile_is_not_used(peer: Peer, kind: str) -> None:
     peer.answer, peer.closes = ANSWERS["a length"][0], True
     assert [each.content for each in asked(peer, kind, 5, pause=0.05)] == [b"words"] * 5
     assert peer.connections == 5
 
 
-@both
+@each_kind
 def test_a_server_that_says_nothing(peer: Peer, kind: str) -> None:
     with pytest.raises(httpx.ReadTimeout):
         asked(peer, kind, timeout=0.1)
@@ -191,7 +167,32 @@ def test_a_server_that_says_nothing(peer: Peer, kind: str) -> None:
         asked(peer, kind)
 
 
-@both
+def test_threads_and_loops_use_one_connection_in_turn(peer: Peer) -> None:
+    peer.answer, content, _ = ANSWERS["a length"]
+    with closing(SharedWires(Server(peer.url), 0.3)) as wires:
+        found = [asyncio.run(wires.asend("GET", "/x", {}, None)), wires.send("GET", "/x", {}, None)]
+        assert [each.content for each in found] == [content] * 2
+        assert peer.connections == 1
+        peer.answer = b""
+        with pytest.raises(httpx.ReadTimeout):  # A thread waits for its answer all the same.
+            wires.send("GET", "/x", {}, None)
+
+
+def test_a_connection_whose_request_was_cancelled_is_not_used_again(peer: Peer) -> None:
+    """Its answer would be taken for the next one's."""
+    with closing(SharedWires(Server(peer.url), 10)) as wires:
+
+        async def cancelled() -> None:
+            await asyncio.wait_for(wires.asend("GET", "/x", {}, None), 0.1)
+
+        with pytest.raises(TimeoutError):
+            asyncio.run(cancelled())
+        peer.answer, content, _ = ANSWERS["a length"]
+        assert asyncio.run(wires.asend("GET", "/x", {}, None)).content == content
+        assert peer.connections == 2
+
+
+@each_kind
 def test_pieces_may_take_longer_than_the_timeout_together(peer: Peer, kind: str) -> None:
     class Slow(bytes):
         def __getitem__(self, at: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from stillhere import AsyncClient
 from stillhere.http.event_loops import EventLoops
-from tests.clients.python.test_wires import OK, Peer
+from tests.clients.python.connections.test_wires import OK, Peer
 
 PROJECT = "00000000-0000-0000-0000-000000000001"
 ANSWER = b'{"items": [], "next": null}'
