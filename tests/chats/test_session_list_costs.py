@@ -11,7 +11,7 @@ from sessions_app.chats.reading.session_filters import ORDERS, Place, SessionFil
 from sessions_app.chats.reading.session_lists import Listing
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.storage.sql import execute, fetch_rows
-from sessions_app.models import AgentState, AiState, ChatSession, PendingAction, Project
+from sessions_app.models import AgentState, AiState, ChatSession, ConflictCopy, PendingAction, Project
 from sessions_app.models.session import SessionState
 from tests.chats.test_session_lists import listed
 from tests.conftest import Alone
@@ -29,6 +29,7 @@ PLANS: dict[str, tuple[SessionFilter, str]] = {
     "errors": (SessionFilter(has="errors"), "agent_state_with_error"),
     "question": (SessionFilter(has="question"), "action_open"),
     "agent": (SessionFilter(agent="claude"), "ai_state_by_ai"),
+    "conflicts": (SessionFilter(has="conflicts"), "copy_to_settle"),
 }
 WALKS = {
     "-updated": "session_browse",
@@ -58,21 +59,27 @@ def filled(alice: User, bob: User) -> list[Project]:
         for number in range(6_000)
     ]
     ChatSession.objects.bulk_create(rows, batch_size=500)
-    AiState.objects.bulk_create(
-        AiState(session=row, ai_id="claude" if number % 500 == 4 else "codex", content="{}")
-        for number, row in enumerate(rows[:3_000])
-    )
-    AgentState.objects.bulk_create(
-        AgentState(session=row, content='{"last_error":"x"}' if number % 100 == 0 else "{}")
-        for number, row in enumerate(rows[:3_000])
-    )
-    PendingAction.objects.bulk_create(
-        PendingAction(session=row, action_id="a", content="{}", resolution="{}" if number % 100 else None)
-        for number, row in enumerate(rows[:3_000])
-    )
+    _fill(rows[:3_000])
     if ON_POSTGRESQL:  # It analyses by itself; SQLite does not.
         execute("ANALYZE")
     return projects
+
+
+def _fill(rows: list[ChatSession]) -> None:
+    AiState.objects.bulk_create(
+        AiState(session=row, ai_id="claude" if number % 500 == 4 else "codex", content="{}") for number, row in enumerate(rows)
+    )
+    AgentState.objects.bulk_create(
+        AgentState(session=row, content='{"last_error":"x"}' if number % 100 == 0 else "{}") for number, row in enumerate(rows)
+    )
+    PendingAction.objects.bulk_create(
+        PendingAction(session=row, action_id="a", content="{}", resolution="{}" if number % 100 else None)
+        for number, row in enumerate(rows)
+    )
+    ConflictCopy.objects.bulk_create(
+        ConflictCopy(session=row, epoch=1, role="user", text="x", message_id="m", settled_at=START if number % 100 else None)
+        for number, row in enumerate(rows)
+    )
 
 
 def plan_of(sql: str, parameters: list[Any]) -> str:

@@ -188,6 +188,18 @@ def test_errors_and_questions_are_found_while_they_are_open(one: Any) -> None:
     assert listed(one, "/sessions", has="question") == []
 
 
+def test_sessions_with_conflicts_are_found_until_all_are_settled(one: Any) -> None:
+    chat, other = Chat(one, project="/p"), Chat(one, project="/p")
+    other.say("m1", "alone")
+    chat.say("m1", "standing")
+    for writer in ("w1", "w2"):
+        chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": f"of {writer}"}, writer_id=writer)
+    for copy in chat.conflicts():
+        assert listed(one, "/sessions", has="conflicts") == [chat.id]
+        one.post(f"/sessions/{chat.id}/conflicts/{copy['copy_id']}/settle", {"keep": "theirs"})
+    assert listed(one, "/sessions", has="conflicts") == []
+
+
 def test_only_own_sessions_are_listed(one: Any, api: Callable[..., Any], bob: User, alice: User) -> None:
     project, other = project_of(one, "/p"), project_of(one, "/q")
     mine, elsewhere = made(one, project, tags=["x"], external_id="e"), made(one, other, tags=["x"])

@@ -168,6 +168,23 @@ def test_of_many_conflicts_the_oldest_are_shown_and_it_says_that_there_are_more(
     assert f"sent {CONFLICTS_SHOWN}." not in rail
 
 
+def test_lists_lead_to_sessions_with_conflicts(page: Client, chat: Chat) -> None:
+    chat.say("m1", "standing")
+    without = page.get(f"/projects/{chat.read()['session']['project_id']}/")
+    for writer in ("w1", "w2"):
+        chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": f"of {writer}"}, writer_id=writer)
+    lists = ["/", without.request["PATH_INFO"], "/sessions/", "/sessions/?has=conflicts"]
+    mark = f'href="/sessions/{chat.id}/#rail-conflicts"'
+    assert mark not in without.content.decode()
+    for address in lists:
+        content = page.get(address).content.decode()
+        assert mark in content, address
+        assert ">2 to settle</a>" in content, address
+    for copy in chat.conflicts():
+        page.post(f"/sessions/{chat.id}/settle/", {"copy": copy["copy_id"], "keep": "theirs"})
+    assert not any(mark in page.get(address).content.decode() for address in lists)
+
+
 def test_a_text_whose_message_is_gone_is_added_or_discarded(page: Client, chat: Chat) -> None:
     """There is no current text that could be kept."""
     chat.say("m1", "standing")

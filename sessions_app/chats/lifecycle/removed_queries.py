@@ -1,12 +1,13 @@
 """Removed messages that can still be restored, and open conflict copies."""
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.models import Clearing, ConflictCopy, Message
@@ -68,6 +69,12 @@ def list_conflicts(*, session_id: uuid.UUID, after: tuple[datetime, uuid.UUID] |
         at, copy_id = after
         copies = copies.filter(Q(created_at__gt=at) | Q(created_at=at, id__gt=copy_id))
     return list(copies.order_by("created_at", "id")[: limit + 1])
+
+
+def count_conflicts(session_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Open copies, of the sessions that have some."""
+    copies = ConflictCopy.objects.filter(session_id__in=session_ids, settled_at=None)
+    return dict(copies.values_list("session_id").annotate(count=Count("id")).order_by())
 
 
 def live_among(*, session_id: uuid.UUID, live: Live, message_ids: set[str]) -> dict[str, bool]:

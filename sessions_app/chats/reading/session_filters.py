@@ -12,7 +12,7 @@ from sessions_app.models.session import SessionState
 from sessions_app.models.times import now
 
 type Sort = Literal["updated", "-updated", "created", "-created", "title"]
-type Has = Literal["errors", "question"]
+type Has = Literal["errors", "question", "conflicts"]
 DEFAULT_SORT: Sort = "-updated"
 
 
@@ -30,7 +30,8 @@ class SessionFilter:
     """`text` is searched in titles (and in texts where the list is one project's). `agent`: an AI with a state in the session.
 
     `unarchived`: without those that were archived by request. `deleted`: only those in the trash, which other lists leave out.
-    `has`: an agent's unresolved error, or its open question. `weekday` (0 is Monday) and `hour`: of the last change, in UTC.
+    `has`: an agent's unresolved error, its open question, or open conflict copies. `weekday` (0 is Monday) and `hour`: of the
+    last change, in UTC.
     """
 
     text: str = ""
@@ -204,6 +205,13 @@ def _question() -> Condition:
     return Condition(test, [at], f"{found}(expires_at IS NULL OR expires_at > %s)) q", "q.session_id = s.id", [at])
 
 
+def _conflicts() -> Condition:
+    """By the index `copy_to_settle`."""
+    test = "EXISTS (SELECT 1 FROM sessions_app_conflictcopy c WHERE c.session_id = s.id AND c.settled_at IS NULL)"
+    found = "(SELECT DISTINCT session_id FROM sessions_app_conflictcopy WHERE settled_at IS NULL) c"
+    return Condition(test, [], found, "c.session_id = s.id")
+
+
 def _title(text: str) -> Condition:
     test, parameters = title_test(text)
     if (by_index := titles_by_index(text)) is None:
@@ -228,4 +236,4 @@ def _quoted(name: str) -> str:
     return f"'{json.dumps(name)}:'"
 
 
-_HAS = {"errors": _errors, "question": _question}
+_HAS = {"errors": _errors, "question": _question, "conflicts": _conflicts}

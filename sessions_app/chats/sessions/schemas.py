@@ -72,7 +72,9 @@ class ListQuery(Schema):
     since: datetime | None = Field(None, description="`updated_at` from here on; RFC 3339.")
     until: datetime | None = Field(None, description="`updated_at` up to here.")
     has: Has | None = Field(
-        None, description="`errors`: the agent's last error is set. `question`: a question waits for a person."
+        None,
+        description="`errors`: the agent's last error is set. `question`: a question waits for a person. "
+        "`conflicts`: conflict copies wait to be settled.",
     )
     sort: Sort = DEFAULT_SORT
 

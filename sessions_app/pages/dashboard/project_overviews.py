@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Max, Sum
 from django.db.models.functions import TruncDate
 
+from sessions_app.chats.lifecycle.removed_queries import count_conflicts
 from sessions_app.core.extension import extensions
 from sessions_app.models import Caller, ChatSession, Event, Project
 from sessions_app.models.event import KEPT_FOR
@@ -25,10 +26,11 @@ NOTHING = (0, datetime.min.replace(tzinfo=UTC))
 class ProjectOverview:
     """`activity`: events a day for the last 7 days, oldest first. `live`: an event just now. `messages`: of all its sessions that
     are not in the trash. `counts`: added by other apps.
-    `current`: the name of the current session; empty if there is none."""
+    `current`: the name of the current session; empty if there is none. `to_settle`: its open conflict copies."""
 
     project: Project
     current: str
+    to_settle: int
     sessions: int
     messages: int
     last_activity: datetime
@@ -44,7 +46,7 @@ def list_overviews(
     projects = list_projects(caller=caller, text=text, after=after, limit=limit)
     ids = [project.id for project in projects]
     current = ChatSession.objects.in_bulk([project.current_session_id for project in projects if project.current_session_id])
-    names = ChatSession.objects.names_of(current.values())
+    names, to_settle = ChatSession.objects.names_of(current.values()), count_conflicts(current)
     sessions = ChatSession.objects.filter(project_id__in=ids, deleted_at=None).values("project_id")
     totals: dict[Any, Any] = {row["project_id"]: row for row in sessions.annotate(**TOTALS)}
     days = _events_by_day(ids)
@@ -58,6 +60,7 @@ def list_overviews(
             ProjectOverview(
                 project=project,
                 current=names.get(project.current_session_id, "") if project.current_session_id else "",
+                to_settle=to_settle.get(project.current_session_id, 0) if project.current_session_id else 0,
                 sessions=total["count"],
                 messages=total["messages"],
                 last_activity=max(project.updated_at, total["last"] or project.updated_at),

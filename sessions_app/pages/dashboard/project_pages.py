@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
+from sessions_app.chats.lifecycle.removed_queries import count_conflicts
 from sessions_app.chats.reading.session_filters import DEFAULT_SORT, SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words, list_trash
@@ -76,12 +77,13 @@ def _sessions(request: HttpRequest, caller: Caller, project_id: uuid.UUID) -> di
 def _shown(found: list[SessionRow], text: str) -> list[dict[str, Any]]:
     ids = [row.id for row in found]
     last, hits, totals = last_words(session_ids=ids), newest_hits(session_ids=ids, text=text), list_totals(found)
-    names = ChatSession.objects.names_of(found)
+    names, to_settle = ChatSession.objects.names_of(found), count_conflicts(ids)
     return [
         {
             "session": row,
             "name": names[row.id],
             "last": last.get(row.id, Last()),
+            "to_settle": to_settle.get(row.id, 0),
             "hit": hits.get(row.id),
             "first": row.pinned and not text,
             "totals": totals[row.id],

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from sessions_app.chats.lifecycle.removed_queries import count_conflicts
 from sessions_app.chats.reading.session_filters import DEFAULT_SORT, Has, SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
 from sessions_app.chats.reading.session_previews import Last, last_words
@@ -30,7 +31,7 @@ A_PAGE, MOST_AT_ONCE = 30, 200
 MOST_CHARACTERS = 200
 STATES = {state.value: state for state in SessionState if state != SessionState.TRASH}
 PINNED = {"1": True, "0": False}
-HAS: dict[str, Has] = {"errors": "errors", "question": "question"}
+HAS: dict[str, Has] = {"errors": "errors", "question": "question", "conflicts": "conflicts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
     after = read_place(DEFAULT_SORT, request.GET.get("cursor"))
     limit = rows_asked(request, A_PAGE, MOST_AT_ONCE)
     found = list_sessions(caller=caller, project_id=asked.project_id, wanted=asked.wanted, after=after, limit=limit)
+    projects = move_targets(caller, without=None)
     chosen = {name: request.GET.get(name, "") for name in ("q", "agent", "state", "has", "tag", "pinned", "since", "until")}
     context = {
         "rows": _shown(found.rows, with_project=project is None),
@@ -60,7 +62,8 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
         "states": STATES,
         "chosen": chosen,
         "more_chosen": any(value for name, value in chosen.items() if name != "q"),
-        "places": move_targets(caller, without=asked.project_id),
+        "places": [place for place in projects if place != project],
+        "projects": projects if project is None or project in projects else [project, *projects],
         "clock": _clock(asked.wanted),
         "kept": {name: value for name in ("weekday", "hour") if (value := getattr(asked.wanted, name)) is not None},
         "filtered": asked.wanted != SessionFilter(),
@@ -70,13 +73,14 @@ def all_sessions(request: HttpRequest) -> HttpResponse:
 
 def _shown(rows: list[SessionRow], *, with_project: bool) -> list[dict[str, Any]]:
     last, totals = last_words(session_ids=[row.id for row in rows]), list_totals(rows)
-    names = ChatSession.objects.names_of(rows)
+    names, to_settle = ChatSession.objects.names_of(rows), count_conflicts([row.id for row in rows])
     labels = _labels({row.project_id for row in rows}) if with_project else {}
     return [
         {
             "session": row,
             "name": names[row.id],
             "last": last.get(row.id, Last()),
+            "to_settle": to_settle.get(row.id, 0),
             "with_project": with_project,
             "project_label": labels.get(row.project_id, row.project_path),
             "totals": totals[row.id],

@@ -21,8 +21,10 @@ function placed() {
   const question = document.querySelector("#rail-question[data-open]");
   if (question && asked !== undefined && asked !== question.dataset.asked) holdButtons(question);
   asked = question?.dataset.asked ?? "";
-  opener.classList.toggle("waiting", Boolean(question));
-  one(opener, "span", HTMLElement).textContent = question ? "an agent waits for you" : "";
+  const toSettle = document.querySelector("#rail-conflicts .chip")?.textContent ?? "";
+  opener.classList.toggle("waiting", Boolean(question || toSettle));
+  const waits = [question ? "an agent waits for you" : "", toSettle ? `${toSettle} to settle` : ""];
+  one(opener, "span", HTMLElement).textContent = waits.filter(Boolean).join(", ");
   document.title = `${question ? "● " : ""}${title} · Stillhere`;
   clearTimeout(expiry);
   if (!question?.dataset.until) return;
@@ -40,5 +42,16 @@ function fit() {
   opener.hidden = !narrow.matches;
 }
 
+/** A link to a part of the panel opens the drawer that it is in. */
+function show() {
+  const named = document.getElementById(location.hash.slice(1));
+  if (!named || !root.contains(named)) return;
+  if (narrow.matches) root.showPopover();
+  named.scrollIntoView({ block: "nearest" });
+  named.focus({ preventScroll: true });
+}
+
 narrow.addEventListener("change", fit);
+window.addEventListener("hashchange", show);
 fit();
+show();

@@ -56,6 +56,25 @@ def test_a_transcript_grows_by_itself_and_keeps_what_is_unfolded(signed_in: Brow
     assert signed_in.complaints() == []
 
 
+def test_all_sessions_become_those_of_a_project(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    """The address, the heading and the way to the page say so, and the search is for texts too."""
+    other = Chat(chat.api, project="/home/ana/shop")
+    signed_in.open(f"{server.url}/sessions/")
+    choose = "const at = document.getElementById('sessions-project'); at.value = args[0]; "
+    choose += "at.dispatchEvent(new Event('change', { bubbles: true }));"
+    project = other.read()["session"]["project_id"]
+    signed_in.run(choose, project)
+    said = "return ['h1', '.crumbs', '[for=sessions-q]'].map((at) => document.querySelector(at).textContent.trim()).join(' | ');"
+    signed_in.until(f"{said[:-1]}.includes('Sessions of shop | ');")
+    _, crumbs, search = signed_in.run(said).split(" | ")
+    assert ("shop" in crumbs, search) == (True, "Title or text")
+    assert f"project={project}" in signed_in.run("return location.search;")
+    assert signed_in.run("return document.querySelectorAll('#sessions > li').length;") == 1
+    signed_in.run(choose, "")
+    signed_in.until(f"{said[:-1]}.startsWith('All sessions | ');")
+    assert signed_in.complaints() == []
+
+
 @pytest.mark.slow
 def test_a_page_that_is_being_left_is_not_reloaded_in_place_of_where_one_goes(
     signed_in: Browser, server: LiveServer, chat: Chat

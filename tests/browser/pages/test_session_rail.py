@@ -174,6 +174,24 @@ def test_on_a_small_screen_the_rail_is_a_drawer(signed_in: Browser, server: Live
         signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_a_link_to_what_is_to_settle_opens_the_drawer(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops({"op": "upsert", "id": "m1", "role": "user", "text": "of another tab"}, writer_id="w2")
+    size = {"width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": False}
+    signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        signed_in.open(f"{server.url}/sessions/?has=conflicts")
+        keyboard = Keyboard(signed_in)
+        keyboard.choose("1 to settle")
+        signed_in.until("return document.activeElement.id === 'rail-conflicts';")
+        assert signed_in.run("return document.querySelector('#rail-conflicts').checkVisibility();")
+        assert_accessible(signed_in)
+        keyboard.choose("Use this")
+        signed_in.until("return !document.querySelector('#rail-conflicts');")
+        assert chat.texts() == ["of another tab"]
+    finally:
+        signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.mark.slow
 def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced(
     signed_in: Browser, server: LiveServer, chat: Chat
