@@ -51,8 +51,9 @@ def session_brief(call: Call, given: BriefArguments) -> Outcome:
         ],
         room,
     )
-    said = f"{len(plan)} steps of the plan, {len(todos)} open todos, {len(decisions)} decisions, "
-    return stored(f"{said}{open_errors} open errors.", content)
+    counted = {"plan step": len(plan), "open todo": len(todos), "decision": len(decisions), "open error": open_errors}
+    said = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counted.items())
+    return stored(f"{said}.", content)
 
 
 def _last_question(session: SessionRow, room: int) -> dict[str, Any] | None:

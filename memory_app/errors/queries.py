@@ -5,7 +5,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import orjson
-from django.db.models import Count, Q
+from django.db.models import Count, Func, IntegerField, Q
+from django.db.models.lookups import GreaterThan
 
 from memory_app.core.stored_json import as_json
 from memory_app.errors.known_fixes import similar_fixes
@@ -18,6 +19,8 @@ from sessions_app.core.storage.text_comparison import contains
 from sessions_app.projects.queries import get_project
 
 SHOWN_DAYS = 14
+# More than null, an empty text or an empty list. Its size is known without reading it.
+_HAS_STACK = GreaterThan(Func("stack", function="octet_length", output_field=IntegerField()), len("null"))
 STATES = ("", "unresolved", "resolved", "muted")
 
 
@@ -30,9 +33,10 @@ def list_errors(
     after: tuple[datetime, uuid.UUID] | None = None,
     limit: int,
 ) -> list[ErrorReport]:
-    """Last seen first, without stacks; one more than `limit` if there are more. Muted ones are only in their own list."""
+    """Last seen first, without stacks (`has_stack`: whether there is one); one more than `limit` if there are more. Muted ones are
+    only in their own list."""
     get_project(caller=caller, project_id=project_id)
-    rows = _in_state(state).filter(project_id=project_id).defer("stack")
+    rows = _in_state(state).filter(project_id=project_id).defer("stack").annotate(has_stack=_HAS_STACK)
     if text:
         rows = rows.filter(contains(text, "message", "kind", "file"))
     if after is not None:

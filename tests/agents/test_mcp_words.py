@@ -28,7 +28,7 @@ def test_what_is_cut_or_not_read_counts_too(alice: User) -> None:
     for budget in (100, 1_000, 100_000):
         assert call(alice, "load_session_context", budget=budget).text.startswith("Session 1 of this project, 40 open errors, ")
         brief = call(alice, "session_brief", budget=budget)
-        assert brief.text == "0 steps of the plan, 0 open todos, 40 decisions, 40 open errors."
+        assert brief.text == "0 plan steps, 0 open todos, 40 decisions, 40 open errors."
         omitted = {each["section"]: each["count"] for each in brief.data["stored"]["omitted"]}
         for section in ("decisions", "errors"):
             assert len(brief.data["stored"][section]) + omitted.get(section, 0) == 40

@@ -54,6 +54,13 @@ def pages(client: Client, alice: User, memory: Memory) -> ErrorPages:
     return ErrorPages(client, memory)
 
 
+def test_only_an_error_with_a_stack_offers_it(pages: ErrorPages) -> None:
+    frames: list[dict[str, Any]] = [{"file": "shop/cart.py", "function": "total", "line": 41}]
+    for number, (stack, offered) in enumerate([(None, 0), ("", 0), ([], 0), (frames, 1), ("at total (cart.js:1)", 2)]):
+        pages.happen(f"error {number}", stack=stack, file=f"{number}.py")
+        assert pages.get().count("<summary>Stack</summary>") == offered
+
+
 def test_errors_are_listed_the_newest_first_with_what_is_known_of_them(pages: ErrorPages) -> None:
     assert "Nothing went wrong yet" in pages.get()
     stack = [{"file": "shop/cart.py", "function": "total", "line": 41}]
