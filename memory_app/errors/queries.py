@@ -33,8 +33,8 @@ def list_errors(
     after: tuple[datetime, uuid.UUID] | None = None,
     limit: int,
 ) -> list[ErrorReport]:
-    """Last seen first, without stacks (`has_stack`: whether there is one); one more than `limit` if there are more. Muted ones are
-    only in their own list."""
+    """Last seen first, without stacks (`has_stack`: whether there is one); one more than `limit` if there are more. Muted ones
+    are only in their own list."""
     get_project(caller=caller, project_id=project_id)
     rows = _in_state(state).filter(project_id=project_id).defer("stack").annotate(has_stack=_HAS_STACK)
     if text:

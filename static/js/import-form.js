@@ -148,7 +148,6 @@ function drop(event) {
   if (input.checkValidity()) send(files[0], true);
 }
 
-byId("drop-hint", HTMLElement).hidden = false;
 document.addEventListener("dragenter", over);
 document.addEventListener("dragover", over);
 document.addEventListener("dragleave", ({ relatedTarget }) => {

@@ -37,6 +37,7 @@ class BulkBar {
       one(form, "[name=back]", HTMLInputElement).value = back.pathname + back.search;
     });
     this.show();
+    form.classList.add("ready");
     new MutationObserver(() => this.show()).observe(one(document, "main", HTMLElement), { childList: true, subtree: true });
     this.every.hidden = false;
   }

@@ -94,11 +94,6 @@ function edit(row) {
   if (!row.hasAttribute("data-editing")) new Renaming(row).begin();
 }
 
-/** @param {ParentNode} root */
-function offer(root) {
-  for (const button of all(root, "[data-rename]")) button.hidden = false;
-}
-
 document.addEventListener("click", (event) => {
   const row = around(event, "[data-rename]")?.closest("li");
   if (row) edit(row);
@@ -109,5 +104,3 @@ document.addEventListener("dblclick", (event) => {
   getSelection()?.removeAllRanges();
   edit(row);
 });
-offer(document);
-new MutationObserver(() => offer(document)).observe(one(document, "main", HTMLElement), { childList: true, subtree: true });
