@@ -75,6 +75,26 @@ def test_all_sessions_become_those_of_a_project(signed_in: Browser, server: Live
     assert signed_in.complaints() == []
 
 
+@pytest.mark.parametrize("address", ["/sessions/", "/import/", "/projects/{project}/errors/"])
+def test_what_scripts_begin_moves_nothing(signed_in: Browser, server: LiveServer, chat: Chat, address: str) -> None:
+    """A page looks as it will while its modules are still loading; the small script in its head has run."""
+    project = chat.read()["session"]["project_id"]
+    error = {"message": "too deep", "kind": "RecursionError", "stack": "at total (cart.js:1)"}
+    chat.api.post(f"/projects/{project}/errors", {"errors": [error]})
+    # The rules for noise unfold on wide screens, below everything else.
+    shown = """const places = 'main :is(.list > li, .heading > *, .bulk-bar, section, form > *):not(.noise *)';
+        return [...document.querySelectorAll(places)].filter((one) => one.checkVisibility())
+            .map((one) => `${one.tagName}${one.id} ${one.getBoundingClientRect().top}`);"""
+    looks = []
+    for blocked in (["*/js/lists/*", "*/js/memory/*", "*/js/import-form*"], []):
+        signed_in.block(*blocked)
+        signed_in.open(f"{server.url}{address.format(project=project)}")
+        signed_in.until("return document.readyState === 'complete' && document.documentElement.classList.contains('js');")
+        signed_in.until("return args[0] || !document.querySelector('.bulk-bar:not(.ready)');", bool(blocked))
+        looks.append(signed_in.run(shown))
+    assert looks[0] == looks[1]
+
+
 @pytest.mark.slow
 def test_a_page_that_is_being_left_is_not_reloaded_in_place_of_where_one_goes(
     signed_in: Browser, server: LiveServer, chat: Chat
