@@ -137,3 +137,14 @@ def test_what_a_program_put_before_the_question_counts_where_nothing_else_was_as
     assert name_of(chat) == "<command-name>/clear</command-name>"
     chat.ops(message(2, "assistant", "Cleared."), message(3, text="Mend the cart."), message(4, text="And the coupons."))
     assert name_of(chat) == "Mend the cart."
+
+
+def test_the_trash_has_the_question_too_and_is_emptied_by_the_title(page: Client, chat: Chat) -> None:
+    chat.ops(message(1, text="Why <b>?"))
+    project = chat.read()["session"]["project_id"]
+    assert chat.api.delete(f"/sessions/{chat.id}").status_code == 204
+    trash = page.get(f"/projects/{project}/?state=deleted").content.decode()
+    assert "Why &lt;b&gt;?</strong>" in trash
+    assert "Type “<bdi>Untitled session</bdi>” to erase it" in trash
+    page.post(f"/sessions/{chat.id}/purge/", {"typed": "Untitled session"})
+    assert not ChatSession.objects.filter(pk=chat.id).exists()

@@ -61,7 +61,8 @@ def _trash(request: HttpRequest, caller: Caller, project_id: uuid.UUID) -> dict[
     trash = list_trash(caller=caller, project_id=project_id, text=text, after=after, limit=A_PAGE)
     last = trash.rows[-1] if trash.more else None
     following = make_cursor(last.deleted_at, last.id) if last and last.deleted_at else None
-    return {"trash": trash.rows, "total": trash.total, "next": following}
+    names = ChatSession.objects.names_of(trash.rows)
+    return {"trash": [(row, names[row.id]) for row in trash.rows], "total": trash.total, "next": following}
 
 
 def _sessions(request: HttpRequest, caller: Caller, project_id: uuid.UUID) -> dict[str, Any]:
