@@ -47,7 +47,13 @@ def test_two_moments_of_a_session(page: Client, chat: Chat) -> None:
 def test_messages_are_told_by_their_tools_too(page: Client, chat: Chat) -> None:
     chat.say("m1", "one")
     call = {"type": "tool_call", "id": "c1", "name": "bash", "input": {"command": "ls <shop>"}}
-    failed = {"type": "tool-bash", "toolCallId": "c2", "state": "output-error", "input": {"command": "cat x"}, "errorText": "no"}
+    failed = {
+        "type": "tool-bash",
+        "toolCallId": "c2",
+        "state": "output-error",
+        "input": {"command": "cat x"},
+        "errorText": "no <x>",
+    }
     words = {"type": "text", "text": "I look."}
     chat.ops({"op": "upsert", "id": "m2", "role": "assistant", "text": "I look.", "parts": [words, call]})
     chat.ops({"op": "upsert", "id": "m3", "role": "assistant", "parts": [failed]})
@@ -55,8 +61,28 @@ def test_messages_are_told_by_their_tools_too(page: Client, chat: Chat) -> None:
     told = [words for _, words in rows(page.get(f"/sessions/{chat.id}/compare/?a=1&b=9").content.decode())]
     assert "I look." in told[0]
     assert "bash ls &lt;shop&gt;" in told[0]
-    assert told[1].endswith("bash cat x failed")
+    assert "bash cat x failed" in told[1]
+    assert "no &lt;x&gt;" in told[1]
     assert "No text" in told[2]
+
+
+def test_results_that_differ_are_unfolded(page: Client, chat: Chat) -> None:
+    def ran(output: str) -> dict[str, Any]:
+        calls = [("c1", "pytest", output), ("c2", "ls", "cart.py")]
+        parts = [
+            {"type": "tool-bash", "toolCallId": name, "state": "output-available", "input": {"command": command}, "output": said}
+            for name, command, said in calls
+        ]
+        return {"op": "upsert", "id": "m1", "role": "assistant", "text": "Done.", "parts": parts}
+
+    chat.ops(ran("1 failed"))
+    fork = chat.post_plain("fork", {}).json()["id"]
+    chat.ops(ran("5 passed"))
+    html = page.get(f"/sessions/{chat.id}/compare/?a={fork}&b={chat.id}").content.decode()
+    cards = re.findall(r'<details class="part tool good"( open)?>(.*?)</details>', html, re.DOTALL)
+    assert [bool(opened) for opened, _ in cards] == [True, False] * 2
+    assert "1 failed" in cards[0][1]
+    assert "5 passed" in cards[2][1]
 
 
 def test_a_session_and_its_fork_differ_by_words(page: Client, chat: Chat) -> None:

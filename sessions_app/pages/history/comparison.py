@@ -11,6 +11,7 @@ import orjson
 from sessions_app.agents.handoff.comparison import Piece, words_between
 from sessions_app.chats.reading.frameworks.conversion import stored_value
 from sessions_app.core.web.template_tags.formatting import speaker
+from sessions_app.pages.session.parts.room import Room
 from sessions_app.pages.session.parts.tools import Tool, tool_of
 
 # Seconds for the words of all messages of a page. What is left then is shown as two texts.
@@ -23,8 +24,8 @@ MOST_PARTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a pair. `pieces`: its text, with what the other side does not have marked. `tools`: its calls and
-    results."""
+    """One side of a pair. `pieces`: its text, with what the other side does not have marked. `tools`: its calls and results,
+    with what they were given and returned where the sides differ; those in `unlike` are all that differs."""
 
     position: int
     who: str
@@ -32,6 +33,7 @@ class Side:
     pieces: list[Piece]
     cut: int = 0
     tools: list[Tool] = field(default_factory=list)
+    unlike: list[Tool] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,18 @@ class Pair:
     parts_differ: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Of one page: when no more words are compared, and how much of tools is shown."""
+
+    until: float
+    room: Room = field(default_factory=Room)
+
+    @property
+    def over(self) -> bool:
+        return time.thread_time() > self.until
+
+
 @dataclass(slots=True)
 class Comparison:
     """`pairs`: a run of same messages is one, with `same` of them."""
@@ -55,9 +69,9 @@ class Comparison:
 
 def compared(left: list[dict[str, Any]], right: list[dict[str, Any]]) -> Comparison:
     """Messages as `reading.messages` returns them, at most a few hundred on each side."""
-    made, until = Comparison(), time.thread_time() + SECONDS
+    made, limits = Comparison(), _Limits(time.thread_time() + SECONDS)
     for old, new in _aligned(left, right):
-        pair = _pair(old, new, until)
+        pair = _pair(old, new, limits)
         made.counts[pair.how] += 1
         made.pairs.append(pair)
     return made
@@ -81,38 +95,42 @@ def _roles(items: Sequence[dict[str, Any]]) -> list[str]:
     return [item["role"] for item in items]
 
 
-def _pair(old: dict[str, Any] | None, new: dict[str, Any] | None, until: float) -> Pair:
+def _pair(old: dict[str, Any] | None, new: dict[str, Any] | None, limits: _Limits) -> Pair:
     if old is None or new is None:
         kind = "new" if old is None else "gone"
         [left, right] = [
-            None if item is None else _side(item, [Piece(kind, item["text"][:LONGEST])], until) for item in (old, new)
+            None if item is None else _side(item, [Piece(kind, item["text"][:LONGEST])], limits) for item in (old, new)
         ]
         return Pair("added" if old is None else "removed", left, right)
     parts_differ = orjson.dumps(old["parts"]) != orjson.dumps(new["parts"])
     if old["text"] == new["text"]:
         how = "changed" if parts_differ else "same"
         same = [Piece("same", old["text"][:LONGEST])]
-        return Pair(how, _side(old, same, until), _side(new, same, until), parts_differ=parts_differ)
-    if time.thread_time() > until or max(len(old["text"]), len(new["text"])) > LONGEST:
+        left, right = (_side(item, same, limits, whole_tools=parts_differ) for item in (old, new))
+        left.unlike[:] = [tool for tool in left.tools if tool not in right.tools]
+        right.unlike[:] = [tool for tool in right.tools if tool not in left.tools]
+        return Pair(how, left, right, parts_differ=parts_differ)
+    if limits.over or max(len(old["text"]), len(new["text"])) > LONGEST:
         return Pair(
             "changed",
-            _side(old, [Piece("gone", old["text"][:LONGEST])], until),
-            _side(new, [Piece("new", new["text"][:LONGEST])], until),
+            _side(old, [Piece("gone", old["text"][:LONGEST])], limits),
+            _side(new, [Piece("new", new["text"][:LONGEST])], limits),
             whole=True,
         )
     pieces = words_between(old["text"], new["text"])
     kept = [[piece for piece in pieces if piece.kind != other] for other in ("new", "gone")]
-    return Pair("changed", _side(old, kept[0], until), _side(new, kept[1], until))
+    return Pair("changed", _side(old, kept[0], limits), _side(new, kept[1], limits))
 
 
-def _side(item: dict[str, Any], pieces: list[Piece], until: float) -> Side:
+def _side(item: dict[str, Any], pieces: list[Piece], limits: _Limits, *, whole_tools: bool = True) -> Side:
     cut = max(0, len(item["text"]) - LONGEST)
-    return Side(item["position"], speaker(item["role"]), item["created_at"], pieces, cut, _tools(item, until))
+    tools = [] if limits.over else _tools(item, limits.room if whole_tools else None)
+    return Side(item["position"], speaker(item["role"]), item["created_at"], pieces, cut, tools)
 
 
-def _tools(item: dict[str, Any], until: float) -> list[Tool]:
+def _tools(item: dict[str, Any], room: Room | None) -> list[Tool]:
     """What a message did beside its words. Outputs may be long, so the time for reading them is limited too."""
-    parts = None if time.thread_time() > until else stored_value(item["parts"])
+    parts = stored_value(item["parts"])
     if not isinstance(parts, list):
         return []
-    return [tool for part in parts[:MOST_PARTS] if isinstance(part, dict) and (tool := tool_of(part)) is not None]
+    return [tool for part in parts[:MOST_PARTS] if isinstance(part, dict) and (tool := tool_of(part, room)) is not None]
