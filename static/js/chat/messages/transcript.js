@@ -32,7 +32,7 @@ import { withResults } from "./tool-results.js";
  * @property {boolean} watched it grew here: all of it stays shown
  */
 
-const SPEAKERS = { user: "You", assistant: "Answer", system: "Instructions", tool: "Tool" };
+const SPEAKERS = { user: "You", assistant: "Assistant", system: "Instructions", tool: "Tool" };
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "incomplete" };
 const UNSAVED = "not saved yet";
