@@ -4,6 +4,7 @@ import hashlib
 import logging
 import time
 import uuid
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -50,10 +51,14 @@ def caller_of_key(secret: str) -> Caller | None:
     found = fetch_row(_FIND, [digest, db_time(now())])
     if found is None:
         return None
-    key_id, name, scopes, project_id, user_id, username = found
-    caller = Caller(user_id, username, as_uuid(key_id), name or "key", frozenset(scopes.split(",")), as_uuid(project_id))
+    caller = _caller_of_row(*found)
     _note_use(caller)
     return caller
+
+
+@lru_cache(maxsize=10_000)  # Rows are read for each request, and mostly say the same.
+def _caller_of_row(key_id: Any, name: str, scopes: str, project_id: Any, user_id: int, username: str) -> Caller:
+    return Caller(user_id, username, as_uuid(key_id), name or "key", frozenset(scopes.split(",")), as_uuid(project_id))
 
 
 def caller_of_key_id(key_id: uuid.UUID) -> Caller | None:

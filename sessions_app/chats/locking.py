@@ -155,6 +155,11 @@ def put_ahead(batch: Batch, sessions: list[Any], projects: list[Any]) -> set[uui
     return {as_uuid(row[0]) for row in locked}
 
 
+def epochs_of(sessions: list[Any]) -> dict[Any, int]:
+    """Of the rows of `many`, as they are stored."""
+    return {session: epoch for session, _, _, epoch, *_ in sessions}
+
+
 class _Moved(Exception):
     """Another session became current between the read and the lock."""
 

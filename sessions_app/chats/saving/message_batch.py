@@ -127,6 +127,10 @@ class MessageBatch:
 
     def load_newest(self, count: int, room: int, *, least: int) -> list[StoredMessage]:
         """The newest live messages, oldest first: at most `count`, and more than `least` only within `room` bytes."""
+        if count == least == 1 and not self._changed:  # Its size does not matter, so it is read at once.
+            self._read("removed = '' AND aside IS NULL ORDER BY position DESC LIMIT 1", [])
+            live = (message for message in self.messages.values() if not message.removed and not message.aside)
+            return sorted(live, key=lambda message: message.position)[-1:]
         newest = list[str]()
         for _, message_id, size_bytes in self.newest(count):
             room -= size_bytes
@@ -245,29 +249,31 @@ class MessageBatch:
 
 # Key of prefetched rows: the messages of an epoch by id.
 _AHEAD = "message"
-# A session, its epoch, and ids of messages.
-Named = tuple[uuid.UUID, int, list[str]]
+# A session, and ids of messages.
+Named = tuple[uuid.UUID, list[str]]
 
 
 def many(named: list[Named]) -> tuple[str, list[Any]]:
-    """A query for these messages: rows for `put_ahead`."""
-    given, parameters = table_of(("uuid", "bigint", "text"), _keys(named) or [(db_uuid(uuid.UUID(int=0)), 0, "")])
+    """A query for these messages of the epochs that their sessions are in: rows for `put_ahead`."""
+    given, parameters = table_of(("uuid", "text"), _keys(named))
     sql = (
-        f"SELECT m.session_id, m.epoch, {_columns()} FROM {given} CROSS JOIN sessions_app_message m "  # noqa: S608
-        "WHERE m.session_id = given.c0 AND m.epoch = given.c1 AND m.message_id = given.c2"
+        f"SELECT m.session_id, {_columns()} FROM {given} CROSS JOIN sessions_app_chatsession s CROSS JOIN "  # noqa: S608
+        "sessions_app_message m WHERE s.id = given.c0 AND m.session_id = s.id AND m.epoch = s.epoch AND m.message_id = given.c1"
     )
     return sql, parameters
 
 
-def put_ahead(batch: Batch, named: list[Named], rows: list[Any]) -> None:
-    """Prefetch rows for `load`."""
-    found = {(session, epoch, row[1]): row for session, epoch, *row in rows}
-    for key in _keys(named):
-        batch.put(key[0], _AHEAD, key, [found[key]] if key in found else [])
+def put_ahead(batch: Batch, named: list[Named], epochs: dict[Any, int], rows: list[Any]) -> None:
+    """Prefetch rows for `load`. `epochs`: of the sessions that are locked, as they are stored."""
+    found = {(session, row[1]): row for session, *row in rows}
+    for session, message_id in _keys(named):
+        if (epoch := epochs.get(session)) is not None:
+            row = found.get((session, message_id))
+            batch.put(session, _AHEAD, (session, epoch, message_id), [] if row is None else [row])
 
 
-def _keys(named: list[Named]) -> list[tuple[Any, int, str]]:
-    return [(db_uuid(session), epoch, message_id) for session, epoch, ids in named for message_id in ids]
+def _keys(named: list[Named]) -> list[tuple[Any, str]]:
+    return [(db_uuid(session), message_id) for session, ids in named for message_id in ids]
 
 
 @cache

@@ -54,8 +54,9 @@ def identity_of(request: HttpRequest, payload: In, *, replace: bool = False) -> 
 
     It includes the defaults, which differ between operations with the same body.
     """
-    sent: dict[str, Any] = {**payload.model_dump(), **getattr(request, "sent", {}), "replace": replace}
-    return fingerprint({name: value for name, value in sent.items() if name not in NOT_PART_OF_THE_BODY})
+    sent: dict[str, Any] = getattr(request, "sent", {})
+    whole = {**payload.model_dump(exclude=set(sent)), **sent, "replace": replace}
+    return fingerprint({name: value for name, value in whole.items() if name not in NOT_PART_OF_THE_BODY})
 
 
 def _keyed_writer(request: HttpRequest) -> str | None:

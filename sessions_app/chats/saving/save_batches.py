@@ -106,12 +106,13 @@ def _read_ahead(batch: Batch, saves: Sequence[Save]) -> set[uuid.UUID]:
     """Prefetch for the first save of each session. Returns the sessions that are locked now."""
     firsts = list({save.session_id: save for save in reversed(saves)}.values())
     requests = [_request(save) for save in firsts]
-    # 0 is no epoch: then nothing is prefetched.
-    named = [(save.session_id, save.changes.epoch or 0, named_ids(save.changes.ops)) for save in firsts]
+    named = [(save.session_id, ids) for save in firsts if (ids := named_ids(save.changes.ops))]
     lock = locking.many([(save.session_id, save.caller.user_id) for save in firsts])
-    sessions, projects, answered, messages = fetch_together([*lock, receipts.many(requests), message_batch.many(named)])
+    queries = [*lock, receipts.many(requests), *([message_batch.many(named)] if named else [])]
+    sessions, projects, answered, *messages = fetch_together(queries)
     receipts.put_ahead(batch, requests, answered)
-    message_batch.put_ahead(batch, named, messages)
+    if named:
+        message_batch.put_ahead(batch, named, locking.epochs_of(sessions), messages[0])
     return locking.put_ahead(batch, sessions, projects)
 
 

@@ -6,6 +6,7 @@ With N workers a client whose connections spread evenly reaches up to N times th
 
 import threading
 import time
+import uuid
 
 from cachetools import TTLCache
 
@@ -38,9 +39,9 @@ class _Minutes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._spent: TTLCache[tuple[str, str], list[float]] = TTLCache(COUNTERS_KEPT, SECONDS)
+        self._spent: TTLCache[tuple[str, uuid.UUID | int], list[float]] = TTLCache(COUNTERS_KEPT, SECONDS)
 
-    def spend(self, name: tuple[str, str], cost: int, limit: int) -> int:
+    def spend(self, name: tuple[str, uuid.UUID | int], cost: int, limit: int) -> int:
         """Returns 0 if it fits, else the seconds until the next minute begins."""
         now = time.monotonic()
         with self._lock:
@@ -69,7 +70,7 @@ def spend(*, caller: Caller, what: str, limit: int, cost: int = 1) -> None:
     """
     if not limit or not cost:
         return
-    if seconds := _minutes.spend((what, str(caller.key_id or f"user {caller.user_id}")), cost, limit):
+    if seconds := _minutes.spend((what, caller.key_id or caller.user_id), cost, limit):
         raise RateExceeded(what, limit, seconds)
 
 

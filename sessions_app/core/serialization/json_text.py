@@ -73,11 +73,16 @@ def fingerprint(value: Any) -> str:
 
 
 def _has_float(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(_has_float(child) for child in value.values())
-    if isinstance(value, list):
-        return any(_has_float(child) for child in value)
-    return isinstance(value, float)
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            left.extend(each.values())
+        elif isinstance(each, list):
+            left.extend(each)
+        elif isinstance(each, float):
+            return True
+    return False
 
 
 def _plain(value: Any) -> Any:

@@ -191,3 +191,28 @@ def test_more_saves_take_no_more_statements(api: Callable[..., Any], alice: User
         return len(caught)
 
     assert statements(1) == statements(20)
+
+
+def test_a_save_of_the_present_epoch_whatever_it_is_sees_its_messages(chats: list[Chat], alice: User) -> None:
+    """Also where the session was cleared, and where its epochs run ahead since a restore."""
+    chats[0].say("m", "before")
+    chats[0].clear()
+    chats[0].say("m", "now", epoch=2)
+    ChatSession.objects.filter(pk=chats[0].id).update(epochs_ahead=3)
+    save = save_of(alice, chats[0], upsert("m", "another"), upsert("n", "more"))
+    [answer] = save_together([replace(save, changes=replace(save.changes, epoch=None, writer_id="key:1"))])
+    assert isinstance(answer, Answer)
+    told = json.loads(answer.body)
+    assert ([each["id"] for each in told["conflicts"]], [each["id"] for each in told["applied"]]) == (["m"], ["n"])
+    assert list(Message.objects.filter(message_id="m").order_by("epoch").values_list("text", flat=True)) == ["before", "now"]
+
+
+@pytest.mark.skipif(ON_POSTGRESQL, reason="What goes through a pipeline is not counted.")
+def test_a_save_without_an_epoch_takes_no_more_statements(chats: list[Chat], alice: User) -> None:
+    def statements(chat: Chat, epoch: int | None) -> int:
+        save = save_of(alice, chat, upsert("m", "words"))
+        with CaptureQueriesContext(connection) as caught:
+            assert statuses(save_together([replace(save, changes=replace(save.changes, epoch=epoch))])) == [200]
+        return len(caught)
+
+    assert statements(chats[0], None) == statements(chats[1], 1)
