@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from sessions_app.models import Project
 from tests.browser.accessibility import LIVE
 from tests.browser.chat_page import ChatPage
-from tests.browser.driving import Browser, wait_for
+from tests.browser.driving import Browser, start_chromium, wait_for
 from tests.browser.frontends import Frontend, stored
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
@@ -175,10 +175,19 @@ def keeping(transactional_db: None, settings: LazySettings) -> Iterator[LiveServ
         yield server
 
 
+@pytest.fixture
+def keeper() -> Iterator[Browser]:
+    """The whole browser: what shows pages in most tests keeps none."""
+    driver = start_chromium()
+    yield Browser(driver)
+    driver.quit()
+
+
 @pytest.mark.slow
 def test_a_page_that_the_browser_kept_goes_on_where_it_was(
-    browser: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
+    keeper: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:
+    browser = keeper
     browser.sign_in_as(alice, keeping.url)
     chat = Chat(api(alice))
     chat.say("m1", "at first")
@@ -199,9 +208,10 @@ def test_a_page_that_the_browser_kept_goes_on_where_it_was(
 
 
 def test_what_a_kept_page_could_not_send_any_more_goes_with_the_next_one(
-    browser: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
+    keeper: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
 ) -> None:
     """It is frozen with its locks: a page that opens the same chat must get them."""
+    browser = keeper
     page = Frontend(browser, keeping, alice)
     page.load()
     page.say("m1", "at first")
