@@ -67,6 +67,7 @@ function showNames() {
     if (!name || place.firstChild) continue;
     const own = document.createElement("bdi");
     own.textContent = name;
+    own.title = name;
     place.append(own, " · ");
     place.hidden = false;
   }

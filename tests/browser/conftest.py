@@ -2,7 +2,7 @@
 
 import http.server
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,18 @@ def signed_in(browser: Browser, server: LiveServer, alice: User) -> Iterator[Bro
     browser.sign_in_as(alice, server.url)
     yield browser
     browser.leave()  # Before the server: it answers to the end.
+
+
+@pytest.fixture
+def emulated(signed_in: Browser) -> Iterator[Callable[..., None]]:
+    """A setting of the device, until the end of the test."""
+
+    def emulate(what: str, **settings: Any) -> None:
+        signed_in.driver.execute_cdp_cmd(f"Emulation.{what}", settings)
+
+    yield emulate
+    emulate("clearDeviceMetricsOverride")
+    emulate("setTimezoneOverride", timezoneId="")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import "../forms/one-answer.js";
 import { NO_ANSWER, repeatWithToken, SIGNED_OUT } from "../forms/login-token.js";
 import { copyFrom, copyText } from "./clipboard.js";
-import { all, around, byId, offerCopies, one } from "./elements.js";
+import { all, around, byId, one } from "./elements.js";
 import { store } from "./stored.js";
 import { clearErrors, toast } from "./toasts.js";
 import "./dialog.js";
@@ -87,8 +87,6 @@ document.addEventListener("click", (event) => {
   const button = around(event, "[data-copy], [data-copy-from]");
   if (button) copy(button);
 });
-offerCopies(document);
-document.body.addEventListener("htmx:load", (event) => offerCopies(event.detail.elt));
 document.body.addEventListener("htmx:afterRequest", (event) => {
   const { xhr } = event.detail;
   if (xhr.status < 400 || heard.has(xhr)) return;

@@ -19,7 +19,7 @@ async function open(address) {
     dialog.remove();
     // A drawer closes under a dialog, and its button in it with it.
     if (drawer && !drawer.matches(":popover-open"))
-      focusOn(document.querySelector(`[popovertarget="${drawer.id}"]:not([hidden])`));
+      focusOn(document.querySelector(`[popovertarget="${drawer.id}"]:not([popovertargetaction])`));
   });
   dialog.addEventListener("click", (event) => {
     if (!around(event, "[data-close]")) return;

@@ -37,10 +37,5 @@ export function focusOn(element) {
 /** Index of the element with the focus; -1: none. @param {Element[]} parts */
 export const focusedAt = (parts) => (document.activeElement ? parts.indexOf(document.activeElement) : -1);
 
-/** Shows the copy buttons, which need scripts. @param {ParentNode} root */
-export function offerCopies(root) {
-  for (const button of all(root, "[data-copy], [data-copy-from]")) button.hidden = false;
-}
-
 /** @param {unknown} error */
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -2,7 +2,7 @@
 
 import { addCodeButtons } from "../pages/message/code-blocks.js";
 import "../pages/message/pictures.js";
-import { all, around, byId, focusedAt, focusOn, fragment, offerCopies } from "../pages/elements.js";
+import { all, around, byId, focusedAt, focusOn, fragment } from "../pages/elements.js";
 import { followEvents, reload } from "../pages/live/event-stream.js";
 import { addTextButtons, keepShown } from "../pages/message/long-texts.js";
 import { toast } from "../pages/toasts.js";
@@ -47,7 +47,6 @@ function toTheEnd() {
 /** @param {string} html */
 function parse(html) {
   const content = fragment(html);
-  offerCopies(content);
   addCodeButtons(content);
   addTextButtons(content);
   return content;

@@ -37,9 +37,9 @@ export const sidebar = new LiveParts(root, {
   failed: (why) => toast(`The panel beside the transcript is not up to date: ${why}.`),
 });
 
+/** The style sheet hides the drawer, and shows its button, before this script runs: nothing moves when it does. */
 function fit() {
   root.popover = narrow.matches ? "auto" : null;
-  opener.hidden = !narrow.matches;
 }
 
 /** A link to a part of the panel opens the drawer that it is in. */

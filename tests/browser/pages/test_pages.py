@@ -75,22 +75,39 @@ def test_all_sessions_become_those_of_a_project(signed_in: Browser, server: Live
     assert signed_in.complaints() == []
 
 
-@pytest.mark.parametrize("address", ["/sessions/", "/import/", "/projects/{project}/errors/"])
-def test_what_scripts_begin_moves_nothing(signed_in: Browser, server: LiveServer, chat: Chat, address: str) -> None:
+STILL = [
+    *(("/sessions/", 1280), ("/import/", 1280), ("/offline/", 360), ("/projects/{project}/errors/", 1280)),
+    *(("/sessions/{session}/", 360), ("/projects/{project}/handoff/", 360), ("/projects/{project}/handoff/1/", 360)),
+]
+KEPT = "await (await caches.open('stillhere-pages-1')).put('/', new Response('<title>Projects</title>'));"
+
+
+@pytest.mark.parametrize(("address", "width"), STILL)
+def test_what_scripts_begin_moves_nothing(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None], address: str, width: int
+) -> None:
     """A page looks as it will while its modules are still loading; the small script in its head has run."""
+    emulated("setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
     project = chat.read()["session"]["project_id"]
+    chat.api.patch(f"/projects/{project}/handoff", {"summary": "Nearly done."})
+    chat.api.post(f"/projects/{project}/handoff/freeze", {})
     error = {"message": "too deep", "kind": "RecursionError", "stack": "at total (cart.js:1)"}
     chat.api.post(f"/projects/{project}/errors", {"errors": [error]})
-    # The rules for noise unfold on wide screens, below everything else.
-    shown = """const places = 'main :is(.list > li, .heading > *, .bulk-bar, section, form > *):not(.noise *)';
-        return [...document.querySelectorAll(places)].filter((one) => one.checkVisibility())
-            .map((one) => `${one.tagName}${one.id} ${one.getBoundingClientRect().top}`);"""
+    # What appears later is below everything else: the rules for noise on wide screens, and which pages the browser has.
+    shown = """const places = 'main :is(.list > li, .heading > *, .bulk-bar, section, form > *, h1, h2, p, article)';
+        return [...document.querySelectorAll(`${places}:not(.noise *, #stored, #stored *, #live-state)`)]
+            .filter((one) => one.checkVisibility())
+            .map((one) => `${one.tagName}${one.id} ${one.getBoundingClientRect().top + scrollY}`);"""
+    ready = "!document.querySelector('.bulk-bar:not(.ready)') && !document.querySelector('#try-again[href=\"\"]')"
+    signed_in.open(f"{server.url}/login/")
+    signed_in.run(KEPT)
     looks = []
-    for blocked in (["*/js/lists/*", "*/js/memory/*", "*/js/import-form*"], []):
+    for blocked in (["*/js/*.js"], []):
         signed_in.block(*blocked)
-        signed_in.open(f"{server.url}{address.format(project=project)}")
-        signed_in.until("return document.readyState === 'complete' && document.documentElement.classList.contains('js');")
-        signed_in.until("return args[0] || !document.querySelector('.bulk-bar:not(.ready)');", bool(blocked))
+        signed_in.open(f"{server.url}{address.format(project=project, session=chat.id)}")
+        signed_in.until("return document.readyState === 'complete';")
+        signed_in.run("document.documentElement.classList.add('js');")
+        signed_in.until(f"return args[0] || {ready};", bool(blocked))
         looks.append(signed_in.run(shown))
     assert looks[0] == looks[1]
 

@@ -1,7 +1,7 @@
 """Reading in a real browser: by keys, at any width, with what was searched for in sight, and nothing fetched from elsewhere."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -40,18 +40,6 @@ BEYOND = """
 @pytest.fixture
 def chat(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
     return Chat(api(alice))
-
-
-@pytest.fixture
-def emulated(signed_in: Browser) -> Iterator[Callable[..., None]]:
-    """A setting of the device, until the end of the test."""
-
-    def emulate(what: str, **settings: Any) -> None:
-        signed_in.driver.execute_cdp_cmd(f"Emulation.{what}", settings)
-
-    yield emulate
-    emulate("clearDeviceMetricsOverride")
-    emulate("setTimezoneOverride", timezoneId="")
 
 
 @pytest.mark.slow

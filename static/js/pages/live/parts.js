@@ -5,7 +5,7 @@
  */
 
 import { whyNot } from "../../forms/refusal.js";
-import { all, around, focusOn, fragment, offerCopies } from "../elements.js";
+import { all, around, focusOn, fragment } from "../elements.js";
 import { whenSeen } from "./event-stream.js";
 
 /**
@@ -159,9 +159,7 @@ export function pollParts(root) {
 
 /** @param {string} html */
 function partsOf(html) {
-  const content = fragment(html);
-  offerCopies(content);
-  return all(content, "[data-part]");
+  return all(fragment(html), "[data-part]");
 }
 
 /** A part with `data-part="kept"` is not replaced while somebody writes in it. @param {HTMLElement | null} part */
