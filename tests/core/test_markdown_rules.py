@@ -53,6 +53,7 @@ TEXTS = {
     "> $$\n> x\n> $$": '<blockquote dir="auto">\n<div class="math"',
     "- a\n  1. b": '<ul dir="auto">\n<li>a\n<ol dir="auto">',
     f"| a |\n|--:|\n| {'x' * 33} |": f'<td class="right long">{"x" * 33}</td>',
+    "| a |\n|---|": '<table tabindex="0" dir="auto">',
     "| a | b |\n|:-:|--:|\n| 1 | 2 |": '<td class="center">1</td>\n<td class="right">2</td>',
     "```c++ title\nint a;\n```": '<pre data-language="c++" tabindex="0"><code><span class="kt">int</span>',
     '```"onclick="x\na\n```': "<pre tabindex=",

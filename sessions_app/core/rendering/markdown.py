@@ -40,6 +40,7 @@ ATTRIBUTES = {
     "ol": {"start"},
     "input": {"type", "disabled", "checked", "aria-label"},
     "pre": {"class", "data-language", "data-lines"},
+    "table": {"tabindex"},
     **{tag: {"class"} for tag in ("span", "section", "li", "div", "th", "td")},
     **dict.fromkeys(mathematics.TAGS, mathematics.ATTRIBUTES),
     "mtd": {"class"},
@@ -52,7 +53,7 @@ CLASSES = {
     *((tag, cell) for tag in ("th", "td") for cell in ("center", "right", "long", "center long", "right long")),
     *(("mtd", side) for side in mathematics.ALIGNED),
 }
-VALUES = {"data-language": LANGUAGE, "data-lines": re.compile(r"\d{1,6}")}
+VALUES = {"data-language": LANGUAGE, "data-lines": re.compile(r"\d{1,6}"), "tabindex": re.compile("0")}
 HIGHLIGHTED = re.compile(r"[a-z]{1,3}[0-9]?( [a-z]{1,3}[0-9]?)?")
 # The page's own headings end at this level; a message's begin below.
 PAGE_LEVEL = 2

@@ -224,8 +224,10 @@ def _without_dead_links(children: list[Token]) -> list[Token]:
 
 def _cells(state: StateCore) -> None:
     """Classes of a table's cells: how they are aligned, for pages allow no inline styles, and whether they are long. A short one
-    stays in one line, since a wide table scrolls."""
+    stays in one line, since a wide table scrolls: by keys, too. It is the table itself, so for screen readers it stays one."""
     for token, inside in pairwise(state.tokens):
+        if token.type == "table_open":
+            token.attrSet("tabindex", "0")
         if token.type in {"th_open", "td_open"}:
             side = ALIGNED.fullmatch(str(token.attrs.pop("style", "")))
             is_long = len(inside.content) > LONG_CELL
