@@ -1,6 +1,8 @@
 """What Markdown becomes, by the rules themselves: in this process, and the same in the one that pages ask."""
 
+import gc
 import time
+from collections.abc import Iterator
 from html import escape
 
 import pytest
@@ -86,6 +88,14 @@ def test_a_text_becomes_what_the_rules_say(text: str) -> None:
     if text == CODE:
         highlighted([("", "python")])
     assert TEXTS[text] in to_html(text)
+
+
+@pytest.fixture(autouse=True)
+def _without_looking_for_garbage() -> Iterator[None]:
+    """The renderer's own process has next to none. A look through all that the tests have made takes longer than a text may."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def test_the_process_that_pages_ask_says_the_same() -> None:
