@@ -108,4 +108,5 @@ def bytewise(column: str) -> Any:
 
 
 def _storable(text: str) -> bool:
-    return _UNSTORABLE.search(text) is None
+    # The first look answers for nearly all names, in a fraction of the time.
+    return text.isprintable() or _UNSTORABLE.search(text) is None

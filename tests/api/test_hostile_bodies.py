@@ -64,6 +64,13 @@ def test_what_cannot_be_read_is_refused_in_the_one_shape(chat: Chat, name: str) 
     assert chat.texts() == []
 
 
+@pytest.mark.parametrize(("levels", "status"), [(61, 200), (62, 400)])
+def test_the_depth_of_a_long_compact_body_counts_too(chat: Chat, levels: int, status: int) -> None:
+    """It is read by a reader of its own."""
+    value = b"[" * levels + b'"' + b"x" * 20_000 + b'"' + b"]" * levels
+    assert post(chat, SAVE.replace(b", ", b",").replace(b": ", b":") % value).status_code == status
+
+
 @pytest.mark.parametrize("name", KEPT)
 def test_what_can_be_read_comes_back_exactly(chat: Chat, name: str) -> None:
     answer = post(chat, SAVE % KEPT[name])

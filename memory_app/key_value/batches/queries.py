@@ -10,7 +10,7 @@ from django.conf import settings
 
 from memory_app.core.namespaces import after_prefix
 from memory_app.key_value.batches.operations import List, Order
-from memory_app.key_value.entries.entry_rows import COLUMNS, EntryRow, column_sql, condition, entry_of
+from memory_app.key_value.entries.entry_rows import READ, EntryRow, column_sql, condition, entries_of
 from sessions_app.core.errors import TooLarge
 from sessions_app.core.public_names import db_time, db_uuid, now
 from sessions_app.core.storage.sql import fetch_rows, fetch_together
@@ -19,7 +19,7 @@ from sessions_app.core.storage.sql import fetch_rows, fetch_together
 READ_BYTES = 50_000_000
 # Rows that a filter looks at between two statements, and the bytes that each counts for at least.
 LOOKED_AT, LEAST_BYTES = 200, 250
-_HEADS = COLUMNS.replace(" value,", " NULL,")
+_HEADS = READ.replace(" value,", " NULL,")
 _NAMES = ", ".join(map(column_sql, ("namespace", "key")))
 _ORDERS = {
     Order.KEY: _NAMES,
@@ -61,7 +61,7 @@ def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget)
     # The same question is asked once.
     different = {(statement, tuple(parameters)): (statement, parameters) for statement, parameters in statements}
     answers = dict(zip(different, fetch_together(list(different.values())), strict=True))
-    made = {name: [entry_of(project_id, row) for row in rows] for name, rows in answers.items()}
+    made = {name: entries_of(project_id, rows) for name, rows in answers.items()}
     plain = iter([made[statement, tuple(parameters)] for statement, parameters in statements])
     return [next(plain) if asked.sought is None else _filtered(project_id, asked, budget) for asked in lists]
 
@@ -101,15 +101,14 @@ def _matching(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> Iterato
     moment = now()
     while True:
         statement, parameters = _statement(project_id, asked, moment, LOOKED_AT, 0)
-        rows = fetch_rows(statement, parameters)
-        for row in rows:
-            _, _, value, _, size_bytes, *_ = row
-            budget.take(max(size_bytes, LEAST_BYTES))
-            if _matches(asked, value):
-                yield entry_of(project_id, row)
-        if len(rows) < LOOKED_AT:
+        entries = entries_of(project_id, fetch_rows(statement, parameters))
+        for entry in entries:
+            budget.take(max(entry.size_bytes, LEAST_BYTES))
+            if _matches(asked, entry.value):
+                yield entry
+        if len(entries) < LOOKED_AT:
             return
-        last = entry_of(project_id, rows[-1])  # Not an offset: each statement would count again what those before it read.
+        last = entries[-1]  # Not an offset: each statement would count again what those before it read.
         asked = replace(asked, cursor=(last.updated_at.isoformat(), last.namespace, last.key))
 
 
@@ -121,7 +120,7 @@ def _matches(asked: List, text: str) -> bool:
 
 
 def _statement(project_id: uuid.UUID, asked: List, moment: datetime, limit: int, offset: int) -> tuple[str, list[Any]]:
-    columns = COLUMNS if asked.with_values else _HEADS
+    columns = READ if asked.with_values else _HEADS
     of_namespace, names = condition(asked.namespace, deep=asked.deep)
     of_keys, keys = key_range(asked.prefix)
     beyond, last = _beyond(asked)

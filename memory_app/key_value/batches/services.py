@@ -29,7 +29,7 @@ _READS = (Get, List)
 def run_batch(*, caller: Caller, project_id: uuid.UUID, operations: Sequence[Operation], run_id: Writer) -> list[Result]:
     """The result of each operation, in their order; each sees what those before it did. If one is refused, nothing is done, and
     the error's details name its `index`."""
-    touched = {_touched(op) for op in operations if not isinstance(op, _READS)}
+    touched = _touched(operations)
     if not touched:
         return _read_only(caller, project_id, operations)
 
@@ -54,10 +54,13 @@ def _read_only(caller: Caller, project_id: uuid.UUID, operations: Sequence[Opera
     return results
 
 
-def _touched(op: Operation) -> tuple[str, bool]:
-    if isinstance(op, Put):
-        return op.entry.namespace, False
-    return op.namespace, isinstance(op, Purge) and op.deep
+def _touched(operations: Sequence[Operation]) -> set[tuple[str, bool]]:
+    """The namespaces that are written, each alone or with all beneath it."""
+    return {
+        (op.entry.namespace, False) if isinstance(op, Put) else (op.namespace, isinstance(op, Purge) and op.deep)
+        for op in operations
+        if not isinstance(op, _READS)
+    }
 
 
 class _Batch:
@@ -72,9 +75,10 @@ class _Batch:
     def run(self) -> list[Result]:
         self.writer.load(_places(self._operations))
         results: list[Result] = []
-        for reads, group in groupby(enumerate(self._operations), key=lambda numbered: isinstance(numbered[1], _READS)):
+        reads = [isinstance(op, _READS) for op in self._operations]
+        for are_reads, group in groupby(enumerate(self._operations), key=lambda numbered: reads[numbered[0]]):
             numbered = list(group)
-            results += self._read(numbered) if reads else self._write_all(numbered)
+            results += self._read(numbered) if are_reads else self._write_all(numbered)
         return results
 
     def _read(self, group: list[tuple[int, Operation]]) -> list[Result]:
@@ -118,18 +122,20 @@ class _Batch:
         if refresh and due(entry, now()):
             self.late.append(entry)
 
-    def _write_all(self, group: list[tuple[int, Operation]]) -> Iterator[Result]:
-        for index, op in group:
-            try:
-                result = self._write(op)
-            except AppError as error:
-                _name(error, index)
-                raise
-            yield result
+    def _write_all(self, group: list[tuple[int, Operation]]) -> list[Result]:
+        results, put = list[Result](), self.writer.put
+        try:
+            for _, op in group:
+                if isinstance(op, Put):
+                    results.append(_stored_json(put(op.entry, op.conditions, op.ttl_minutes)))
+                else:
+                    results.append(self._write(op))
+        except AppError as error:
+            _name(error, group[len(results)][0])
+            raise
+        return results
 
     def _write(self, op: Operation) -> Result:
-        if isinstance(op, Put):
-            return _stored_json(self.writer.put(op.entry, op.conditions, op.ttl_minutes))
         if isinstance(op, Delete):
             return _removed_json(self.writer.delete(op.namespace, op.key, op.conditions))
         if isinstance(op, Purge) and op.key is not None:
@@ -162,15 +168,16 @@ def _name(error: AppError, index: int) -> None:
 
 def _stored_json(stored: Stored) -> Result:
     entry = stored.entry
-    expires = {} if entry.expires_at is None else {"expires_at": rfc3339(entry.expires_at)}
-    return {
+    result = {
         "created": stored.made,
         "rev": entry.rev,
         "etag": entry_etag(entry.rev),
         "size_bytes": entry.size_bytes,
         "redacted": stored.redacted,
-        **expires,
     }
+    if entry.expires_at is not None:
+        result["expires_at"] = rfc3339(entry.expires_at)
+    return result
 
 
 def _removed_json(removed: Removed | None) -> Result:

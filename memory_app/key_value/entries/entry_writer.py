@@ -39,7 +39,7 @@ class EntryWriter:
     """Works on the locked store. `finish` writes what is left and publishes one event."""
 
     def __init__(self, *, caller: Caller, store: MemoryStore) -> None:
-        self._caller, self._store, self._moment = caller, store, now()
+        self._caller, self._store, self._project_id, self._moment = caller, store, store.project_id, now()
         self._by, self._limit = (caller.key_name or caller.username)[:150], settings.PROJECT_BYTES
         self._found: dict[Place, EntryRow | None] = {}
         self._expired: dict[Place, EntryRow] = {}
@@ -58,12 +58,12 @@ class EntryWriter:
 
     def load(self, places: Iterable[Place]) -> None:
         """Read these with one statement."""
-        unknown = list(dict.fromkeys(place for place in places if place not in self._found))
+        unknown = [place for place in dict.fromkeys(places) if place not in self._found]
         if not unknown:
             return
         self._found |= dict.fromkeys(unknown)
-        for row in entry_rows.read_places(self._store.project_id, unknown):
-            if row.is_live_at(self._moment):
+        for row in entry_rows.read_places(self._project_id, unknown):
+            if row.expires_at is None or row.is_live_at(self._moment):
                 self._found[row.namespace, row.key] = row
             else:
                 self._expired[row.namespace, row.key] = row
@@ -76,45 +76,48 @@ class EntryWriter:
 
     def put(self, entry: CheckedEntry, conditions: Conditions = ANY, ttl_minutes: float | None = None) -> Stored:
         """Store a value; the same value again changes nothing but its expiry."""
-        rules = self._store.rules.for_namespace(entry.namespace)
+        namespace, key = entry.namespace, entry.key
+        rules = self._store.rules.for_namespace(namespace)
         entry = as_kept(entry, rules)
-        found = self.find(entry.namespace, entry.key)
+        found = self.find(namespace, key)
         if conditions is not ANY:
             conditions.check_etag(etag_of(found))
         ttl_minutes = rules.ttl_minutes if ttl_minutes is None else ttl_minutes
         if found is not None and found.value == entry.text:
             self._set_expiry(found, ttl_minutes)
             return Stored(found, False, entry.redacted)
-        self._reserve(rules, entry.namespace, entry.size_bytes - (0 if found is None else found.size_bytes))
+        if growth := entry.size_bytes - (0 if found is None else found.size_bytes):
+            self._reserve(rules, namespace, growth)
         self._store.rev += 1
         row = EntryRow(
-            self._store.project_id,
-            entry.namespace,
-            entry.key,
+            self._project_id,
+            namespace,
+            key,
             entry.text,
             self._store.rev,
             entry.size_bytes,
             self._moment if found is None else found.created_at,
             self._moment,
-            expiry(ttl_minutes, self._moment),
+            None if ttl_minutes is None else expiry(ttl_minutes, self._moment),
             ttl_minutes,
             entry.exact,
             None if found is None else found.id,
         )
-        self._take(row, rules.versions, is_new=found is None)
+        self._take(row, found, rules.versions)
         return Stored(row, found is None, entry.redacted)
 
-    def _take(self, row: EntryRow, versions: int, *, is_new: bool) -> None:
-        place = (row.namespace, row.key)
-        if (expired := self._expired.pop(place, None)) is not None:
+    def _take(self, row: EntryRow, found: EntryRow | None, versions: int) -> None:
+        place, is_new = (row.namespace, row.key), found is None
+        if self._expired and (expired := self._expired.pop(place, None)) is not None:
             self._erase_row(place, expired)
         if place in self._put:
             earlier, _, was_new = self._put[place]
             self._replaced += [earlier] if versions else []
             is_new = is_new or was_new
+        if row.expires_at is not None or (found is not None and found.expires_at is not None):
+            self._expiring[place] = row
         self._found[place] = row
         self._put[place] = (row, versions, is_new)
-        self._expiring.pop(place, None)
         self._note(row, deleted=False)
 
     def delete(self, namespace: str, key: str, conditions: Conditions = ANY) -> Removed | None:
@@ -141,7 +144,7 @@ class EntryWriter:
         found = self.find(namespace, key)
         self.flush()
         where, parameters = "namespace = %s AND key = %s", [namespace, key]
-        entry_rows.forget_all(self._store.project_id, where, parameters)
+        entry_rows.forget_all(self._project_id, where, parameters)
         if found is None:
             if (expired := self._expired.pop((namespace, key), None)) is not None:
                 self._erase_row((namespace, key), expired)
@@ -159,8 +162,8 @@ class EntryWriter:
         where, parameters = entry_rows.condition(namespace, deep=deep)
         where, parameters = f"{where} AND {prefix[0]}", [*parameters, *prefix[1]]
         count, size_bytes = self._count_bytes(where, parameters)
-        entry_rows.forget_all(self._store.project_id, where, parameters)
-        entry_rows.erase_all(self._store.project_id, where, parameters)
+        entry_rows.forget_all(self._project_id, where, parameters)
+        entry_rows.erase_all(self._project_id, where, parameters)
         self._store.size_bytes -= size_bytes
         if count:
             self._store.rev += 1
@@ -185,10 +188,10 @@ class EntryWriter:
         if self._trashed:
             works += entry_rows.trash(self._trashed, by=self._by, kept=DELETED)
         works += self._put_works()
-        if self._expiring:
-            works.append(entry_rows.set_expiry(list(self._expiring.values())))
+        if read := [row for place, row in self._expiring.items() if place not in self._put]:
+            works.append(entry_rows.set_expiry(read))
         if self._written != (now_written := (self._store.rev, self._store.size_bytes)):
-            works.append(entry_rows.set_store(self._store.project_id, *now_written))
+            works.append(entry_rows.set_store(self._project_id, *now_written))
             self._written = now_written
         execute_together(works)
         self._erased, self._trashed, self._put, self._replaced, self._expiring = [], [], {}, [], {}
@@ -196,7 +199,7 @@ class EntryWriter:
     def _put_works(self) -> list[Work]:
         if not self._put:
             return []
-        works = entry_rows.put([row for row, _, _ in self._put.values()])
+        works = entry_rows.put([(row, place in self._expiring) for place, (row, _, _) in self._put.items()])
         if self._replaced:
             works.append(entry_rows.keep_earlier_versions(self._replaced, self._by))
         if kept := [(row, versions) for row, versions, _ in self._put.values() if versions]:
@@ -220,7 +223,7 @@ class EntryWriter:
         data: dict[str, Any] = {"count": self._changes, "rev": self._store.rev, "entries": self._named}
         if self._changes == 1:
             data = {"rev": self._store.rev, **self._named[0]}
-        event_log.publish(project_id=self._store.project_id, type=EventType.MEMORY_CHANGED, caller=self._caller, data=data)
+        event_log.publish(project_id=self._project_id, type=EventType.MEMORY_CHANGED, caller=self._caller, data=data)
 
     def _note(self, row: EntryRow, *, deleted: bool) -> None:
         self._changes += 1
@@ -243,8 +246,7 @@ class EntryWriter:
         if ttl_minutes is None and row.expires_at is None:
             return
         row.expires_at, row.ttl_minutes = expiry(ttl_minutes, self._moment), ttl_minutes
-        if place not in self._put:
-            self._expiring[place] = row
+        self._expiring[place] = row
 
     def _reserve(self, rules: NamespaceSettings, namespace: str, growth: int) -> None:
         """Count the growth. Raises MemoryFull or NamespaceFull; expired entries make room first."""
@@ -284,16 +286,15 @@ class EntryWriter:
         where, parameters = "expires_at <= %s", [db_time(self._moment)]
         size_bytes = self._count_bytes(where, parameters)[1]
         if size_bytes:
-            entry_rows.erase_all(self._store.project_id, where, parameters)
+            entry_rows.erase_all(self._project_id, where, parameters)
             self._store.size_bytes -= size_bytes
             self._expired.clear()
             self._used.clear()
             self.flush()  # A caller that continues after a refusal has these bytes subtracted too.
 
     def _count_bytes(self, where: str, parameters: list[Any]) -> tuple[int, int]:
-        return entry_rows.count_bytes(self._store.project_id, where, parameters, moment=self._moment)
+        return entry_rows.count_bytes(self._project_id, where, parameters, moment=self._moment)
 
     def _forget_reads(self) -> None:
-        self._found.clear()
-        self._expired.clear()
-        self._used.clear()
+        for known in (self._found, self._expired, self._used):
+            known.clear()

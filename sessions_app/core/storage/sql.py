@@ -3,7 +3,8 @@
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -89,8 +90,21 @@ def table_of(types: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, 
     if on_postgresql():
         arrays = ", ".join(f"%s::{type}[]" for type in types)
         return f"unnest({arrays}) AS given({', '.join(columns)})", [list(column) for column in zip(*rows, strict=True)]
+    if len(types) == 1:
+        return "(SELECT value AS c0 FROM json_each(%s)) AS given", [orjson.dumps([only for [only] in rows]).decode()]
     values = ", ".join(f"value ->> {number} AS {column}" for number, column in enumerate(columns))
     return f"(SELECT {values} FROM json_each(%s)) AS given", [orjson.dumps(rows).decode()]  # noqa: S608 - our own names
+
+
+def pairs_of(pairs: Iterable[tuple[str, str]]) -> tuple[str, list[Any]]:
+    """The same for pairs of texts, in any order: SQLite reads those that begin alike together, in less than half the time."""
+    if on_postgresql():
+        return table_of(("text", "text"), list(pairs))
+    grouped = defaultdict[str, list[str]](list)
+    for first, second in pairs:
+        grouped[first].append(second)
+    nested = "json_each(%s) AS first CROSS JOIN json_each(first.value) AS second"
+    return f"(SELECT first.key AS c0, second.value AS c1 FROM {nested}) AS given", [orjson.dumps(grouped).decode()]  # noqa: S608
 
 
 def works_of(statement: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Work]:

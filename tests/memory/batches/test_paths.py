@@ -46,6 +46,13 @@ def test_a_stored_form_is_of_one_path_alone(labels: list[str], others: list[str]
     assert inside == (len(labels) > len(others) and labels[: len(others)] == others)
 
 
+def test_names_with_any_characters_are_found_again(memory: Memory) -> None:
+    names = ['"', "\\", '\\"', "\\u0041", "\n", "\t\x01", "'", "%s", "{}", "[0]", "$.a", "é", "\u2028", "\U0001f600", "~0", "a/b"]
+    ops = [{"op": "put", "namespace": [one, other], "key": one, "value": 1} for one in names for other in (one, "a")]
+    assert all(result["created"] for result in done(memory, *ops))
+    assert not any(result["created"] for result in done(memory, *({**op, "value": 2} for op in ops)))
+
+
 @pytest.mark.once
 @given(prefix=TEXT, text=TEXT)
 def test_a_prefix_is_a_range_of_bytes(prefix: str, text: str) -> None:
