@@ -9,8 +9,11 @@ from typing import Any
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
-from sessions_app.models import ChatSession, Event, Project
+from sessions_app.chats.lifecycle.bulk.services import change_sessions, run_steps
+from sessions_app.chats.lifecycle.bulk.work import Act, Change, Changed, Step
+from sessions_app.models import Caller, ChatSession, Event, Project
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.saves import upsert
@@ -128,3 +131,63 @@ def test_changes_of_many_meet_each_other_and_saves(server: LiveServer, api: Call
     for project in Project.objects.all():
         numbers = list(Event.objects.filter(project=project).order_by("event_seq").values_list("event_seq", flat=True))
         assert numbers == list(range(1, project.event_seq + 1))
+
+
+def moved(alice: User, session: str, path: str) -> list[Step]:
+    """Moves by the service; the steps of its undo."""
+    change = Change(Act.MOVE, to_project=Project.objects.get(path=path).id)
+    done = change_sessions(
+        caller=Caller(alice.id, alice.username), sessions=[ChatSession.objects.get(id=session).id], change=change
+    )
+    return done.undo
+
+
+def run(alice: User, steps: list[Step]) -> Changed:
+    """In a thread of its own, with a connection that ends with it."""
+    try:
+        return run_steps(caller=Caller(alice.id, alice.username), steps=steps)
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_lost_or_refused_while_moves_are_undone(server: LiveServer, api: Callable[..., Any], alice: User) -> None:
+    chat = Chat(api(alice), project=PLACES[0])
+    chat.api.post("/projects", {"path": PLACES[1]})
+    crowd = Crowd(server.url, chat)
+
+    def there_and_back() -> None:
+        try:
+            for _ in range(MOVES):
+                assert len(run(alice, moved(alice, chat.id, PLACES[1])).changed) == 1
+        finally:
+            crowd.over.set()
+
+    with ThreadPoolExecutor(WRITERS + 1) as pool:
+        tasks = [pool.submit(there_and_back), *(pool.submit(crowd.save, writer) for writer in range(WRITERS))]
+    assert [task.exception() for task in tasks] == [None] * len(tasks)
+    assert crowd.surprises == []
+    session = chat.read()["session"]
+    assert (session["project"], session["state"], session["message_count"]) == (PLACES[0], "current", len(crowd.acked))
+    assert Project.objects.get(path=PLACES[1]).current_session_id is None
+    assert chat.conflicts() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_move_counts_that_meets_an_undo_and_two_undos_are_one(server: LiveServer, api: Callable[..., Any], alice: User) -> None:
+    """Under the server, so that writes share commits as they do in production."""
+    chat = Chat(api(alice), project=PLACES[0])
+    for path in (PLACES[1], "third"):
+        chat.api.post("/projects", {"path": path})
+
+    onward = Step(Change(Act.MOVE, to_project=Project.objects.get(path="third").id), [ChatSession.objects.get().id])
+    for number in range(MOVES):
+        steps = moved(alice, chat.id, PLACES[1])
+        works = [steps, steps]
+        works.insert(number % 3, [onward])
+        with ThreadPoolExecutor(3) as pool:
+            done = [len(task.result().changed) for task in [pool.submit(run, alice, work) for work in works]]
+        assert (done.pop(number % 3), sum(done) <= 1) == (1, True)
+        assert chat.read()["session"]["project"] == "third"
+        assert set(Project.objects.exclude(current_session=None).values_list("path", flat=True)) == {"third"}
+        moved(alice, chat.id, PLACES[0])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def test_everything_goes_along_and_the_move_can_be_undone(page: Client, chat: Ch
     assert (session["project"], session["state"], everything(chat)) == ("new", "earlier", before)
     assert (current_of(chat, "old"), current_of(chat, "new")) == (None, other.id)
     [undo] = re.findall(r'action="([^"]+move-back[^"]+)"', page.get(reply["Location"]).content.decode())
-    page.post(undo)
+    page.post(unescape(undo))
     session = chat.read()["session"]
     assert (session["project"], session["state"], everything(chat)) == ("old", "current", before)
     chat.undo(of=1, epoch=session["epoch"])

@@ -6,6 +6,7 @@ What takes it back is kept in the login until the next change: five hundred ids 
 import secrets
 import uuid
 from base64 import b64decode, b64encode
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -14,7 +15,9 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from sessions_app.chats.lifecycle.bulk.services import MOST_AT_ONCE, Act, Change, Step, change_sessions, run_steps
+from sessions_app.chats.lifecycle.bulk.moves import NotMovedBack
+from sessions_app.chats.lifecycle.bulk.services import MOST_AT_ONCE, change_sessions, run_steps
+from sessions_app.chats.lifecycle.bulk.work import Act, Change, Changed, MadeMove, Step
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
@@ -70,10 +73,23 @@ def _undo(request: HttpRequest, page: str) -> HttpResponse:
     kept = request.session.get(KEPT)
     if kept is None or not secrets.compare_digest(kept["token"], request.GET["undo"]):
         return toast_response(request, "This was undone already, or something else was done since.", page=page, failed=True)
-    done = run_steps(caller=signed_in_caller(request), steps=[_read_step(step) for step in kept["steps"]])
+    try:
+        done = run_steps(caller=signed_in_caller(request), steps=[_read_step(step) for step in kept["steps"]])
+    except NotMovedBack as refused:  # It stays kept: the reason may go.
+        return toast_response(request, refused.message, page=kept["page"], failed=True)
     del request.session[KEPT]
-    missing = f" {_sessions(len(done.unknown))} could not be found any more." if done.unknown else ""
-    return toast_response(request, f"Undone for {_sessions(len(done.changed))}.{missing}", page=kept["page"])
+    return toast_response(request, _undone(done), page=kept["page"])
+
+
+def _undone(done: Changed) -> str:
+    said = f"Undone for {_sessions(len(done.changed))}."
+    if done.superseded:
+        said += f" Not the current one again, because its project has another: {_sessions(len(done.superseded))}."
+    if done.unchanged:
+        said += f" Left as it is, because of what was done since: {_sessions(len(done.unchanged))}."
+    if done.unknown:
+        said += f" {_sessions(len(done.unknown))} could not be found any more."
+    return said
 
 
 def _keep(request: HttpRequest, steps: list[Step], page: str) -> str:
@@ -93,12 +109,24 @@ def _written_step(step: Step) -> dict[str, Any]:
         "to": str(change.to_project or ""),
         "ids": _packed(step.sessions),
         "current": _packed(sorted(change.current)),
+        "undoes": None if change.undoes is None else _written_move(change.undoes),
     }
 
 
 def _read_step(kept: dict[str, Any]) -> Step:
-    current = frozenset(_unpacked(kept["current"]))
-    return Step(Change(Act(kept["act"]), tuple(kept["tags"]), uuid_or_none(kept["to"]), current), _unpacked(kept["ids"]))
+    current, made = frozenset(_unpacked(kept["current"])), kept.get("undoes")  # Logins from before have none.
+    undoes = None if made is None else _read_move(made)
+    return Step(Change(Act(kept["act"]), tuple(kept["tags"]), uuid_or_none(kept["to"]), current, undoes), _unpacked(kept["ids"]))
+
+
+def _written_move(made: MadeMove) -> dict[str, Any]:
+    archived = None if made.archived is None else [str(made.archived[0]), made.archived[1].isoformat()]
+    return {"to": str(made.to), "event_seq": made.event_seq, "archived": archived}
+
+
+def _read_move(kept: dict[str, Any]) -> MadeMove:
+    archived = kept["archived"] and (uuid.UUID(kept["archived"][0]), datetime.fromisoformat(kept["archived"][1]))
+    return MadeMove(uuid.UUID(kept["to"]), kept["event_seq"], archived)
 
 
 def _packed(ids: list[uuid.UUID]) -> str:

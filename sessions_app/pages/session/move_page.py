@@ -6,18 +6,19 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from sessions_app.agents.states.queries import states_in_session
 from sessions_app.agents.transfer.transfer_targets import ai_names
-from sessions_app.chats.lifecycle.moving.session_move import move_session
+from sessions_app.chats.lifecycle.bulk.services import change_sessions
+from sessions_app.chats.lifecycle.bulk.work import Act, Change
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import AppError, Conflict, Invalid
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller, ChatSession
+from sessions_app.pages.session.move_back import move_back_address
 from sessions_app.pages.session.move_targets import move_targets
 from sessions_app.projects.queries import get_project, project_uuid
 
@@ -57,7 +58,9 @@ def _move(request: HttpRequest, caller: Caller, session: SessionRow) -> HttpResp
     if not request.POST.get("project"):
         raise NoPlace
     project = get_project(caller=caller, project_id=project_uuid(request.POST["project"]))
-    move_session(caller=caller, session_id=session.id, project_id=project.id)
-    undo = f"{reverse('session_act', args=[session.id, 'move-back'])}?project={session.project_id}"
-    messages.success(request, f"Moved to {project}, with everything in it.", extra_tags=undo)
+    done = change_sessions(caller=caller, sessions=[session.id], change=Change(Act.MOVE, to_project=project.id))
+    if done.unknown:  # It was deleted meanwhile: raises what says so.
+        get_session(caller=caller, session_id=session.id)
+    said = f"Moved to {project}, with everything in it." if done.changed else f"It is in {project} already."
+    messages.success(request, said, extra_tags=move_back_address(session.id, done.undo))
     return redirect("session", session.id)

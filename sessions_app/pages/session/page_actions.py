@@ -18,8 +18,8 @@ from django.views.decorators.http import require_POST
 from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, QuestionChanged, resolve_action
 from sessions_app.agents.transfer import forking
 from sessions_app.chats.lifecycle import deletion
+from sessions_app.chats.lifecycle.bulk.moves import NotMovedBack
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
-from sessions_app.chats.lifecycle.moving import session_move
 from sessions_app.chats.lifecycle.restore_and_conflicts import ConflictNotFound, Keep, settle_conflict
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.chats.saving.idempotency import Step
@@ -34,8 +34,8 @@ from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller, ChatSession
 from sessions_app.models.session import TITLE_LENGTH, UNTITLED
+from sessions_app.pages.session.move_back import move_back
 from sessions_app.pages.session.session_page import show_session
-from sessions_app.projects.queries import project_uuid
 
 DECIDED = {"approve": "Approved", "reject": "Rejected"}
 NOTE_LENGTH = 2_000
@@ -158,9 +158,10 @@ def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 def _move_back(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     """Undoes a move; `move_page.py` has the dialog for moving."""
-    project_id = project_uuid(form.get("project", ""))
-    session_move.move_session(caller=caller, session_id=session_id, project_id=project_id)
-    return Done("Moved back.")
+    try:
+        return Done(move_back(caller=caller, session_id=session_id, form=form))
+    except NotMovedBack as refused:
+        return Done(refused.message, failed=True)
 
 
 def _pin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:

@@ -124,6 +124,41 @@ def test_a_session_is_moved_by_keys_and_an_open_page_follows_it(signed_in: Brows
     assert signed_in.complaints() == []
 
 
+def test_a_move_is_undone_by_its_message(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    source.api.post("/projects", {"path": "elsewhere"})
+    crumbs = "return document.querySelector('.crumbs').textContent.includes(args[0]);"
+    said = "return document.getElementById('toasts').textContent.includes(args[0]);"
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    keys = Keyboard(signed_in)
+    keys.choose("Move to a project")
+    signed_in.until("return document.querySelector('dialog[open] #move');")
+    keys.go_to("To project")
+    keys.press("elsew")
+    keys.choose("Move session")
+    signed_in.until(crumbs, "elsewhere")
+    source.say("m2", "said elsewhere")
+    assert_accessible(signed_in)
+    keys.choose("Undo")
+    signed_in.until(said, "Moved back.")
+    signed_in.until(crumbs, "shop")
+    signed_in.until("return document.querySelector('main').textContent.includes('said elsewhere');")
+    assert (source.read()["session"]["state"], source.texts()) == ("current", ["one", "said elsewhere"])
+    assert signed_in.complaints() == []
+
+
+def test_an_undo_of_a_move_that_is_refused_says_why(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    old, project = source.read()["session"]["project_id"], source.api.post("/projects", {"path": "elsewhere"}).json()["id"]
+    signed_in.open(f"{server.url}/sessions/{source.id}/move/")
+    signed_in.run("document.querySelector('#move select').value = args[0];", project)
+    signed_in.click("Move session")
+    signed_in.until("return document.getElementById('toasts').textContent.includes('Moved to elsewhere');")
+    assert source.api.delete(f"/projects/{old}").status_code == 204
+    signed_in.click("Undo")
+    refusal = "return document.getElementById('toasts-alert').textContent.includes(args[0]);"
+    signed_in.until(refusal, "Nothing was moved back: the old project is in the trash. Restore the project first.")
+    assert source.read()["session"]["project"] == "elsewhere"
+
+
 @pytest.mark.slow
 def test_a_double_click_opens_one_dialog(signed_in: Browser, server: LiveServer, source: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{source.id}/")

@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.chats.lifecycle.bulk.schemas import SessionChangesIn, SessionsChanged
-from sessions_app.chats.lifecycle.bulk.services import Act, Change, change_sessions
+from sessions_app.chats.lifecycle.bulk.services import change_sessions
+from sessions_app.chats.lifecycle.bulk.work import Act, Change
 from sessions_app.chats.lifecycle.moving.session_move import NoSuchPlace
 from sessions_app.core.callers import caller_of
 from sessions_app.core.web.responses import json_reply, refusals

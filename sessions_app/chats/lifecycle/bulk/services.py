@@ -3,18 +3,14 @@
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
-from typing import Any
 
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
-from sessions_app.chats.lifecycle.moving.session_move import StricterProject, removes_secrets
+from sessions_app.chats.lifecycle.bulk import moves
+from sessions_app.chats.lifecycle.bulk.work import Act, Change, Changed, Step, Work
 from sessions_app.chats.lifecycle.removed_queries import RESTORABLE_FOR
 from sessions_app.chats.reading.sessions import stored_tags
-from sessions_app.chats.sessions.services import ExternalIdTaken
 from sessions_app.chats.sessions.session_fields import tags_text
 from sessions_app.core.errors import Invalid
 from sessions_app.core.storage.transactions import StaleRead, write
@@ -23,59 +19,18 @@ from sessions_app.events.event_log import SessionChange
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.models.event import EventType
 from sessions_app.models.times import now
-from sessions_app.projects.queries import get_project
 
 MOST_AT_ONCE = 500
 
 
-class Act(StrEnum):
-    ARCHIVE = "archive"
-    UNARCHIVE = "unarchive"
-    PIN = "pin"
-    UNPIN = "unpin"
-    TAG = "tag"
-    UNTAG = "untag"
-    MOVE = "move"
-    DELETE = "delete"
-    UNDELETE = "undelete"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`tags`: added or removed. `to_project`: where they move. `current`: of these sessions, who becomes the current one again in
-    a project that has none: an undo knows who was."""
-
-    act: Act
-    tags: tuple[str, ...] = ()
-    to_project: uuid.UUID | None = None
-    current: frozenset[uuid.UUID] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A change of some sessions: a part of an undo."""
-
-    change: Change
-    sessions: list[uuid.UUID]
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """`unchanged`: they were so already. `unknown`: no session of the caller, or in the trash. `undo`: takes all of it back."""
-
-    changed: list[uuid.UUID]
-    unchanged: list[uuid.UUID]
-    unknown: list[uuid.UUID]
-    undo: list[Step]
-
-
 def change_sessions(*, caller: Caller, sessions: list[uuid.UUID], change: Change) -> Changed:
-    """All or nothing, and it may be repeated. Raises Invalid, WrongTags, ProjectNotFound, StricterProject, ExternalIdTaken."""
+    """All or nothing, and it may be repeated. Raises Invalid, WrongTags, ProjectNotFound, ProjectDeleted, StricterProject,
+    ExternalIdTaken."""
     return run_steps(caller=caller, steps=[Step(change, sessions)])
 
 
 def run_steps(*, caller: Caller, steps: list[Step]) -> Changed:
-    """As `change_sessions`, several changes in one transaction: an undo."""
+    """As `change_sessions`, several changes in one transaction: an undo. Also raises NotMovedBack."""
     wanted = [Step(step.change, list(dict.fromkeys(step.sessions))) for step in steps]
     if sum(len(step.sessions) for step in wanted) > MOST_AT_ONCE:
         raise Invalid(f"At most {MOST_AT_ONCE} sessions at a time.", details={"field": "sessions", "limit": MOST_AT_ONCE})
@@ -90,55 +45,15 @@ def run_steps(*, caller: Caller, steps: list[Step]) -> Changed:
             [one for part in done for one in part.unchanged],
             [one for part in done for one in part.unknown],
             [step for part in done for step in part.undo],
+            [one for part in done for one in part.superseded],
         )
 
     return write(work)
 
 
-@dataclass
-class Work:
-    """The locked sessions and projects of one change. `undo`: filled by the act."""
-
-    change: Change
-    at: datetime
-    rows: list[ChatSession]
-    projects: dict[uuid.UUID, Project]
-    undo: list[Step] = field(default_factory=list)
-    left: frozenset[uuid.UUID] = frozenset()
-
-    def update(self, rows: list[ChatSession], **fields: Any) -> None:
-        ChatSession.objects.filter(id__in=[row.id for row in rows]).update(**fields, rev=F("rev") + 1, updated_at=self.at)
-
-    def leave_current(self, rows: list[ChatSession]) -> None:
-        gone = {row.id for row in rows}
-        left = [project for project in self.projects.values() if project.current_session_id in gone]
-        self.left = frozenset(project.current_session_id for project in left if project.current_session_id is not None)
-        for project in left:
-            project.current_session_id = None
-        Project.objects.filter(id__in=[project.id for project in left]).update(current_session=None, updated_at=self.at)
-
-    def become_current(self, rows: list[ChatSession]) -> None:
-        """The first of each project that has no current session."""
-        made: dict[uuid.UUID, Project] = {}
-        for row in rows:
-            project = self.projects[row.project_id]
-            if project.current_session_id is None:
-                project.current_session_id, project.updated_at = row.id, self.at
-                made[row.id] = project
-        if made:
-            Project.objects.bulk_update(made.values(), ["current_session", "updated_at"])
-            ChatSession.objects.filter(id__in=made).update(archived_at=None, archive_requested_at=None)
-
-    def undo_by(self, act: Act, rows: list[ChatSession], **more: Any) -> None:
-        if rows:
-            ids = [row.id for row in rows]
-            self.undo.append(Step(Change(act, current=self.left & set(ids), **more), ids))
-
-
 def _run(caller: Caller, step: Step) -> Changed:
     targets = set() if step.change.to_project is None else {step.change.to_project}
-    for target in targets:
-        get_project(caller=caller, project_id=target)
+    moves.check_target(caller, step.change)
     in_trash = step.change.act == Act.UNDELETE
     rows, projects = _lock(caller, step.sessions, targets)
     rows = [row for row in rows if (row.deleted_at is not None) is in_trash]
@@ -152,6 +67,7 @@ def _run(caller: Caller, step: Step) -> Changed:
         [one for one in step.sessions if one in known - done],
         [one for one in step.sessions if one not in known],
         work.undo,
+        work.superseded(changed),
     )
 
 
@@ -213,35 +129,6 @@ def _tag(work: Work) -> list[ChatSession]:
     return rows
 
 
-def _move(work: Work) -> list[ChatSession]:
-    if work.change.to_project is None:
-        raise Invalid("Name the project to move them to.", details={"field": "to_project"})
-    target = work.projects[work.change.to_project]
-    rows = [row for row in work.rows if row.project_id != target.id]
-    sources = {row.project_id for row in rows}
-    if removes_secrets(target) and not all(removes_secrets(work.projects[source]) for source in sources):
-        raise StricterProject
-    _refuse_taken(target, [row.external_id for row in rows if row.external_id is not None])
-    work.leave_current(rows)
-    work.update(rows, project_id=target.id)
-    for source in sources:
-        work.undo_by(Act.MOVE, [row for row in rows if row.project_id == source], to_project=source)
-    for row in rows:
-        row.project_id = target.id
-    live = [row for row in rows if row.archive_requested_at is None]
-    first = work.change.current | work.left
-    work.become_current(sorted(live, key=lambda row: row.id not in first))
-    return rows
-
-
-def _refuse_taken(target: Project, external_ids: list[str]) -> None:
-    if len(set(external_ids)) < len(external_ids):
-        raise ExternalIdTaken(message="Two of these sessions have the same external_id.")
-    taken = ChatSession.objects.filter(project=target, external_id__in=external_ids).values_list("id", flat=True).first()
-    if taken is not None:
-        raise ExternalIdTaken(details={"session": str(taken)})
-
-
 def _delete(work: Work) -> list[ChatSession]:
     work.update(work.rows, deleted_at=work.at)
     work.leave_current(work.rows)
@@ -265,7 +152,7 @@ _ACTS: dict[Act, Callable[[Work], list[ChatSession]]] = {
     Act.UNPIN: _pin,
     Act.TAG: _tag,
     Act.UNTAG: _tag,
-    Act.MOVE: _move,
+    Act.MOVE: moves.move,
     Act.DELETE: _delete,
     Act.UNDELETE: _undelete,
 }

@@ -45,17 +45,11 @@ class Move:
     request: Request | None = None
 
 
-def move_session(*, caller: Caller, session_id: uuid.UUID, project_id: uuid.UUID) -> SessionRow:
-    """Move; it becomes the current session there only if the project has none. Raises StricterProject, ExternalIdTaken."""
-
-    def work() -> SessionRow:
-        return _move_locked(caller, _lock(caller, session_id, project_id), project_id)
-
-    return write(work)
-
-
 def move_to_path(*, caller: Caller, session_id: uuid.UUID, move: Move) -> Answer:
-    """As `move_session`, to the project at a path: 200 with the session. Also raises NoSuchPlace and PreconditionFailed."""
+    """Move to the project at a path: 200 with the session. It becomes the current session there only if the project has none.
+
+    Raises NoSuchPlace, PreconditionFailed, StricterProject, ExternalIdTaken. Pages move by `bulk`, which has an undo.
+    """
 
     def work() -> Answer:
         get_session(caller=caller, session_id=session_id)
