@@ -14,7 +14,7 @@ DATABASES = {"db", "transactional_db", "first_store"}
 LONG = ("browser", "scale", "prove")
 # What these are about is above the database: on the second one they are slow tests.
 ABOVE_THE_DATABASE = (
-    *("accounts", "agents/test_handoff_pages", "agents/test_mcp_words", "agents/test_transfer_page", "mcp", "pages"),
+    *("accounts", "agents/test_handoff_pages", "agents/test_mcp_words", "agents/transfer/test_transfer_page", "mcp", "pages"),
     *(
         f"api/test_{name}"
         for name in ("edges", "former", "headers", "not_found", "other", "refused", "schema", "scoping", "unknown")

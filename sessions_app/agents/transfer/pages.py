@@ -56,7 +56,7 @@ def transfer_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
             result = orjson.loads(answer.body)
             if not wanted.dry_run:
                 page = reverse("session", args=[result["to_session"]])
-                return toast_response(request, _told(result, wanted), page=page)
+                return toast_response(request, _told(result, wanted), page=page, undo=_undo_address(result, wanted))
             preview = preview_of(result["carried"], moves=wanted.choice.move)
         except (Choose, Conflict, UnknownAi, TooMuchTogether) as error:
             problem, preview = error, in_the_way(error.details) if isinstance(error, InTheWay) else preview
@@ -162,3 +162,9 @@ def _told(result: dict[str, Any], wanted: Transfer) -> str:
     verb = "Moved here" if wanted.choice.move else "Carried over"
     kept = " The replaced version is in the history." if result["replaced"] else ""
     return f"{verb}.{kept}" if result["carried"] else "There was nothing to transfer."
+
+
+def _undo_address(result: dict[str, Any], wanted: Transfer) -> str:
+    """Only a copy into a new session can be undone as a whole: elsewhere what was carried over is one with what was there."""
+    undoable = wanted.to_project is not None and not wanted.choice.move and result["carried"]
+    return reverse("session_act", args=[result["to_session"], "undo-transfer"]) if undoable else ""

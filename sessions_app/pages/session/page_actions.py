@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 
 from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, QuestionChanged, resolve_action
 from sessions_app.agents.transfer import forking
+from sessions_app.agents.transfer.copy_undo import NotUndone, undo_copy
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.bulk.moves import NotMovedBack
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
@@ -158,10 +159,12 @@ def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 def _move_back(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     """Undoes a move; `move_page.py` has the dialog for moving."""
-    try:
-        return Done(move_back(caller=caller, session_id=session_id, form=form))
-    except NotMovedBack as refused:
-        return Done(refused.message, failed=True)
+    return Done(move_back(caller=caller, session_id=session_id, form=form))
+
+
+def _undo_transfer(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    page = reverse("session", args=[undo_copy(caller=caller, session_id=session_id)])
+    return Done("Undone: the new session is in the trash for 30 days.", undo="undelete", page=page)
 
 
 def _pin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -218,6 +221,7 @@ ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "settle": _settle,
     "head": _head,
     "move-back": _move_back,
+    "undo-transfer": _undo_transfer,
     "resolve": _resolve,
 }
 
@@ -233,6 +237,8 @@ def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
         done = ACTS[name](signed_in_caller(request), session_id, form)
     except session_services.TitleChanged as problem:
         return _show_newer(request, session_id, problem.message)
+    except (NotMovedBack, NotUndone) as refused:
+        done = Done(refused.message, failed=True)
     back = _back(form)
     page = back or done.page or _own_page(request, session_id)
     undo = _undo_address(session_id, done.undo, back)

@@ -35,6 +35,10 @@ def target(source: Chat) -> Chat:
     return chat
 
 
+def project_of(chat: Chat) -> str:
+    return str(chat.read()["session"]["project_id"])
+
+
 def test_work_is_carried_over_with_the_keyboard_alone(signed_in: Browser, server: LiveServer, source: Chat, target: Chat) -> None:
     signed_in.open(f"{server.url}/sessions/{source.id}/")
     keys = Keyboard(signed_in)
@@ -157,6 +161,27 @@ def test_an_undo_of_a_move_that_is_refused_says_why(signed_in: Browser, server: 
     refusal = "return document.getElementById('toasts-alert').textContent.includes(args[0]);"
     signed_in.until(refusal, "Nothing was moved back: the old project is in the trash. Restore the project first.")
     assert source.read()["session"]["project"] == "elsewhere"
+
+
+def test_a_copy_into_a_new_session_is_undone_by_its_message(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    there = Chat(source.api, project="/home/alice/other")
+    signed_in.open(f"{server.url}/sessions/{source.id}/")
+    signed_in.click("Transfer")
+    signed_in.until("return document.querySelector('dialog[open] #transfer');")
+    signed_in.run("document.querySelector('#transfer-places [value=\"project ' + args[0] + '\"]').click();", project_of(there))
+    signed_in.until(f"{PREVIEW[:-1]}.includes('1 message');")
+    signed_in.run("document.querySelector('.transfer [value=transfer]').click();")
+    signed_in.until("return document.getElementById('toasts').textContent.includes('Carried over.');")
+    signed_in.until(LIVE)
+    made = signed_in.run("return location.pathname.split('/')[2];")
+    assert made not in {source.id, there.id}
+    assert there.read()["session"]["state"] == "earlier"
+    signed_in.click("Undo")
+    signed_in.until("return document.getElementById('toasts').textContent.includes('in the trash for 30 days');")
+    assert signed_in.run("return location.pathname;") == f"/sessions/{source.id}/"
+    assert source.api.get(f"/sessions/{made}").status_code == 410
+    assert (there.read()["session"]["state"], source.texts()) == ("current", ["one"])
+    assert signed_in.complaints() == []
 
 
 @pytest.mark.slow
