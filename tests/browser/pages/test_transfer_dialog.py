@@ -163,6 +163,25 @@ def test_an_undo_of_a_move_that_is_refused_says_why(signed_in: Browser, server: 
     assert source.read()["session"]["project"] == "elsewhere"
 
 
+def test_a_move_of_many_is_undone_by_its_message(signed_in: Browser, server: LiveServer, source: Chat) -> None:
+    other, there = Chat(source.api), source.api.post("/projects", {"path": "elsewhere"}).json()["id"]
+    signed_in.open(f"{server.url}/projects/{project_of(source)}/")
+    signed_in.until("return document.querySelector('[data-bulk-all]')?.hidden === false;")
+    for chat in (source, other):
+        signed_in.run("document.getElementById('tick-' + args[0]).click();", chat.id)
+    signed_in.run("document.querySelector('#bulk select[name=project]').value = args[0];", there)
+    signed_in.run("document.querySelector('#bulk [value=move]').click();")
+    signed_in.until("return document.getElementById('toasts').textContent.includes('2 sessions moved');")
+    assert [chat.read()["session"]["project"] for chat in (source, other)] == ["elsewhere"] * 2
+    source.say("m2", "said elsewhere")
+    signed_in.click("Undo")
+    signed_in.until("return document.getElementById('toasts').textContent.includes('Undone for 2 sessions.');")
+    signed_in.until("return document.querySelectorAll('.list .title').length === 2;")
+    sessions = [chat.read()["session"] for chat in (source, other)]
+    assert [(one["project"], one["state"]) for one in sessions] == [(source.project, "earlier"), (source.project, "current")]
+    assert source.texts() == ["one", "said elsewhere"]
+
+
 def test_a_copy_into_a_new_session_is_undone_by_its_message(signed_in: Browser, server: LiveServer, source: Chat) -> None:
     there = Chat(source.api, project="/home/alice/other")
     signed_in.open(f"{server.url}/sessions/{source.id}/")
