@@ -87,6 +87,72 @@ def test_a_timeout_of_the_caller_ends_it_while_the_server_is_silent(gate: Gate, 
         assert asyncio.run(session.get_items()) == [item]
 
 
+def _items(count: int) -> list[Any]:
+    return [{"role": "user", "content": str(number)} for number in range(count)]
+
+
+async def _add_and_be_cancelled(session: StillhereSession, gate: Gate, items: list[Any]) -> None:
+    """Some of the requests are done by then."""
+    adding = asyncio.create_task(session.add_items(items))
+    known = len(gate.seen)
+    while sum(seen.endswith("/changes") for seen in gate.seen[known:]) < 2:
+        await asyncio.sleep(0.01)
+    adding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await adding
+
+
+@pytest.mark.parametrize("what", ["add", "pop", "clear", "get"])
+def test_an_addition_of_many_items_is_completed_before_anything_else_is_done(
+    gate: Gate, client: Client, secret: str, what: str
+) -> None:
+    items = _items(2_100)
+    gate.own_refusal = lambda body: time.sleep(0.1)
+    with Client(gate.url, secret, client.get_project().id) as through_gate:
+        session = StillhereSession("t", client=through_gate)
+
+        async def next_call() -> Any:
+            await _add_and_be_cancelled(session, gate, items)
+            match what:
+                case "add":
+                    return await session.add_items(_items(1))
+                case "pop":
+                    return await session.pop_item()
+                case "clear":
+                    return await session.clear_session()
+                case _:
+                    return await session.get_items()
+
+        found = asyncio.run(next_call())
+    time.sleep(0.5)  # For what would come late.
+    left = asyncio.run(StillhereSession("t", client=client).get_items())
+    expected = {"add": (None, items + _items(1)), "pop": (items[-1], items[:-1]), "clear": (None, []), "get": (items, items)}
+    assert (found, left) == expected[what]
+
+
+def test_an_addition_of_many_items_is_completed_before_the_program_ends(gate: Gate, client: Client, secret: str) -> None:
+    gate.own_refusal = lambda body: time.sleep(0.6)
+    with Client(gate.url, secret, client.get_project().id) as through_gate:
+        asyncio.run(_add_and_be_cancelled(StillhereSession("t", client=through_gate), gate, _items(2_600)))
+    assert len(asyncio.run(StillhereSession("t", client=client).get_items())) == 2_600
+
+
+def test_an_addition_that_cannot_be_completed_is_taken_back(gate: Gate, client: Client, secret: str) -> None:
+    with Client(gate.url, secret, client.get_project().id) as through_gate:
+        session = StillhereSession("t", client=through_gate)
+
+        async def cancelled_before_a_silence() -> None:
+            await _add_and_be_cancelled(session, gate, _items(2_600))
+            gate.silent = True
+
+        gate.own_refusal = lambda body: time.sleep(0.1)
+        begun = time.monotonic()
+        asyncio.run(cancelled_before_a_silence())
+        assert time.monotonic() - begun < 15
+        gate.silent, gate.own_refusal = False, lambda body: None
+        assert asyncio.run(session.get_items()) == []
+
+
 @pytest.mark.slow
 def test_an_interrupt_ends_it(gate: Gate, secret: str) -> None:
     gate.away = True

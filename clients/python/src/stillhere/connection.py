@@ -17,7 +17,7 @@ import httpx
 from stillhere.errors import NoAnswer, StillhereError
 from stillhere.http.answers import Answer, query_of, value_in
 from stillhere.http.event_loops import EventLoops
-from stillhere.http.given_up import GivenUp
+from stillhere.http.given_up import SECONDS, GivenUp
 from stillhere.http.json_texts import as_json
 from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
 from stillhere.http.retries import Attempts, retry_after
@@ -26,8 +26,6 @@ from stillhere.http.wires import AsyncWires, Server
 
 TIMEOUT_SECONDS = 60.0
 RETRY_SECONDS = 30.0
-# Most requests that nobody waits for any more are answered by then, so that what follows them is done.
-GIVEN_UP_SECONDS = 2.0
 NO_CONTENT, WRONG_KEY, NO_PROJECT = 204, 401, "no_project"
 NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
@@ -92,13 +90,13 @@ class Connection:
             return result
 
     async def run_in_thread[T](self, operation: Operation[T]) -> T:
-        """`run` for coroutines of many short event loops, whose connections would end with each. If it is cancelled nothing is
-        tried again, and a moment later nothing is waited for: a loop that ends waits for its threads."""
+        """`run` for coroutines of many short event loops, whose connections would end with each. If it is cancelled the thread
+        goes on as `GivenUp` allows: a loop that ends waits for it."""
         given_up = GivenUp()
         try:
             return await asyncio.to_thread(self.run, operation, given_up)
         except asyncio.CancelledError:
-            asyncio.get_running_loop().call_later(GIVEN_UP_SECONDS, given_up.end)
+            asyncio.get_running_loop().call_later(SECONDS, given_up.end)
             raise
         finally:
             given_up.set()
@@ -149,6 +147,8 @@ class Connection:
         built, attempts = self._built(request), self._attempts(request)
         while True:
             try:
+                if given_up.refuses(request.method):
+                    raise httpx.ReadTimeout("nobody waits for it any more")
                 answer = self._wires.send(*built, given_up)
                 pause = attempts.pause_after(answer)
             except httpx.TransportError as error:

@@ -1,5 +1,6 @@
 """A session of the OpenAI Agents SDK."""
 
+import asyncio
 import json
 import threading
 import uuid
@@ -14,6 +15,7 @@ from agents.memory import SessionSettings
 from stillhere.client import Client
 from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
+from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import SEEN_ALL, Op, change_once, clear_once, pieces
@@ -55,6 +57,8 @@ class StillhereSession:
         self._newest = _Newest()
         # Ids of failed additions that are, or may be, stored: they are removed before anything else is done.
         self._left: set[str] = set()
+        self._turn = threading.Lock()
+        renew_in_forks(self)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The newest `limit` ones, oldest first; None: the settings' limit, or all."""
@@ -64,7 +68,7 @@ class StillhereSession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """All of them or none, also where it takes several requests: what is stored when one fails is removed, at the latest by
-        the next call of this object."""
+        the next call of this object. If it is cancelled meanwhile it is completed first."""
         if not items:
             return
         ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
@@ -82,11 +86,27 @@ class StillhereSession:
     async def _run[T](self, operation: Callable[[], Operation[T]], *, in_thread: bool = True) -> T:
         # Connections of an event loop would end with it, and `Runner.run_sync` makes a new one each time.
         connection = self._client.connection
-        run = connection.run_in_thread if in_thread else connection.run_in_any_loop
+        if self._turn.locked():  # By a call that is not awaited any more, or that others await.
+            await asyncio.to_thread(self._wait)
         try:
-            return await run(self._anew(operation))
+            if in_thread:
+                return await connection.run_in_thread(self._in_turn(self._anew(operation)))
+            return await connection.run_in_any_loop(self._anew(operation))
         except StillhereError as error:
             raise in_trash(error, self.session_id) from error
+
+    def _in_turn[T](self, operation: Operation[T]) -> Operation[T]:
+        """In a thread: what takes several requests is done before anything else begins, also if its caller has gone."""
+        with self._turn:
+            return (yield from operation)
+
+    def _wait(self) -> None:
+        with self._turn:
+            pass
+
+    def renew(self) -> None:
+        """In a forked process: the thread whose turn it was is not in it."""
+        self._turn = threading.Lock()
 
     def _anew[T](self, operation: Callable[[], Operation[T]]) -> Operation[T]:
         """Once more, if the session was erased since it was found: then there is none, and an item begins another one."""
