@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.projects.labels import labels_of
 from sessions_app.projects.queries import list_projects
 
 SHOWN = 12
@@ -32,7 +33,8 @@ class Sidebar:
     @cached_property
     def _found(self) -> list[Place]:
         rows = list_projects(caller=signed_in_caller(self._request), limit=SHOWN)
-        return [Place(row.id, row.label, row.path, reverse("project", args=[row.id])) for row in rows]
+        labels = labels_of(rows)
+        return [Place(row.id, labels[row.id], row.path, reverse("project", args=[row.id])) for row in rows]
 
     @property
     def projects(self) -> list[Place]:

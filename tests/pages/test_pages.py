@@ -275,3 +275,20 @@ def test_a_form_without_its_token_is_refused(alice: User) -> None:
     strict.force_login(alice)
     for address in ("/", "/keys/", "/account/", "/logout/", "/login/"):
         assert strict.post(address, {"path": "x"}).status_code == 403
+
+
+def test_the_sidebar_tells_projects_of_one_name_apart(page: Client, alice: User) -> None:
+    paths = ["/home/ana/shop", "/home/bob/shop", "/srv/ana/shop", "shop", "/srv/one", "/p/named", "/q/named"]
+    for path in paths:
+        Project.objects.create(owner=alice, path=path, name="Named" if "named" in path else "")
+    listed = page.get("/keys/").content.decode().partition("<h2>Projects</h2>")[2].partition("</ul>")[0]
+    shown = re.findall(r'title="([^"]+)"[^>]*>.*?<span dir="auto">([^<]+)</span>', listed, re.DOTALL)
+    assert dict(shown) == {
+        "/home/ana/shop": "/home/ana/shop",
+        "/home/bob/shop": "bob/shop",
+        "/srv/ana/shop": "/srv/ana/shop",
+        "shop": "shop",
+        "/srv/one": "one",
+        "/p/named": "Named (/p/named)",
+        "/q/named": "Named (/q/named)",
+    }
