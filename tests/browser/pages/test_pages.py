@@ -185,6 +185,11 @@ def test_the_api_s_page_lets_who_is_signed_in_try_a_write(signed_in: Browser, se
     signed_in.run("document.querySelector('button.execute').click();")
     told = "return document.querySelector('.live-responses-table tbody .response-col_status')?.innerText;"
     assert signed_in.until(told) == "201"
+    signed_in.run("localStorage.setItem('stillhere.theme', 'dark');")
+    signed_in.open(f"{server.url}/api/v1/docs")
+    assert signed_in.run("return document.documentElement.className;") == "js dark-mode"
+    signed_in.run("document.querySelector('nav a').click();")
+    signed_in.until("return location.pathname === '/';")
     assert signed_in.complaints() == []
 
 
