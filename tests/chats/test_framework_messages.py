@@ -79,7 +79,8 @@ def test_what_a_role_may_be_depends_on_the_format(chat: Chat, tab: Writer) -> No
         {"op": "upsert", "id": "own", "role": "model", "text": "yes", "format": "my.own", "raw": {"any": 1}},
         {"op": "upsert", "id": "none", "text": "no", "format": "my.own", "raw": {"any": 1}},
     )
-    assert reasons(answer["rejected"]) == {"plain": "bad_role", "other": "bad_role", "none": "bad_role"}
+    assert reasons(answer["rejected"]) == {"plain": "bad_role", "other": "bad_role", "none": "unknown_format"}
+    assert "openai.chat" in answer["rejected"][2]["message"]
     assert [message["role"] for message in chat.read()["messages"]] == ["developer", "model"]
 
 

@@ -9,6 +9,7 @@ from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.formats.fields import Unreadable
 from sessions_app.formats.neutral import text_of
+from sessions_app.formats.registry import FORMATS
 from sessions_app.models.message import (
     EXTRA_BYTES,
     FORMAT_LENGTH,
@@ -49,6 +50,7 @@ REASONS = {
     "bad_if_ver": "`if_ver` is a whole number.",
     "bad_if_write": "`if_write` has a `writer_id`, which is a text, and a `seq`, which is a whole number.",
     "bad_role": "`role` is user or assistant or, with a `format`, one of its roles.",
+    "unknown_format": f"`format` is none of {', '.join(sorted(FORMATS))}: for another one send `role` and `text` as well.",
     "unreadable_raw": "`raw` is not a message of this `format`.",
     "bad_status": "`status` is streaming, complete or interrupted.",
     "bad_parts": "`parts` is a list of JSON objects.",
@@ -100,7 +102,7 @@ def read_message(op: dict[str, Any]) -> Upsert:
     own = _own_reading(op, name)
     role, status = op.get("role", own and own.role), op.get("status", Status.COMPLETE.value)
     if not isinstance(role, str) or role not in roles_of(name):
-        raise Rejected("bad_role")
+        raise Rejected("unknown_format" if _is_misspelt(op, name) else "bad_role")
     if not isinstance(status, str) or status not in STATUSES:
         raise Rejected("bad_status")
     text = _read_text(op, own)
@@ -119,6 +121,11 @@ def _own_reading(op: dict[str, Any], name: str | None) -> Reading | None:
         if "role" in op and not (op.get("text") is None and op.get("parts") is None):
             return None
         raise Rejected("unreadable_raw", why=str(error)) from None
+
+
+def _is_misspelt(op: dict[str, Any], name: str | None) -> bool:
+    """Was the role to follow from `raw`, though nobody knows the format?"""
+    return name is not None and name not in FORMATS and "role" not in op
 
 
 def _read_text(op: dict[str, Any], own: Reading | None) -> str:

@@ -4,12 +4,15 @@ import json
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from stillhere.client import Client
-from stillhere.operations.records import Hit, Message, Session
+from stillhere.errors import StillhereError
+from stillhere.operations.new_sessions import save_in_new
+from stillhere.operations.records import Hit, Message, Saved, Session
+from stillhere.operations.saving import upserts
 from stillhere.operations.sessions import MOST_READ, find_usable
 
 # Characters.
@@ -22,8 +25,7 @@ def save(given: Namespace) -> int:
         messages = list(_sent(given, sys.stdin))
         if not messages:
             raise ValueError("standard input is empty: nothing is saved.")
-        session = _session_to_save(client, given)
-        saved = client.save(session.id, messages)
+        saved = _saved(client, given, messages)
     removed = [{**each, "message": REMOVED} for each in saved.ignored if each["reason"] == "removed"]
     # By id: of two lines with one id the later is what is stored.
     stored = {each["id"] for each in (*saved.applied, *saved.ignored) if each.get("reason") != "removed"}
@@ -31,7 +33,8 @@ def save(given: Namespace) -> int:
     if given.json:
         _print_json(asdict(saved))
     else:
-        print(f"{len(stored)} saved in session {session.id}", file=sys.stderr)
+        where = f" in session {saved.session}" if saved.session else ": no session is created"
+        print(f"{len(stored)} saved{where}", file=sys.stderr)
     for each in unsaved:
         print(f"stillhere: {each.get('message') or 'conflict'} (message {each.get('id')})", file=sys.stderr)
     return 1 if unsaved else 0
@@ -100,10 +103,17 @@ def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             yield {"format": given.format, "raw": message} if given.format else message
 
 
-def _session_to_save(client: Client, given: Namespace) -> Session:
-    if given.session is not None:
-        return client.open_session(given.session, title=given.title)
-    return _session(client, None) or client.create_session(title=given.title)
+def _saved(client: Client, given: Namespace, messages: Sequence[dict[str, Any]]) -> Saved:
+    """In the session that is named, or the current one. One that there is not begins with its first message."""
+    session = _session(client, given.session)
+    if session is not None:
+        return client.save(session.id, messages)
+    try:
+        return client.connection.run(save_in_new(upserts(messages), external_id=given.session, title=given.title))
+    except StillhereError as error:
+        if error.code != "external_id_taken":  # Somebody else created it meanwhile.
+            raise
+        return client.save(error.details["session"], messages)
 
 
 def _session(client: Client, external_id: str | None) -> Session | None:

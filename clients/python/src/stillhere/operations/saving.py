@@ -52,7 +52,7 @@ class Writer:
             body = {"epoch": epoch, "writer_id": self.id, "seq": next(self._numbers), "base_rev": base_rev, "ops": some}
             body |= without_none(if_rev=condition, session=None if saved else fields)
             saved.append(Saved.of((yield from self._sent(session, "changes", body))))
-        return reduce(_together, saved)
+        return reduce(together, saved)
 
     def clear(self, session: str) -> Operation[Cleared]:
         epoch = yield from self._epoch(session)
@@ -83,7 +83,7 @@ def change_once(
         condition = saved[-1].rev if saved and if_rev is not None else if_rev
         body = {"base_rev": base_rev, "ops": some, **without_none(if_rev=condition, session=None if saved else fields)}
         saved.append(Saved.of((yield once(f"{session_path(session)}/changes", body))))
-    return reduce(_together, saved)
+    return reduce(together, saved)
 
 
 def clear_once(session: str) -> Operation[None]:
@@ -133,7 +133,7 @@ def pieces(ops: Sequence[Op]) -> Iterator[list[Op]]:
     yield some
 
 
-def _together(first: Saved, second: Saved) -> Saved:
+def together(first: Saved, second: Saved) -> Saved:
     """`rejected` has indexes in its own request, so those of later ones are left out."""
     lists = {name: [*getattr(first, name), *getattr(second, name)] for name in _LISTS}
     rejected = [*first.rejected, *({**each, "index": None} for each in second.rejected)]

@@ -1,0 +1,61 @@
+"""`stillhere save` where there is no session yet, and where nothing can be stored."""
+
+import json
+
+import pytest
+
+from stillhere import Client
+from tests.clients.python.cli.conftest import Command
+
+RAW = json.dumps({"role": "user", "content": "x"})
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [(["--format", "opnai.chat"], RAW), (["--format", "openai.chat"], '{"foo": 1}'), (["--lines"], '{"foo": 1}')],
+    ids=["format", "raw", "line"],
+)
+@pytest.mark.parametrize("named", [["--session", "new"], []], ids=["named", "current"])
+def test_a_save_that_stores_nothing_creates_nothing(
+    command: Command, client: Client, options: list[str], line: str, named: list[str]
+) -> None:
+    client.get_project()
+    code, _, said = command("save", *named, *options, input=line)
+    assert (code, said.startswith("0 saved: no session is created\n")) == (1, True), said
+    assert client.list_sessions().items == []
+    assert json.loads(command("save", *named, *options, "--json", input=line)[1])["session"] == ""
+
+
+def test_the_current_session_stays_if_nothing_is_stored(command: Command, client: Client) -> None:
+    current = client.open_session("kept").id
+    assert command("save", "--session", "new", "--format", "opnai.chat", input=RAW)[0] == 1
+    assert client.get_project().current_session == current
+
+
+def test_a_format_that_is_not_known_is_said_with_those_that_are(command: Command) -> None:
+    said = command("save", "--format", "opnai.chat", input=RAW)[2]
+    assert "`format` is none of ai-sdk, anthropic, " in said
+    assert "openai.chat" in said
+
+
+def test_what_can_be_stored_of_some_lines_begins_the_session(command: Command, client: Client) -> None:
+    lines = [{"foo": 1}, {"role": "user", "text": "one"}, {"role": "nobody", "text": "no"}, {"role": "user", "text": "two"}]
+    code, out, _ = command(
+        "save", "--session", "new", "--title", "Few", "--lines", "--json", input="\n".join(map(json.dumps, lines))
+    )
+    saved = json.loads(out)
+    assert (code, [each["index"] for each in saved["rejected"]], len(saved["applied"])) == (1, [0, 2], 2)
+    session = client.find_session("new")
+    assert session is not None
+    assert (session.id, session.title, session.current) == (saved["session"], "Few", True)
+    assert [each.text for each in client.read_messages(session.id).items] == ["one", "two"]
+
+
+def test_a_session_begins_though_its_first_request_is_refused(command: Command, client: Client) -> None:
+    """500 lines are one request."""
+    lines = [json.dumps({"role": "nobody", "text": "no"})] * 500 + [json.dumps({"role": "user", "text": "x"})] * 501
+    code, _, said = command("save", "--lines", input="\n".join(lines))
+    assert (code, said.startswith("501 saved in session "), said.count("`role`")) == (1, True, 500)
+    resumed = client.resume()
+    assert resumed is not None
+    assert resumed.session.message_count == 501
