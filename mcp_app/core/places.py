@@ -54,6 +54,9 @@ def find_place(call: Call, named: str | None) -> Place:
         own = get_project(caller=call.caller, project_id=call.caller.project_id)
         return Place(own.path, own.id, own.current_session_id)
     head = find_project_head(caller=call.caller, name=name)
+    if head is None and name.startswith("/") and name.endswith("/"):  # Of one folder nobody means two projects.
+        name = name.rstrip("/") or "/"
+        head = find_project_head(caller=call.caller, name=name)
     if head is not None:
         return Place(head.path, head.id, head.current_session_id)
     project_id = uuid_or_none(name)

@@ -170,3 +170,11 @@ def test_refusals_never_advise_to_remove_something(connect: Connect, hers: dict[
         for arguments in rows:
             message = connect("ben").refusal(name, **filled(arguments, hers))["error"]["message"].lower()
             assert not [word for word in ("delet", "purge", "remove", "clear", "reset", "overwrit") if word in message], message
+
+
+def test_a_slash_at_the_end_of_a_path_makes_no_other_project(house: House, connect: Connect, path: str) -> None:
+    """Unless there is a project with exactly this path."""
+    connect().call("session_save", messages=[{"role": "user", "text": "in the folder"}])
+    assert "in the folder" in str(connect(project=f"{path}//").call("session_resume"))
+    house.api.call("POST", "/projects", {"path": f"{path}/"})
+    assert "in the folder" not in str(connect(project=f"{path}/").call("session_brief"))

@@ -8,8 +8,24 @@ export function settingsOf({ url, key, project }) {
   return {
     url: checkedUrl(setting("url", url, "STILLHERE_URL")),
     key: checkedKey(setting("key", key, "STILLHERE_KEY")),
-    project: setting("project", project, "STILLHERE_PROJECT"),
+    project: projectName(setting("project", project?.trim(), "STILLHERE_PROJECT")),
   };
+}
+
+/**
+ * One folder is one project: a path that begins with `/` has no empty parts, `.` and `..`, and no `/` at its end. Another name, or
+ * an id, stays as it is, without blanks around it. @param {string} given
+ */
+export function projectName(given) {
+  const named = given.trim();
+  if (!named.startsWith("/")) return named;
+  /** @type {string[]} */
+  const parts = [];
+  for (const part of named.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part && part !== ".") parts.push(part);
+  }
+  return `/${parts.join("/")}`;
 }
 
 /** `fetch` would say so of a header, as if the server were away. @param {string} key */

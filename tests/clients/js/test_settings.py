@@ -69,6 +69,16 @@ def test_the_address_of_the_api_is_that_of_the_server(installed: Path, tmp_path:
     assert ran(tmp_path, installed, code, url=server.url, key=secret) == 1
 
 
+def test_one_folder_is_one_project(installed: Path, tmp_path: Path) -> None:
+    folders = ["/home/ana/shop", " /home/ana/shop/ ", "//home//ana/./shop//", "/home/ben/../ana/shop"]
+    others = ["shop", " my shop/ ", "/", "~/shop"]
+    code = """
+    say(GIVEN.named.map((project) => new Client({ url: "http://127.0.0.1:8000", key: "sh_x", project }).project));
+    """
+    expected = ["/home/ana/shop"] * 4 + ["shop", "my shop/", "/", "~/shop"]
+    assert ran(tmp_path, installed, code, named=folders + others) == expected
+
+
 def test_a_server_that_is_away_is_told_soon_and_by_its_address(installed: Path, tmp_path: Path) -> None:
     """Once, though two requests wait for it."""
     code = """

@@ -5,7 +5,6 @@ once, and `run` and `arun` differ only in how they send.
 """
 
 import asyncio
-import os
 import uuid
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from functools import partial
@@ -21,6 +20,7 @@ from stillhere.http.given_up import SECONDS, GivenUp
 from stillhere.http.json_texts import as_json
 from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
 from stillhere.http.retries import Attempts, retry_after
+from stillhere.http.settings import project_name, setting
 from stillhere.http.shared_wires import SharedWires
 from stillhere.http.wires import AsyncWires, Server
 
@@ -46,9 +46,9 @@ type Send = Callable[[str, str, Mapping[str, str], bytes | None], Awaitable[Answ
 
 
 class Connection:
-    """`project`: its id, or its path; one that does not exist is created. What is left out is taken from STILLHERE_URL,
-    STILLHERE_KEY and STILLHERE_PROJECT. `url`: with or without `/api/v1`. A request without an answer, or with 429 or 503, is
-    repeated for `retry_seconds`."""
+    """`project`: its id, or its path, of which `~` and `.` are of this machine; one that does not exist is created. What is left
+    out is taken from STILLHERE_URL, STILLHERE_KEY and STILLHERE_PROJECT. `url`: with or without `/api/v1`. A request without an
+    answer, or with 429 or 503, is repeated for `retry_seconds`."""
 
     def __init__(
         self,
@@ -59,15 +59,15 @@ class Connection:
         timeout: float = TIMEOUT_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        self.url = _setting("url", url, "STILLHERE_URL").rstrip("/").removesuffix("/api/v1")
+        self.url = setting("url", url, "STILLHERE_URL").rstrip("/").removesuffix("/api/v1")
         self._server = Server(self.url)
-        key = _setting("key", key, "STILLHERE_KEY")
+        key = setting("key", key, "STILLHERE_KEY")
         if key.endswith(("…", "...")):
             raise ValueError("`key` is the placeholder. `make run` prints a key, and the page /keys/ makes some.")
         if not (key.isascii() and key.isprintable()):
             raise ValueError("`key` has a line break, or characters that no key has.")
         self._headers = {"Authorization": f"Bearer {key}"}
-        self.project = _setting("project", project, "STILLHERE_PROJECT")
+        self.project = project_name(setting("project", (project or "").strip(), "STILLHERE_PROJECT"))
         self._project_id = self.project if is_id(self.project) else None
         # False: what needs a project that does not exist fails with the code NO_PROJECT.
         self.creates_project = True
@@ -258,12 +258,6 @@ def is_id(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _setting(name: str, given: str | None, variable: str) -> str:
-    if value := given or os.environ.get(variable):
-        return value
-    raise ValueError(f"Pass `{name}`, or set {variable}.")
 
 
 def _next_request[T](steps: Operation[T], answer: Answer | StillhereError, url: str) -> Request:

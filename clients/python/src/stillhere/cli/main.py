@@ -9,6 +9,7 @@ from stillhere.cli import commands, transfer
 from stillhere.cli.mcp import serve
 from stillhere.cli.streams import end_of_reader, use_streams
 from stillhere.errors import StillhereError
+from stillhere.http.settings import project_name
 
 KEY_VARIABLE = "STILLHERE_KEY"
 EPILOG = f"The API key is read from {KEY_VARIABLE}, never from an argument, which other users of this machine could see."
@@ -20,10 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     for name in ("url", "project"):
-        if getattr(given, name) == "":
+        if getattr(given, name) is not None and not getattr(given, name).strip():
             parser.error(f"--{name} is empty. Leave it out for the usual one.")
     given.url = given.url or os.environ.get("STILLHERE_URL")
-    given.project = _project(given.project or os.environ.get("STILLHERE_PROJECT") or ".")
+    given.project = project_name(given.project or os.environ.get("STILLHERE_PROJECT", "").strip() or ".")
     if not given.url:
         parser.error("which server? Pass --url, or set STILLHERE_URL.")
     if not os.environ.get(KEY_VARIABLE):
@@ -39,11 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return code
-
-
-def _project(named: str) -> str:
-    """`.`, `..` and `~` are of this machine; other paths are as the server knows them."""
-    return os.path.abspath(os.path.expanduser(named)) if named.startswith((".", "~")) else named
 
 
 def _parser() -> argparse.ArgumentParser:

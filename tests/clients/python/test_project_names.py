@@ -1,0 +1,55 @@
+"""One folder is one project, for the library and the command alike."""
+
+from pathlib import Path
+
+import pytest
+
+from stillhere import Client
+from stillhere.cli import main
+from stillhere.connection import Connection
+from tests.support.live_server import LiveServer
+
+UUID = "6f1c2b1e-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("/home/ana/shop", "/home/ana/shop"),
+        (" /home/ana/shop/ ", "/home/ana/shop"),
+        ("//home//ana/./shop//", "/home/ana/shop"),
+        ("/home/ana/../ben", "/home/ben"),
+        ("/", "/"),
+        ("~", "{home}"),
+        ("~/shop/", "{home}/shop"),
+        (".", "{here}"),
+        ("./shop//", "{here}/shop"),
+        ("..", "{above}"),
+        ("shop", "shop"),
+        (" my shop/ ", "my shop/"),
+        (UUID, UUID),
+    ],
+)
+def test_a_folder_becomes_an_absolute_path(given: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("STILLHERE_PROJECT", given)
+    places = {"home": str(tmp_path / "home"), "here": str(here), "above": str(tmp_path)}
+    for project in (given, None, "  "):
+        assert Connection("http://127.0.0.1:1", "sh_x", project).project == expected.format(**places)
+
+
+def test_the_command_and_the_library_share_a_project(
+    server: LiveServer, secret: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"HOME": str(tmp_path), "STILLHERE_URL": server.url, "STILLHERE_KEY": secret, "STILLHERE_PROJECT": "~/shop"}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    with Client() as client:
+        client.save(client.open_session("t").id, [{"role": "user", "text": "Hello"}])
+        for given in ([], ["--project", f"{tmp_path}//shop/"]):
+            assert main([*given, "resume"]) == 0
+            assert "Hello" in capsys.readouterr().out
+        assert [each.path for each in client.list_projects().items] == [f"{tmp_path}/shop"]
