@@ -1,6 +1,21 @@
 /** @param {string} externalId @returns {string} the address of the session with this id, in its project */
 export function byExternal(externalId) {
   // An address that ends with a dot or two is that of something else.
-  if (/^\.{0,2}$/.test(externalId)) throw new TypeError("The id of a session is not empty, and neither `.` nor `..`.");
+  if (/^\.{1,2}$/.test(checkedId(externalId))) throw new TypeError("The id of a session is neither `.` nor `..`.");
   return `/sessions/by-external/${encodeURIComponent(externalId)}`;
+}
+
+/** @param {string} session its id on the server @returns {string} its address */
+export function ofSession(session) {
+  return `/sessions/${encodeURIComponent(checkedId(session))}`;
+}
+
+/**
+ * A variable that is not set would be the id "undefined", and so one chat for everybody.
+ * @param {unknown} id of a session @returns {string}
+ */
+export function checkedId(id) {
+  if (id === undefined || id === null || id === "") throw new TypeError("The id of a session is not empty.");
+  if (typeof id !== "string") throw new TypeError(`The id of a session is a text, not ${typeof id}: ${String(id)}`);
+  return id;
 }

@@ -11,7 +11,7 @@
 import { readStream } from "#module/answers/stream-reader.js";
 import { ApiError, backoff, Http } from "#module/server/http.js";
 import { bytesOf, sleep, uuid } from "#module/util.js";
-import { byExternal } from "./addresses.js";
+import { byExternal, ofSession } from "./addresses.js";
 import { settingsOf } from "./settings.js";
 import { StreamWriter } from "./stream-writer.js";
 
@@ -61,6 +61,8 @@ export class Client {
   /** Saves messages; others of the session stay as they are. @param {string} session @param {readonly {id?: string}[]} messages */
   async save(session, messages) {
     if (!Array.isArray(messages)) throw new TypeError("Pass a list of messages: [{…}].");
+    const wrong = messages.findIndex((message) => typeof message !== "object" || message === null);
+    if (wrong >= 0) throw new TypeError(`messages[${wrong}] is no object.`);
     const ops = messages.map((message) => ({ op: "upsert", ...message, id: message.id ?? uuid() }));
     return this._saveOps(session, ops);
   }
@@ -72,13 +74,14 @@ export class Client {
   async messages(session, { as, repair = false, fields = [] } = {}) {
     /** @type {unknown[]} */
     const all = [];
+    const where = `${ofSession(session)}/messages`;
     for (let before = ""; ; ) {
       const asked = new URLSearchParams({ limit: String(PAGE) });
       if (before) asked.set("before", before);
       if (as) asked.set("as", as);
       if (repair) asked.set("repair", "1");
       if (fields.length > 0) asked.set("fields", fields.join(","));
-      const page = await this._send("GET", `/sessions/${session}/messages?${asked}`);
+      const page = await this._send("GET", `${where}?${asked}`);
       all.unshift(...page.items);
       if (!page.next) return all;
       before = page.next;
@@ -94,7 +97,7 @@ export class Client {
 
   /** Lets an answer be held while it is made. @param {string} session @param {string} message its id @returns {Promise<Declared>} */
   async openStream(session, message) {
-    const { stream, offset } = await this._send("POST", `/sessions/${session}/streams`, { message });
+    const { stream, offset } = await this._send("POST", `${ofSession(session)}/streams`, { message });
     return new StreamWriter((...request) => this._send(...request), stream, offset);
   }
 
@@ -134,9 +137,10 @@ export class Client {
    */
   async _saveOps(session, ops, { key = uuid(), baseRev } = {}) {
     const answers = [];
+    const where = `${ofSession(session)}/changes`;
     for (const [number, some] of pieces(ops).entries()) {
       const body = { ops: some, ...(baseRev === undefined ? {} : { base_rev: baseRev }) };
-      answers.push(await this._send("POST", `/sessions/${session}/changes`, body, { "Idempotency-Key": `${key}.${number}` }));
+      answers.push(await this._send("POST", where, body, { "Idempotency-Key": `${key}.${number}` }));
     }
     return answers;
   }

@@ -96,10 +96,33 @@ def test_a_project_may_be_named_by_its_id(script: Script, server: LiveServer, se
 def test_a_session_whose_id_has_no_address_is_refused(script: Script) -> None:
     code = """
     for (const call of ["openSession", "findSession"])
-      for (const name of ["", ".", ".."])
-        await assert.rejects(client[call](name), { name: "TypeError", message: /^The id of a session/ }, `${call} "${name}"`);
+      for (const name of [".", ".."])
+        await assert.rejects(client[call](name), { name: "TypeError", message: "The id of a session is neither `.` nor `..`." });
     """
     script(code)
+
+
+def test_an_id_that_is_missing_is_not_that_of_a_session(script: Script) -> None:
+    """It was the id "undefined", in which all chats met."""
+    code = """
+    const calls = ["openSession", "findSession", "messages"].map((name) => (id) => client[name](id));
+    calls.push((id) => client.save(id, [{ role: "user", text: "x" }]), (id) => client.openStream(id, "a1"));
+    for (const call of calls) {
+      for (const id of [undefined, null, ""])
+        await assert.rejects(call(id), { name: "TypeError", message: "The id of a session is not empty." }, `${call} ${id}`);
+      await assert.rejects(call(42), { name: "TypeError", message: "The id of a session is a text, not number: 42" });
+    }
+    """
+    script(code)
+
+
+def test_a_message_that_is_no_object_is_named(script: Script) -> None:
+    code = """
+    for (const wrong of [undefined, null, "x", 7])
+      await assert.rejects(client.save(id, [{ role: "user", text: "a" }, wrong]), { message: "messages[1] is no object." });
+    say((await client.messages(id)).length);
+    """
+    assert script(code) == 0
 
 
 def test_what_is_no_key_is_refused(script: Script) -> None:

@@ -51,3 +51,13 @@ def test_stop_ends_the_answer_at_stillhere(page: ChatPage) -> None:
     page.open()
     page.until("return chat.connection.answering === null;")
     assert not page.texts()[-1].endswith(" 2000")
+
+
+@pytest.mark.parametrize("id", [None, ""])
+def test_an_id_that_is_missing_is_not_that_of_a_chat(page: ChatPage, id: str | None) -> None:
+    page.browser.open(f"{page.url}/")
+    page.browser.until("return window.ready === true;")
+    page.browser.run("show([args[0]]);", {**page.options, "id": id})
+    page.browser.until("return window.errors.some((text) => text.includes('The id of a session is not empty.'));")
+    refused = "return loadMessages(args[0]).catch(({ name, message }) => `${name}: ${message}`);"
+    assert page.browser.run(refused, {**page.options, "id": id}) == "TypeError: The id of a session is not empty."

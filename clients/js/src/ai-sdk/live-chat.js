@@ -1,7 +1,8 @@
 /** Chats that are on the screen: one of each, however often React mounts it. */
 import { Chat } from "@ai-sdk/react";
 import { connect } from "#browser";
-import { checkedKey } from "../settings.js";
+import { checkedId } from "../addresses.js";
+import { checkedKey, projectName } from "../settings.js";
 import { defaultTransport, StillhereTransport } from "./answers-transport.js";
 import { PersistTransport } from "./persist-transport.js";
 import { StoredChat } from "./stored-chat.js";
@@ -26,8 +27,9 @@ function emptyChat({ id, generateId }) {
 
 /** @param {Options} options @returns {LiveChat} */
 export function liveChat(options) {
-  if (typeof document === "undefined") return emptyChat(options);
   const { url, key, user, project, id } = options;
+  if (id !== undefined) checkedId(id);
+  if (typeof document === "undefined") return emptyChat(options);
   const name = JSON.stringify([url, key, user, project, id]);
   const chat = chats.get(name) ?? new LiveChat(name, options);
   chats.set(name, chat);
@@ -37,9 +39,10 @@ export function liveChat(options) {
 export class LiveChat {
   /** @param {string} name @param {Options} options */
   constructor(name, options) {
-    const { url, key, user, project, id, generateId, messageMetadataSchema, dataPartSchemas } = options;
+    const { url, key, user, id, generateId, messageMetadataSchema, dataPartSchemas } = options;
     this.name = name;
     this.options = options;
+    const project = options.project && projectName(options.project);
     this.connection = connect({ baseUrl: url, project, chat: id, auth: key ? { key: checkedKey(key) } : { cookie: true, user } });
     this.stored = new StoredChat(this.connection);
     this.fallback = defaultTransport();
