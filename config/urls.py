@@ -12,7 +12,10 @@ from sessions_app.core.extension import extensions
 
 class AddressNotFound(NotFound):
     kind = "address"
-    message = "The API has no such address. `/api/v1/docs` lists all addresses; none ends in a slash."
+    message = (
+        "The API has no such address. `/api/v1/docs` lists all addresses; none ends in a slash. The `url` of a client is the "
+        "server's address, without `/v1` or another path of the API."
+    )
 
 
 @csrf_exempt

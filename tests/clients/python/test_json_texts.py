@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -35,6 +36,21 @@ class Score:
 )
 def test_the_error_names_the_place(value: Any, place: str) -> None:
     with pytest.raises(ValueError, match=place):
+        as_json(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({1, 2}, r"^The value is of the type set, which JSON does not have"),
+        ({"a": [0, {"b": {1}}]}, r"^a\[1\]\.b is of the type set"),
+        ({"id": UUID(int=1), "big": 10**30, "text": "\ud800", "none": None, "a": object()}, r"^a is of the type object"),
+        ([Score(1.0), {"of": Client}], r"^\[1\]\.of is of the type type"),
+        ({("a", "b"): 1}, "keys must be"),
+    ],
+)
+def test_what_json_has_no_form_for_is_named_by_its_place(value: Any, place: str) -> None:
+    with pytest.raises(TypeError, match=place):
         as_json(value)
 
 
@@ -82,4 +98,10 @@ def test_adapters_refuse_it(gate: Gate, secret: str, client: Client, seen: Calla
         session = StillhereSession("t", client=gated)
         with pytest.raises(ValueError, match=r"raw\.score is inf"):
             asyncio.run(session.add_items([item]))
+        with pytest.raises(TypeError, match=r"ops\[1\]\.raw\.content is of the type set"):
+            asyncio.run(session.add_items([item | {"score": 1}, item | {"score": 1, "content": {"x"}}]))
+        wrong: list[Any] = [SAID, "hello"]
+        for single in wrong:
+            with pytest.raises(TypeError, match="list of items"):
+                asyncio.run(session.add_items(single))
     assert not any(each.endswith(("/batch", "/changes")) for each in seen())

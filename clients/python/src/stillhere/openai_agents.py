@@ -17,6 +17,7 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
+from stillhere.operations.projects import checked_id
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import SEEN_ALL, Op, change_once, clear_once, pieces
 from stillhere.operations.sessions import by_external, get_session, in_trash, open_session, read_as, read_items
@@ -49,7 +50,7 @@ class StillhereSession:
         title: str = "",
         current: bool = False,
     ) -> None:
-        self.session_id = session_id
+        self.session_id = checked_id(session_id)
         self.session_settings: SessionSettings | None = _settings(session_settings)
         self._client = client or _shared(url, key, project)
         self._opening: dict[str, Any] = {"title": title, "current": current}
@@ -69,6 +70,8 @@ class StillhereSession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """All of them or none, also where it takes several requests: what is stored when one fails is removed, at the latest by
         the next call of this object. If it is cancelled meanwhile it is completed first."""
+        if not isinstance(items, list | tuple):
+            raise TypeError("Pass a list of items: [{…}].")
         if not items:
             return
         ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]

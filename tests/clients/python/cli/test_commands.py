@@ -56,6 +56,18 @@ def test_a_search_says_that_nothing_is_found(command: Command, client: Client) -
     assert command("search", "checkout") == (0, "", "nothing is found\n")
 
 
+def test_an_empty_search_and_a_wrong_address_are_told_in_words(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for empty in ("", " "):
+        with pytest.raises(SystemExit, match="2"):
+            command("search", empty)
+        assert "argument text: it is empty" in capsys.readouterr().err
+    monkeypatch.setenv("STILLHERE_URL", f"{os.environ['STILLHERE_URL']}/v1")
+    said = command("resume")[2]
+    assert said.endswith("The `url` of a client is the server's address, without `/v1` or another path of the API.\n"), said
+
+
 def test_messages_of_frameworks_in_a_session_by_its_own_id(command: Command, client: Client) -> None:
     raw = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
     saved = command("save", "--session", "t / 1", "--title", "Hello", "--format", "openai.chat", input=json.dumps(raw))

@@ -35,11 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return end_of_reader()
     except (StillhereError, OSError, ValueError) as error:
-        print(f"stillhere: {error}", file=sys.stderr)
+        print(f"stillhere: {_told(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _told(error: Exception) -> str:
+    """Without the details of a refusal, which are for programs."""
+    return f"{error.status or ''} {error.code}: {error.message}".lstrip() if isinstance(error, StillhereError) else str(error)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,11 +93,17 @@ def _add_resume(known: _Commands, shared: argparse.ArgumentParser) -> None:
 def _add_search(known: _Commands, shared: argparse.ArgumentParser) -> None:
     about = "Search titles and messages, newest first."
     parser = known.add_parser("search", parents=[shared], help=about, description=about)
-    parser.add_argument("text")
+    parser.add_argument("text", type=_words)
     parser.add_argument("--in", dest="within", default="titles,messages", help="of titles,messages,memory,handoff,errors")
     parser.add_argument("--everywhere", action="store_true", help="in all projects")
     parser.add_argument("--limit", type=int, default=20)
     parser.set_defaults(run=commands.search)
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty. Name what to search for.")
+    return text
 
 
 def _add_import(known: _Commands, shared: argparse.ArgumentParser) -> None:

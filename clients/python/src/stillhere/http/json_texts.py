@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -15,12 +16,16 @@ _NESTING = (dict, list, tuple)
 
 def as_json(value: Any, name: str = "") -> bytes:
     """`name`: what the value is called in errors. Raises ValueError for NaN and infinity, which JSON does not have: null would be
-    another value."""
+    another value. Raises TypeError for an object of another type, such as a set. Both name the place."""
     try:
         content = orjson.dumps(value)
     except TypeError:  # An integer beyond 64 bits, or a lone surrogate.
         refuse_infinite(value, name)
-        return json.dumps(value, allow_nan=False).encode()
+        try:
+            return json.dumps(value, allow_nan=False).encode()
+        except TypeError:
+            refuse_objects(value, name)
+            raise
     if b"null" in content:  # As which it writes them.
         refuse_infinite(value, name)
     return content
@@ -28,11 +33,32 @@ def as_json(value: Any, name: str = "") -> bytes:
 
 def refuse_infinite(value: Any, name: str = "") -> None:
     """Raises ValueError for NaN and infinity, with the place."""
+    for place, each in _places(value, name):
+        if isinstance(each, float) and not math.isfinite(each):
+            raise ValueError(f"{place or 'The value'} is {each}, which JSON does not have.")
+
+
+def refuse_objects(value: Any, name: str = "") -> None:
+    """Raises TypeError for what JSON has no form for, with the place."""
+    for place, each in _places(value, name):
+        if not isinstance(each, str | dict | list | tuple) and not is_dataclass(each) and not _is_written(each):
+            raise TypeError(f"{place or 'The value'} is of the type {type(each).__name__}, which JSON does not have.")
+
+
+def _is_written(value: Any) -> bool:
+    for dumps in (orjson.dumps, json.dumps):
+        with suppress(TypeError):
+            dumps(value)
+            return True
+    return False
+
+
+def _places(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The value, and all that is in it, each with its place."""
     left, seen = [(name, value)], set[int]()
     while left:
         name, each = left.pop()
-        if isinstance(each, float) and not math.isfinite(each):
-            raise ValueError(f"{name or 'The value'} is {each}, which JSON does not have.")
+        yield name, each
         inner = vars(each) if is_dataclass(each) and hasattr(each, "__dict__") else each
         if id(each) in seen or not isinstance(inner, dict | list | tuple):
             continue

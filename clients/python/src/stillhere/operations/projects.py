@@ -45,4 +45,13 @@ def without_none(**query: object) -> dict[str, object]:
 
 
 def session_path(session: str) -> str:
-    return f"/sessions/{part(session)}"
+    return f"/sessions/{part(checked_id(session))}"
+
+
+def checked_id(session: str) -> str:
+    """An id of a session, the server's or your own. Raises TypeError for what is no text, and ValueError for an empty one."""
+    if not isinstance(session, str):
+        raise TypeError(f"The id of a session is a text, not {type(session).__name__}: {session!r}")
+    if not session:
+        raise ValueError("The id of a session is not empty.")
+    return session

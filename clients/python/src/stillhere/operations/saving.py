@@ -2,7 +2,7 @@
 
 import itertools
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -113,9 +113,13 @@ def resume(*, quiet: bool = False, format: str | None = None) -> Operation[Resum
 
 
 def upserts(messages: Sequence[Op]) -> list[Op]:
-    """Each with an id of its own, if it has none. Raises TypeError for one message that is not in a list."""
-    if isinstance(messages, Mapping):
+    """Each with an id of its own, if it has none. Raises TypeError for what is no list, and for a message that is no object."""
+    if isinstance(messages, Mapping | str | bytes) or not isinstance(messages, Iterable):
         raise TypeError("Pass a list of messages: [{…}].")
+    messages = list(messages)
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise TypeError(f"messages[{number}] is no object, but {type(message).__name__}.")
     return [{"op": "upsert", **({} if "id" in message else {"id": str(uuid.uuid4())}), **message} for message in messages]
 
 

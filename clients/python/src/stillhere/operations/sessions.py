@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
-from stillhere.operations.projects import session_path, without_none
+from stillhere.operations.projects import checked_id, session_path, without_none
 from stillhere.operations.records import Changes, Converted, Message, Messages, Page, Session
 
 _SESSIONS = "/projects/{project}/sessions"
@@ -191,7 +191,5 @@ def changes_since(session: str, rev: int, *, wait: int = 0) -> Operation[Changes
 
 
 def by_external(external_id: str) -> str:
-    """Raises ValueError for an empty one."""
-    if not external_id:
-        raise ValueError("The id of a session is not empty.")
-    return f"{_SESSIONS}/by-external/{quote(external_id, safe='')}"
+    """Raises ValueError for an empty one, and TypeError for what is no text."""
+    return f"{_SESSIONS}/by-external/{quote(checked_id(external_id), safe='')}"

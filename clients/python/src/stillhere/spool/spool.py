@@ -16,6 +16,7 @@ from stillhere.connection import TIMEOUT_SECONDS, Connection
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
+from stillhere.operations.projects import checked_id
 from stillhere.operations.saving import Op, pieces, upserts
 from stillhere.spool.delivery import FORGOTTEN_SECONDS, LONGEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS, Delivery
 from stillhere.spool.items import DamagedSpool, Item, Refused, SpoolError
@@ -102,8 +103,7 @@ class Spool:
         unknown fields of `opening`. Where the project removes secrets use no `append`: what is stored may be shorter."""
         if (session is None) == (external_id is None):
             raise ValueError("Pass either `session` or `external_id`.")
-        if "" in {session, external_id}:
-            raise ValueError("The id of a session is not empty.")
+        checked_id(session or "" if external_id is None else external_id)
         if any(op.get("op") == "pop" for op in ops):
             raise ValueError("A pop cannot wait: its answer has what it removed.")
         if unknown := (opening or {}).keys() - OPENING_FIELDS:

@@ -1,0 +1,59 @@
+"""What is no id of a session and no message is refused in words, before anything is sent."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stillhere import AsyncClient, Client, Spool
+from stillhere.openai_agents import StillhereSession
+from tests.clients.python.gate import Gate
+
+GIVEN = "sh_x", "/home/alice/agents"
+
+
+def test_an_id_is_a_text(gate: Gate, tmp_path: Path) -> None:
+    wrong: Any = 42
+    with Client(gate.url, *GIVEN) as client, Spool(tmp_path / "spool.db", gate.url, *GIVEN) as spool:
+        asking = AsyncClient(gate.url, *GIVEN)
+        client.connection._project_id = asking.connection._project_id = "known"
+        calls: list[Callable[[], Any]] = [
+            lambda: StillhereSession(wrong, client=client),
+            lambda: client.open_session(wrong),
+            lambda: client.find_session(wrong),
+            lambda: client.read_messages(wrong),
+            lambda: client.save(wrong, [{"role": "user", "text": "x"}]),
+            lambda: asyncio.run(asking.open_session(wrong)),
+            lambda: spool.save([{"role": "user", "text": "x"}], external_id=wrong),
+            lambda: spool.save([{"role": "user", "text": "x"}], session=wrong),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=r"^The id of a session is a text, not int: 42$"):
+                call()
+        assert (gate.seen, spool.waiting) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        ("x", "list of messages"),
+        (None, "list of messages"),
+        (7, "list of messages"),
+        ([None], r"^messages\[0\] is no object, but NoneType"),
+        ([{"role": "user", "text": "x"}, "y"], r"^messages\[1\] is no object, but str"),
+    ],
+)
+def test_a_message_that_is_no_object_is_named(gate: Gate, tmp_path: Path, messages: Any, told: str) -> None:
+    with Client(gate.url, *GIVEN) as client, Spool(tmp_path / "spool.db", gate.url, *GIVEN) as spool:
+        asking = AsyncClient(gate.url, *GIVEN)
+        calls: list[Callable[[], Any]] = [
+            lambda: client.save("s", messages),
+            lambda: asyncio.run(asking.save("s", messages)),
+            lambda: spool.save(messages, external_id="t"),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=told):
+                call()
+        assert gate.seen == []
