@@ -24,6 +24,7 @@ from stillhere.operations.sessions import by_external, get_session, in_trash, op
 from stillhere.operations.whole_saves import save_whole, shown
 
 FORMAT = "openai.responses"
+TAG = "openai-agents"
 MOST_READ = 500
 # The server takes so many characters of text in a message, and so many bytes of an item.
 MOST_CHARACTERS, MOST_BYTES = 100_000, 1_000_000
@@ -53,7 +54,7 @@ class StillhereSession:
         self.session_id = checked_id(session_id)
         self.session_settings: SessionSettings | None = _settings(session_settings)
         self._client = client or _shared(url, key, project)
-        self._opening: dict[str, Any] = {"title": title, "current": current}
+        self._opening: dict[str, Any] = {"title": title, "current": current, "tags": [TAG]}
         self._id: str | None = None
         self._newest = _Newest()
         # Ids of failed additions that are, or may be, stored: they are removed before anything else is done.

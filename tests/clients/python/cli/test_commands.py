@@ -33,6 +33,23 @@ def test_what_is_saved_is_resumed_and_found(command: Command, client: Client) ->
     assert "/sessions/" in command("search", "checkout")[1]
 
 
+def test_resume_says_that_there_are_earlier_messages(command: Command, client: Client) -> None:
+    chat = client.create_session().id
+    client.save(chat, [{"role": "user", "text": str(number)} for number in range(200)])
+    assert command("resume")[2] == ""
+    client.save(chat, [{"role": "user", "text": str(number)} for number in range(200, 1101)])
+    told = "stillhere: these are the newest 200 messages. `--all` prints the earlier ones too.\n"
+    for options in ([], ["--format", "openai.chat"]):
+        code, out, said = command("resume", *options)
+        assert (code, out.count("1100"), said) == (0, 1, told)
+    for options, count in ((["--all"], 1101), (["--limit", "700"], 700)):
+        code, out, said = command("resume", "--format", "openai.chat", *options)
+        assert (code, len(out.splitlines()), said) == (0, count, "")
+        assert [json.loads(out.splitlines()[at])["content"] for at in (0, -1)] == [str(1101 - count), "1100"]
+        shown = json.loads(command("resume", "--json", *options)[1])["messages"]
+        assert [each["text"] for each in (shown[0], shown[-1])] == [str(1101 - count), "1100"]
+
+
 def test_without_a_current_session_the_newest_is_named(command: Command, client: Client) -> None:
     client.open_session("agents 42", current=False)
     said = "stillhere: no session of this project is the current one. Name one: `--session 'agents 42'` is the newest.\n"

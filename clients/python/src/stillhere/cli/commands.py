@@ -1,6 +1,7 @@
 """`save`, `resume` and `search`. Results go to standard output, everything else to standard error."""
 
 import json
+import math
 import shlex
 import sys
 from argparse import Namespace
@@ -11,12 +12,14 @@ from typing import Any
 from stillhere.client import Client
 from stillhere.errors import StillhereError
 from stillhere.operations.new_sessions import save_in_new
-from stillhere.operations.records import Hit, Message, Saved, Session
+from stillhere.operations.records import Converted, Hit, Message, Messages, Saved, Session
 from stillhere.operations.saving import upserts
 from stillhere.operations.sessions import MOST_READ, find_usable
 
 # Characters.
 MOST_OF_A_RESULT = 500
+# Messages that `resume` prints.
+NEWEST = 200
 REMOVED = "a message with this id was removed, and no save restores it"
 
 
@@ -45,16 +48,36 @@ def resume(given: Namespace) -> int:
         session = _session(client, given.session)
         if session is None:
             raise ValueError("there is no such session." if given.session else _why_none_is_current(client))
-        if given.format:
-            for item in client.read_as(session.id, given.format, limit=given.limit, repair=True).items:
-                _print_json(item)
-            return 0
-        messages = client.read_messages(session.id, limit=given.limit).items
-    if given.json:
-        _print_json({"session": asdict(session), "messages": [asdict(message) for message in messages]})
+        items, are_all = _newest(client, session.id, given)
+    if given.format:
+        for item in items:
+            _print_json(item)
+    elif given.json:
+        _print_json({"session": asdict(session), "messages": [asdict(message) for message in items]})
     else:
-        print("\n\n".join([session.title or session.id, *map(_shown, messages)]))
+        print("\n\n".join([session.title or session.id, *map(_shown, items)]))
+    if not are_all and given.limit is None:  # Below them, where a terminal shows it.
+        sys.stdout.flush()
+        print(f"stillhere: these are the newest {NEWEST} messages. `--all` prints the earlier ones too.", file=sys.stderr)
     return 0
+
+
+def _newest(client: Client, session: str, given: Namespace) -> tuple[list[Any], bool]:
+    """The newest messages, or objects of the format that is named, oldest first; and whether these are all."""
+    found: list[Any] = []
+    left, before = math.inf if given.all else NEWEST if given.limit is None else given.limit, None
+    while True:
+        asked = int(min(left, MOST_READ))
+        page: Messages | Converted
+        if given.format:
+            page = client.read_as(session, given.format, limit=asked, before=before, repair=True)
+        else:
+            page = client.read_messages(session, limit=asked, before=before)
+        found[:0] = page.items
+        # A page may have fewer messages, and of some formats more objects than messages.
+        left, before = left - min(asked, len(page.items) or asked), page.next
+        if before is None or left <= 0:
+            return found, before is None
 
 
 def search(given: Namespace) -> int:

@@ -86,7 +86,9 @@ def _add_resume(known: _Commands, shared: argparse.ArgumentParser) -> None:
     parser = known.add_parser("resume", parents=[shared], help=about, description=about)
     parser.add_argument("--session", metavar="ID", help="your own id of a session (default: the current)")
     parser.add_argument("--format", help="print messages of a framework, one JSON object a line: openai.chat, anthropic, …")
-    parser.add_argument("--limit", type=int, default=200, help="how many of the newest messages (default: 200, at most 500)")
+    most = parser.add_mutually_exclusive_group()
+    most.add_argument("--limit", type=int, help=f"how many of the newest messages (default: {commands.NEWEST})")
+    most.add_argument("--all", action="store_true", help="all messages")
     parser.set_defaults(run=commands.resume)
 
 
