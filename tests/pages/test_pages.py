@@ -76,6 +76,10 @@ def test_a_key_without_a_name_says_so(page: Client) -> None:
     assert "Key without a name" in page.post("/keys/", {"scopes": ["read"]}, follow=True).content.decode()
 
 
+def test_the_page_of_keys_says_which_scopes_a_program_needs(page: Client) -> None:
+    assert "Programs that save need both" in page.get("/keys/").content.decode()
+
+
 def test_a_key_needs_a_scope(page: Client) -> None:
     assert page.post("/keys/", {"name": "x"}).status_code == 422
     refused = page.post("/keys/", {"scopes": ["read"], "days": "0"}).content.decode()

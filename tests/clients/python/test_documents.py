@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.documents import DOCUMENTS, PRINTED, program
+from tests.clients.documents import DOCUMENTS, PAGES, PRINTED, program
 from tests.clients.event_loops import own_event_loop
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.support.live_server import LiveServer
@@ -47,6 +48,16 @@ def test_the_examples_run(
     done = subprocess.run([python, "-c", program(document)], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert PRINTED[document.name] in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_page_begins_with_what_a_program_needs(page: Path) -> None:
+    """Before the first program: server, key, project and scopes."""
+    before = re.split(r"^```(?!sh)\w+$", page.read_text(), maxsplit=1, flags=re.MULTILINE)[0]
+    assert "`make run`" in before
+    assert "the scopes `read` and `write`" in " ".join(before.split())
+    if page in DOCUMENTS:
+        assert "\n```sh\nexport STILLHERE_URL=http://127.0.0.1:8000 STILLHERE_KEY=sh_… STILLHERE_PROJECT=" in before
 
 
 def run_here(document: Path) -> None:
