@@ -52,20 +52,25 @@ def count_aside(*, session_id: uuid.UUID, live: Live) -> int:
     return 0 if row is None else row[0]
 
 
-def path_to(*, session_id: uuid.UUID, live: Live, head: str, before: Place | None, limit: int) -> Page:
-    """The last `limit` messages of the path to a message, or those before one of it."""
+def path_to(
+    *, session_id: uuid.UUID, live: Live, head: str, before: Place | None, limit: int, within_bytes: bool = False
+) -> Page:
+    """The last `limit` messages of the path to a message, or those before one of it.
+
+    `within_bytes`: fewer, so that those off the shown path are no larger than a window, and neither are the others.
+    """
     start = head if before is None else before.under
     if start is None and before is not None:
-        return page_before(session_id=session_id, live=live, position=before.position, limit=limit)
+        return page_before(session_id=session_id, live=live, position=before.position, limit=limit, within_bytes=within_bytes)
     walked = [] if not start else _walk(session_id, live, start, limit + 1)
     off_path = [message_id for message_id, _, aside in walked if aside]
-    page = messages_named(session_id=session_id, live=live, ids=off_path[:limit])
-    if len(off_path) > limit or not walked or walked[-1][2]:
-        return replace(page, more=len(off_path) > limit)
+    page = messages_named(session_id=session_id, live=live, ids=off_path[:limit], within_bytes=within_bytes)
+    if page.more or len(off_path) > limit or not walked or walked[-1][2]:
+        return replace(page, more=page.more or len(off_path) > limit)
     room, position = limit - len(off_path), walked[-1][1] + 1
     if not room:
         return replace(page, more=True)
-    rest = page_before(session_id=session_id, live=live, position=position, limit=room)
+    rest = page_before(session_id=session_id, live=live, position=position, limit=room, within_bytes=within_bytes)
     return Page(rest.items + page.items, rest.skipped + page.skipped, rest.more)
 
 

@@ -112,12 +112,14 @@ def page_after_of_all(*, session_id: uuid.UUID, live: Live, position: int, limit
     return _page(rows[:limit], more=len(rows) > limit)
 
 
-def messages_named(*, session_id: uuid.UUID, live: Live, ids: list[str]) -> Page:
-    """These messages as far as they are live, in order. At most a few hundred."""
+def messages_named(*, session_id: uuid.UUID, live: Live, ids: list[str], within_bytes: bool = False) -> Page:
+    """These messages as far as they are live, in order. At most a few hundred; or the last ones, as before a position."""
     if not ids:
         return Page([], [], more=False)
     where = f"removed = '' AND message_id IN ({', '.join(['%s'] * len(ids))})"
-    return _page(read_rows(_select(where, "position"), [*_of(session_id, live), *ids, len(ids)]), more=False)
+    rows = read_rows(_select(where, "position DESC"), [*_of(session_id, live), *ids, len(ids)])
+    kept = fitting_window(rows) if within_bytes else rows
+    return _page(kept[::-1], more=len(rows) > len(kept))
 
 
 def messages_where(conditions: list[tuple[str, list[Any]]], *, session_id: uuid.UUID, live: Live, more: bool) -> Page:

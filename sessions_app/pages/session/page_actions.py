@@ -123,10 +123,10 @@ def _fork(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 
 def _head(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    """Shows another branch, to its end."""
-    fields = {"head": form.get("head", ""), "to_end": True}
+    """Shows another branch, to its end. The page is at its first message: the former address may name one of another branch."""
+    fields = {"head": (head := form.get("head", "")), "to_end": True}
     session_services.update_session(caller=caller, session_id=session_id, fields=fields)
-    return Done("Another version is shown.")
+    return Done("Another version is shown.", page=f"{reverse('session', args=[session_id])}?{urlencode({'at': head})}")
 
 
 def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:

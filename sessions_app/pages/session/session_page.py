@@ -15,23 +15,21 @@ from django.views.decorators.vary import vary_on_headers
 from sessions_app.chats.lifecycle.removed_queries import last_cleared, list_conflicts, live_among
 from sessions_app.chats.reading.branches import MOST_COUNTED, count_aside, with_siblings
 from sessions_app.chats.reading.message_changes import changed_since
-from sessions_app.chats.reading.messages import Page, page_after, page_before, position_of
+from sessions_app.chats.reading.messages import Page, find_message
 from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import Invalid, NotFound
 from sessions_app.core.rendering.page_renderer import PageRenderer
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller, ChatSession
 from sessions_app.pages.session.agent_panel import agent_panel
+from sessions_app.pages.session.asked_page import asked_page, newest_in_version
 from sessions_app.pages.session.parts.blocks import source_text
 from sessions_app.pages.session.transcript import shown
 from sessions_app.projects.queries import get_project
 
-A_PAGE = 40
 CHANGES_A_PAGE = 100
 CONFLICTS_SHOWN = 20
-# Positions count from 1.
-AFTER_ALL = 2**62
-NOT_HERE = "The message of this address is not here any more: it was deleted or cleared, or is in another version."
+NOT_HERE = "The message of this address is not here any more: it was deleted or cleared."
 
 
 @login_required
@@ -39,7 +37,10 @@ NOT_HERE = "The message of this address is not here any more: it was deleted or 
 @vary_on_headers("HX-Request")
 @require_safe
 def session_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
-    """The newest messages, or with `?before=` or `?after=` those before or after a message, or with `?at=` those around it."""
+    """The newest messages, or with `?before=` or `?after=` those before or after a message, or with `?at=` those around it.
+
+    A message off the session's path is shown with the path to it; the path stays as it is.
+    """
     return show_session(request, session_id)
 
 
@@ -49,10 +50,10 @@ def show_session(
     """`typed`: a title that was not saved, and the page that its form goes back to."""
     caller = signed_in_caller(request)
     session = get_session(caller=caller, session_id=session_id)
-    page, older, newer = _asked_page(request, session)
+    page, older, newer, version = asked_page(request.GET, session)
     renderer = PageRenderer(caller.user_id)
     messages = shown(_beside(session, page), renderer)
-    context: dict[str, Any] = {"session": session, "messages_shown": messages, "more": older, "newer": newer}
+    context: dict[str, Any] = {"session": session, "messages_shown": messages, "more": older, "newer": newer, "version": version}
     if request.htmx:  # type: ignore[attr-defined]
         # What is on the other side is on the page already.
         context |= {"more": older and "after" not in request.GET, "newer": newer and "after" in request.GET}
@@ -60,6 +61,8 @@ def show_session(
     if (at := request.GET.get("at")) is not None and at not in {message["id"] for message in (*page.items, *page.skipped)}:
         toasts.error(request, NOT_HERE)
     context |= _rail(caller, session, renderer) | {"here": session.project_id, "skipped": page.skipped, **(typed or {})}
+    if not (messages or older or newer) and context["aside"]:
+        context["in_version"] = newest_in_version(session)
     return render(request, "pages/session/session.html", context, status=status)
 
 
@@ -101,11 +104,10 @@ def session_changes(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse
 def message_source(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     """A message's source text, for *Copy message*."""
     session = get_session(caller=signed_in_caller(request), session_id=session_id)
-    position = _position(session, request.GET.get("id", ""))
-    found = page_before(session_id=session.id, live=session.live, position=position + 1, limit=1).items
-    if not found or found[0]["position"] != position:
+    found = find_message(session_id=session.id, live=session.live, message_id=request.GET.get("id", ""))
+    if found is None:
         raise NotFound
-    return HttpResponse(found[0]["text"], content_type="text/plain; charset=utf-8")
+    return HttpResponse(found["text"], content_type="text/plain; charset=utf-8")
 
 
 def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[str, Any]:
@@ -130,40 +132,5 @@ def _rail(caller: Caller, session: SessionRow, renderer: PageRenderer) -> dict[s
     }
 
 
-def _asked_page(request: HttpRequest, session: SessionRow) -> tuple[Page, bool, bool]:
-    """The page of messages, and whether there are older and newer ones."""
-    before, after, at = (request.GET.get(name) for name in ("before", "after", "at"))
-    if after is not None:
-        position = _position(session, after)
-        page = page_after(session_id=session.id, live=session.live, position=position, limit=A_PAGE, within_bytes=True)
-        return page, True, page.more
-    page = _page_before(session, AFTER_ALL if before is None else _position(session, before))
-    if at is not None and (around := _page_around(session, at, page)) is not None:
-        return around, around.more, True
-    return page, page.more, before is not None
-
-
-def _page_around(session: SessionRow, message_id: str, newest: Page) -> Page | None:
-    """None if the message is among the newest ones, or no longer exists."""
-    position = position_of(session_id=session.id, live=session.live, message_id=message_id)
-    if position is None or not newest.items or position >= newest.items[0]["position"]:
-        return None
-    page = _page_before(session, position + A_PAGE // 2)
-    # The messages after it may be so large that it has no room beside them.
-    reaches = page.items and page.items[0]["position"] <= position
-    return page if reaches else _page_before(session, position + 1)
-
-
-def _page_before(session: SessionRow, position: int) -> Page:
-    return page_before(session_id=session.id, live=session.live, position=position, limit=A_PAGE, within_bytes=True)
-
-
 def _beside(session: SessionRow, page: Page) -> Page:
     return page if session.head is None else with_siblings(page, session_id=session.id, live=session.live)
-
-
-def _position(session: SessionRow, message_id: str) -> int:
-    found = position_of(session_id=session.id, live=session.live, message_id=message_id)
-    if found is None:
-        raise NotFound
-    return found

@@ -31,7 +31,9 @@ let latest = 0;
 const articleAt = (position) => document.getElementById(`message-${position}`);
 
 function tell() {
-  byId("find-steps", HTMLElement).hidden = !words;
+  // The server finds in the current version only. On another version's page the marks alone say what was found.
+  const marked = log.dataset.version && !hits.length && log.querySelector("mark");
+  byId("find-steps", HTMLElement).hidden = !words || !!marked;
   const total = `${written(hits.length)}${older ? "+" : ""}`;
   const none = older ? "Looking further back…" : "Not found";
   count.textContent = !hits.length ? none : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
@@ -128,8 +130,8 @@ async function ask() {
   older = before;
   at = -1;
   words = wanted;
-  tell();
   markPage();
+  tell();
   // The server looks through a part of a long session at once.
   while (!hits.length && older) if (Number.isNaN(await askOlder())) return false;
   return true;

@@ -16,6 +16,7 @@ from tests.browser.driving import Browser
 from tests.browser.keyboard import Keyboard
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
+from tests.support.saves import upsert
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 READ = "return document.activeElement.closest('article')?.dataset.id;"
@@ -144,3 +145,18 @@ def test_the_admin_breaks_a_word_that_is_longer_than_its_page(
         signed_in.open(f"{server.url}/admin/sessions_app/{row}/change/")
         assert signed_in.run(BEYOND, "#content *") == [], row
         assert signed_in.run("return document.documentElement.scrollWidth;") <= width
+
+
+@pytest.mark.slow
+def test_a_hit_in_another_version_is_read_there_and_switched_to(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.ops(upsert("q1", "question"), upsert("a1", "zebra answer", role="assistant"))
+    chat.ops(upsert("q2", "edited", parent_id=None), upsert("a2", "other answer", role="assistant"))
+    signed_in.open(f"{server.url}/sessions/{chat.id}/?at=a1&q=zebra#message-2")
+    signed_in.until(f"const marks = () => {{ {MARKS} }}; return marks() === 'zebra';")
+    assert_accessible(signed_in)
+    # Find looks through the current version: it says nothing false of this one.
+    assert signed_in.run("return !document.getElementById('find-steps').checkVisibility();")
+    signed_in.click("Switch to this version")
+    signed_in.until("return !location.search.includes('q=') && !document.getElementById('version');")
+    signed_in.until(LIVE)
+    assert chat.read()["session"]["head"] == "a1"
