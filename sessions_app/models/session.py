@@ -67,19 +67,19 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return rows.filter(archive_requested_at=None).exclude(is_current)
 
     def names_of(self, sessions: Iterable[Titled]) -> dict[uuid.UUID, str]:
-        """What pages call these sessions: the title, without one the beginning of the first question that a person asked. One
-        statement for each hundred that have no title, none if there are none."""
+        """What pages call these sessions: the title, without one the beginning of the first question that a person asked, without
+        that its program's own id. One statement for each hundred that have no title, none if there are none."""
         titles = {session.id: session.title for session in sessions}
         untitled = [session_id for session_id, title in titles.items() if not title]
-        questions = {pk: words for some in batched(untitled, NAMED_AT_ONCE) for pk, words in self._first_questions(some).items()}
-        return {session_id: title or questions.get(session_id) or UNTITLED for session_id, title in titles.items()}
+        others = {pk: words for some in batched(untitled, NAMED_AT_ONCE) for pk, words in self._questions_or_ids(some).items()}
+        return {session_id: title or others.get(session_id) or UNTITLED for session_id, title in titles.items()}
 
     def name_of(self, session: Titled) -> str:
         return self.names_of([session])[session.id]
 
-    def _first_questions(self, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
-        """Looked for among the first messages only, because a session may have no question at all. What a program put there
-        (`_BY_PROGRAMS`) counts where nothing else was asked."""
+    def _questions_or_ids(self, session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+        """A question is looked for among the first messages only, because a session may have none at all. What a program put
+        there (`_BY_PROGRAMS`) counts where nothing else was asked."""
         session, epoch = (models.OuterRef(models.OuterRef(name)) for name in ("pk", "epoch"))
         live = Message.objects.filter(session=session, epoch=epoch, removed="", aside=None)
         first = live.order_by("position").values("pk")[:FIRST_MESSAGES]
@@ -87,7 +87,8 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         by_people = asked.order_by(Case(When(text__regex=_BY_PROGRAMS, then=1), default=0), "position")
         words = by_people.annotate(words=Substr("text", 1, 4 * QUESTION_LENGTH)).values("words")[:1]
         rows = ChatSession.objects.filter(pk__in=list(session_ids)).annotate(question=models.Subquery(words)).order_by()
-        return {pk: _one_line(question) for pk, question in rows.values_list("pk", "question") if question}
+        found = rows.values_list("pk", "question", "external_id")
+        return {pk: _one_line(question) if question else external_id or "" for pk, question, external_id in found}
 
 
 def _one_line(text: str) -> str:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.chats.reading.session_filters import SessionFilter
 from sessions_app.chats.reading.session_lists import list_sessions
+from sessions_app.chats.reading.sessions import SessionRow
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller, ChatSession
 from sessions_app.projects.queries import list_projects
@@ -37,4 +38,9 @@ def _projects(caller: Caller, text: str) -> list[dict[str, Any]]:
 def _sessions(caller: Caller, text: str) -> list[dict[str, Any]]:
     found = list_sessions(caller=caller, wanted=SessionFilter(text=text), limit=SESSIONS).rows
     names = ChatSession.objects.names_of(found)
-    return [{"label": names[row.id], "hint": row.project_path, "href": reverse("session", args=[row.id])} for row in found]
+    return [{"label": names[row.id], "hint": _hint(row, text), "href": reverse("session", args=[row.id])} for row in found]
+
+
+def _hint(row: SessionRow, text: str) -> str:
+    """What was typed is in it: the palette leaves out what has other words."""
+    return f"{text} · {row.project_path}" if row.external_id == text else row.project_path

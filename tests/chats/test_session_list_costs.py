@@ -1,5 +1,7 @@
 """What lists of sessions cost does not depend on how many are stored: they are read from indexes."""
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -109,6 +111,19 @@ def check_walk(filled: list[Project], alice: User, sort: str, *, of_project: boo
         assert "Seq Scan on sessions_app_chatsession" not in plan, plan
         assert "SCAN s" not in plan, plan
         assert "SCAN x" not in plan, plan
+
+
+def test_an_external_id_is_found_by_its_index_also_among_all_projects(filled: list[Project], alice: User) -> None:
+    by_id = Listing(caller_of_user(alice), None, SessionFilter(external_id="e30"), ORDERS["-updated"])
+    text = replace(by_id, wanted=SessionFilter(text="e30"))
+    assert text.named == [ChatSession.objects.get(external_id="e30").id]
+    if ON_POSTGRESQL:
+        execute("SET LOCAL enable_seqscan = off")  # As `time_limit(by_index=True)`.
+    plan = plan_of(*by_id.search_sql("s.id", None))
+    assert "session_external_id_unique_in_project" in plan, plan
+    assert not re.search(r"Seq Scan on sessions_app_chatsession|SCAN s\b", plan), plan
+    plan = plan_of(*text.search_sql("s.id", None))
+    assert not re.search(r"Seq Scan on sessions_app_chatsession|SCAN (s|sessions_app_chatsession)\b", plan), plan
 
 
 def check_filter(filled: list[Project], alice: User, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -56,6 +57,38 @@ def test_every_page_calls_a_session_by_its_question_until_it_has_a_title(page: C
         shown = page.get(address).content.decode()
         assert "Coupons" in shown, address
         assert escape(NAME) not in shown, address
+
+
+@pytest.mark.parametrize("external_id", ["agents-rich", 'adk:["bridges", "ana", "adk-rich"]', "x"])
+@pytest.mark.parametrize("others", [0, 300])
+def test_a_session_is_found_by_its_external_id(
+    page: Client, api: Callable[..., Any], alice: User, external_id: str, others: int
+) -> None:
+    fields = {"title": "Coupons", "external_id": external_id}
+    made = api(alice).post("/projects/" + api(alice).post("/projects", {"path": "/a"}).json()["id"] + "/sessions", fields).json()
+    project = Project.objects.get()
+    ChatSession.objects.bulk_create(ChatSession(project=project, title=f"t{number}") for number in range(others))
+    ChatSession.objects.filter(id=made["id"]).update(updated_at=project.created_at)
+    query = urlencode({"q": external_id})
+    for address in (f"/sessions/?{query}", f"/sessions/?{query}&project={project.id}", f"/projects/{project.id}/?{query}"):
+        assert f"session-{made['id']}" in page.get(address).content.decode(), address
+    [[found]] = [group["items"] for group in page.get(f"/palette/?{query}").json()["groups"] if group["items"]]
+    # The palette itself leaves out what has other words than were typed.
+    assert (found["label"], found["hint"]) == ("Coupons", f"{external_id} · /a")
+    api(alice).delete(f"/sessions/{made['id']}")
+    for address in (f"/sessions/?{query}", f"/projects/{project.id}/?{query}"):
+        assert f"session-{made['id']}" not in page.get(address).content.decode(), address
+
+
+def test_an_external_id_is_shown_and_names_a_session_in_which_nothing_is_asked(page: Client, chat: Chat) -> None:
+    ChatSession.objects.update(external_id='adk:["a", "<b>"]')
+    shown = escape('adk:["a", "<b>"]')
+    project = Project.objects.get()
+    for address in ("/", "/sessions/", f"/projects/{project.id}/"):
+        assert shown in page.get(address).content.decode(), address
+    chat.ops(message(1, text="Really?"))
+    assert name_of(chat) == "Really?"
+    assert f"<dd><code>{shown}</code></dd>" in page.get(f"/sessions/{chat.id}/").content.decode()
 
 
 def test_a_transfer_offers_its_targets_by_their_questions(page: Client, chat: Chat, api: Callable[..., Any], alice: User) -> None:

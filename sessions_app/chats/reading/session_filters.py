@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -27,7 +28,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """`text` is searched in titles (and in texts where the list is one project's). `agent`: an AI with a state in the session.
+    """`text` is searched in titles (and in texts where the list is one project's); a session whose `external_id` it is, is found
+    too. `agent`: an AI with a state in the session.
 
     `unarchived`: without those that were archived by request. `deleted`: only those in the trash, which other lists leave out.
     `has`: an agent's unresolved error, its open question, or open conflict copies. `weekday` (0 is Monday) and `hour`: of the
@@ -105,13 +107,16 @@ class Condition:
     index: str = ""
 
 
-def conditions_of(wanted: SessionFilter, order: Order) -> list[Condition]:
-    """Those that the order's index does not serve; the one that probably leaves the fewest comes first."""
+def conditions_of(wanted: SessionFilter, order: Order, named: Sequence[uuid.UUID] = ()) -> list[Condition]:
+    """Those that the order's index does not serve; the one that probably leaves the fewest comes first.
+
+    `named`: the sessions that have the text as `external_id`.
+    """
     found = [_external_id(wanted.external_id)] if wanted.external_id is not None else []
     found += [_tag(tag, number) for number, tag in enumerate(wanted.tags)]
     found += [_HAS[wanted.has]()] if wanted.has is not None else []
     found += [_agent(wanted.agent)] if wanted.agent is not None else []
-    found += [_title(wanted.text)] if wanted.text else []
+    found += [_title(wanted.text, named)] if wanted.text else []
     if wanted.state is not None:
         found.append(_state(wanted.state))
     if wanted.deleted:
@@ -212,11 +217,17 @@ def _conflicts() -> Condition:
     return Condition(test, [], found, "c.session_id = s.id")
 
 
-def _title(text: str) -> Condition:
+def _title(text: str, named: Sequence[uuid.UUID]) -> Condition:
     test, parameters = title_test(text)
+    ids, marks = [db_uuid(session_id) for session_id in named], ", ".join(["%s"] * len(named))
+    if named:
+        test, parameters = f"({test} OR s.id IN ({marks}))", [*parameters, *ids]
     if (by_index := titles_by_index(text)) is None:
         return Condition(test, list(parameters))
     table, trigrams = by_index
+    if named:
+        also = f"SELECT id FROM sessions_app_chatsession WHERE id IN ({marks})"  # noqa: S608
+        table, trigrams = f"(SELECT session_id FROM {table} UNION {also})", [*trigrams, *ids]  # noqa: S608
     return Condition(test, list(parameters), f"{table} n", f"n.session_id = s.id AND {test}", [*trigrams, *parameters])
 
 

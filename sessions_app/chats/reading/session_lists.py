@@ -9,6 +9,7 @@ continues for a while, and the page says where it ended.
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -37,6 +38,7 @@ from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import as_uuid, db_uuid, on_postgresql, rfc3339
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import AgentState, Caller, ChatSession
+from sessions_app.models.session import EXTERNAL_ID_LENGTH
 
 # Sessions in the first read, and in each later one.
 FIRST_ROWS, ROWS = 200, 1_000
@@ -96,7 +98,18 @@ class Listing:
     @cached_property
     def conditions(self) -> list[Condition]:
         texts = self.project_id is None
-        return conditions_of(self.wanted if texts else replace(self.wanted, text=""), self.order)
+        return conditions_of(self.wanted if texts else replace(self.wanted, text=""), self.order, self.named if texts else ())
+
+    @cached_property
+    def named(self) -> list[uuid.UUID]:
+        """The sessions that have the text as `external_id`: at most one of each project. Empty if finding them takes too long."""
+        text = self.wanted.text
+        if not text or len(text) > EXTERNAL_ID_LENGTH or "\0" in text:
+            return []
+        by_id = replace(self, wanted=SessionFilter(external_id=text, deleted=self.wanted.in_trash))
+        with suppress(TimeIsUp), time_limit(INDEX_SECONDS, by_index=True):
+            return [as_uuid(pk) for (pk,) in _fetch(*by_id.search_sql("s.id", None))]
+        return []
 
     def place_of(self, row: SessionRow) -> Place:
         return Place(getattr(row, self.order.column), row.id)
@@ -145,11 +158,11 @@ class Listing:
         rows = self._searchable(project_id, after)
         begun = None
         if after is None or after.message is None:
-            found = find_sessions(rows, fields, text, project_id, limit + 1)
+            found = find_sessions(rows, fields, text, project_id, limit + 1, self.named)
         else:
             begun = after
             own = self._searchable(project_id, None).filter(pk=after.id)
-            found = continue_within(own, after.message, rows, fields, text, limit + 1)
+            found = continue_within(own, after.message, rows, fields, text, limit + 1, self.named)
 
         def place(row: tuple[Any, ...], message: int | None = None) -> Place:
             """The session that was begun may have moved in the order since: the others are after its former place."""

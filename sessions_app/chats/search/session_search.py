@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from sessions_app.chats.search.message_search import BIGGEST, match_expression, matching_messages, title_matches
 from sessions_app.chats.search.text_matching import LIVE, READ_BYTES, in_pieces, matching_texts
@@ -48,24 +48,38 @@ class FoundRows:
     before: int | None = None
 
 
-def find_sessions(rows: QuerySet[ChatSession], fields: Sequence[str], text: str, project_id: uuid.UUID, limit: int) -> FoundRows:
-    """Of `rows`, ordered, values of `fields` (`id`, `title`, `epoch` and `size_bytes` among them)."""
+def find_sessions(
+    rows: QuerySet[ChatSession],
+    fields: Sequence[str],
+    text: str,
+    project_id: uuid.UUID,
+    limit: int,
+    named: Sequence[uuid.UUID] = (),
+) -> FoundRows:
+    """Of `rows`, ordered, values of `fields` (`id`, `title`, `epoch` and `size_bytes` among them). `named`: ids of sessions that
+    match by something else."""
     if not makes_trigrams(text):
-        return FoundRows(list(rows.filter(title_matches(text)).values_list(*fields)[:limit]))
-    walk = _Walk(rows, fields, text, limit)
+        return FoundRows(list(rows.filter(title_matches(text) | Q(pk__in=named)).values_list(*fields)[:limit]))
+    walk = _Walk(rows, fields, text, limit, named)
     walk.read(FIRST_SESSIONS, only_small=True)
     if walk.ended:
         return FoundRows(walk.found)
     if (ids := _by_index(text, project_id)) is not None:
-        return FoundRows(list(rows.filter(pk__in=ids).values_list(*fields)[:limit]))
+        return FoundRows(list(rows.filter(pk__in=ids.union(named)).values_list(*fields)[:limit]))
     return walk.to_the_end()
 
 
 def continue_within(
-    begun: QuerySet[ChatSession], before: int, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int
+    begun: QuerySet[ChatSession],
+    before: int,
+    rows: QuerySet[ChatSession],
+    fields: Sequence[str],
+    text: str,
+    limit: int,
+    named: Sequence[uuid.UUID] = (),
 ) -> FoundRows:
     """As `find_sessions`, after a page that ended within a session: `begun` has it alone, if it is still there."""
-    walk = _Walk(rows, fields, text, limit)
+    walk = _Walk(rows, fields, text, limit, named)
     for row in begun.values_list(*fields):
         walk.look_at([row], before)
     return walk.to_the_end()
@@ -74,9 +88,11 @@ def continue_within(
 class _Walk:
     """Reads sessions from the most recently changed to older ones."""
 
-    def __init__(self, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int) -> None:
+    def __init__(
+        self, rows: QuerySet[ChatSession], fields: Sequence[str], text: str, limit: int, named: Sequence[uuid.UUID]
+    ) -> None:
         self._rows, self._text, self._limit = rows.values_list(*fields), text, limit
-        self._wanted = folded_spellings(text)
+        self._wanted, self._named = folded_spellings(text), set(named)
         self._id, self._title, self._size = (fields.index(name) for name in ("id", "title", "size_bytes"))
         self._at, self.found, self.exhausted = 0, list[Row](), False
         self._last: Row | None = None
@@ -110,7 +126,7 @@ class _Walk:
 
     def look_at(self, rows: list[Row], before: int | None = None) -> None:
         """Several sessions fit into one read; a big one is alone. `before`: its messages from this number on were read."""
-        others = [row for row in rows if not has_any(self._wanted, row[self._title])]
+        others = [row for row in rows if not has_any(self._wanted, row[self._title]) and row[self._id] not in self._named]
         having = {row[self._id] for row in rows} - {row[self._id] for row in others}
         self._before = None
         if len(rows) > 1:

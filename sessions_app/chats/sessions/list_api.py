@@ -24,7 +24,8 @@ FILTERS: ListQuery = Query(...)  # type: ignore[type-arg]
 def browse_all(
     request: HttpRequest, filters: ListQuery = FILTERS, q: str = "", cursor: str | None = None, limit: int = LIMIT
 ) -> HttpResponse:
-    """Your sessions in all projects. `q`: search in titles. A page may be shorter than `limit` and still have a `next`."""
+    """Your sessions in all projects. `q`: search in titles, and for a whole `external_id`. A page may be shorter than `limit`
+    and still have a `next`."""
     return _listed(request, None, filters, _wanted(filters, q), cursor, limit)
 
 
@@ -39,8 +40,8 @@ def browse(
     cursor: str | None = None,
     limit: int = LIMIT,
 ) -> HttpResponse:
-    """The project's sessions, most recently changed first. `q`: search in titles and, from three characters on, in texts.
-    `deleted`: those in the trash."""
+    """The project's sessions, most recently changed first. `q`: search in titles and, from three characters on, in texts,
+    and for a whole `external_id`. `deleted`: those in the trash."""
     project = get_project(caller=caller_of(request), project_id=project_uuid(project_id))
     if q:
         catch_up()

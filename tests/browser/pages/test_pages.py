@@ -67,7 +67,7 @@ def test_all_sessions_become_those_of_a_project(signed_in: Browser, server: Live
     said = "return ['h1', '.crumbs', '[for=sessions-q]'].map((at) => document.querySelector(at).textContent.trim()).join(' | ');"
     signed_in.until(f"{said[:-1]}.includes('Sessions of shop | ');")
     _, crumbs, search = signed_in.run(said).split(" | ")
-    assert ("shop" in crumbs, search) == (True, "Title or text")
+    assert ("shop" in crumbs, search) == (True, "Title, text or id")
     assert f"project={project}" in signed_in.run("return location.search;")
     assert signed_in.run("return document.querySelectorAll('#sessions > li').length;") == 1
     signed_in.run(choose, "")
