@@ -252,3 +252,26 @@ def test_messages_of_other_versions_are_told_apart_from_those_that_are_shown(pag
     assert "In other versions" not in shown(page, chat)
     say("q2-again", parent_id="a1")
     assert re.findall(r'<dd class="number">(\d.*?)</dd>', shown(page, chat))[:2] == ["5", "2 of these"]
+
+
+def test_tags_of_programs_are_nowhere_offered_for_removal(page: Client, chat: Chat) -> None:
+    """Without them an adapter no longer finds its session."""
+    ours = [f"{kind}:{'87b3' * 8}" for kind in ("user", "app", "project", "of")]
+    chat.api.patch(f"/sessions/{chat.id}", {"tags": ["adk", *ours, "user:short"]})
+    project = chat.read()["session"]["project_id"]
+    for html in (shown(page, chat), page.get(f"/projects/{project}/").content.decode()):
+        assert re.findall(r'name="tag" value="([^"]+)" type="submit"', html) == ["adk", "user:short"]
+    page.post(f"/sessions/{chat.id}/untag/", {"tag": "user:short"})
+    assert chat.read()["session"]["tags"] == ["adk", *ours]
+
+
+@pytest.mark.parametrize(("tag", "undo"), [("a & b", "tag/?tag=a+%26+b"), ("a, b", ""), (" a", ""), ("a\nb", "")])
+def test_removing_a_tag_has_undo_where_it_can_be_typed(page: Client, chat: Chat, tag: str, undo: str) -> None:
+    chat.api.patch(f"/sessions/{chat.id}", {"tags": [tag, "kept"]})
+    html = page.post(f"/sessions/{chat.id}/untag/", {"tag": tag}, follow=True).content.decode()
+    assert chat.read()["session"]["tags"] == ["kept"]
+    addresses = re.findall(rf'action="/sessions/{chat.id}/(tag/\?[^"]+)"', html)
+    assert addresses == [undo] * bool(undo)
+    for address in addresses:
+        page.post(f"/sessions/{chat.id}/{address}")
+        assert chat.read()["session"]["tags"] == ["kept", tag]

@@ -88,7 +88,8 @@ class SessionRow:
 
     @property
     def spoken_tags(self) -> list[str]:
-        """Without those that only programs read, such as `project:` with a digest."""
+        """Those that pages show: without what only programs read, such as `project:` with a digest. Without such a tag an
+        adapter no longer finds its session."""
         return [tag for tag in self.tag_list if not _DIGEST.search(tag)]
 
     @property

@@ -195,7 +195,9 @@ def _untag(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
         return tags_text([tag for tag in row.tag_list if gone not in {tag, _as_sent(tag)}])
 
     session_services.update_session(caller=caller, session_id=session_id, fields={"tags": without_it})
-    return Done("The tag is removed.")
+    # Others would be read as several tags, or as another one.
+    as_typed = gone == gone.strip() and not set(gone) & set(",\r\n")
+    return Done("The tag is removed.", undo=f"tag?{urlencode({'tag': gone})}" if as_typed else "")
 
 
 def _as_sent(text: str) -> str:
