@@ -14,6 +14,7 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         """Extend projects and accounts by a project's memory, and the memory by what is generated."""
         import memory_app.core.admin  # noqa: F401 - importing registers its pages
+        from memory_app.checkpoints.threads.queries import bytes_of_threads
         from memory_app.core import pruning
         from memory_app.core.search_sources import search_entries, search_errors
         from memory_app.core.usage import memory_bytes
@@ -28,7 +29,7 @@ class MemoryConfig(AppConfig):
         register(
             Extension(
                 name="memory",
-                project_counts={"open_errors": count_open_errors},
+                project_counts={"open_errors": count_open_errors, "thread_bytes": bytes_of_threads},
                 overview_counts={"open_errors": count_open_errors, "errors_opened": count_opened, "errors_fixed": count_fixed},
                 account_bytes=memory_bytes,
                 export_kinds=account_export.KINDS,

@@ -36,6 +36,10 @@ class Tab:
     # Whether a project has something to show there; None: it is always shown.
     has_content: Callable[[uuid.UUID], bool] | None = None
 
+    @property
+    def only_with_content(self) -> bool:
+        return self.has_content is not None
+
 
 def _nothing_due() -> Mapping[str, "Due"]:
     return {}

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from memory_app.checkpoints.rows import Place
 from memory_app.checkpoints.thread_locks import ThreadNotFound
-from memory_app.models import Checkpoint, GraphThread, PendingWrite
+from memory_app.models import Checkpoint, GraphThread, MemoryStore, PendingWrite
 from sessions_app.core.public_names import Caller, rfc3339
 from sessions_app.projects.queries import check_project
 
@@ -34,6 +34,12 @@ def thread_json(thread: GraphThread) -> dict[str, Any]:
 
 def has_threads(project_id: uuid.UUID) -> bool:
     return GraphThread.objects.filter(project_id=project_id).exists()
+
+
+def bytes_of_threads(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """The bytes of all threads per project, for projects that have any. The caller must have checked access."""
+    stores = MemoryStore.objects.filter(pk__in=project_ids, checkpoint_bytes__gt=0)
+    return dict(stores.values_list("pk", "checkpoint_bytes"))
 
 
 def get_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> GraphThread:

@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from memory_app.checkpoints.threads import pages
 from memory_app.models import Checkpoint, GraphThread
 from tests.memory.checkpoints.conftest import Graph, grown
+from tests.support.chat import Chat
 
 INTERRUPT = (-3, "__interrupt__", b"May I?")
 
@@ -46,6 +47,22 @@ def test_a_project_has_the_tab_once_it_has_a_thread(page: Client, graph: Graph) 
     grown(graph, 1)
     assert tab in shown(page, project_page(graph))
     assert tab in shown(page, project_page(graph, "settings"))
+
+
+def test_a_project_that_has_only_threads_leads_to_them(page: Client, graph: Graph, path: str) -> None:
+    link = f'<a href="{project_page(graph, "threads")}">Threads</a>'
+
+    def leads() -> tuple[bool, bool]:
+        return link in shown(page, "/"), f"under {link}" in shown(page, project_page(graph))
+
+    assert leads() == (False, False)
+    grown(graph, 1)
+    assert leads() == (True, True)
+    assert "0 messages" not in shown(page, "/")
+    chat = Chat(graph.api, project=path)
+    assert leads() == (False, False)
+    graph.api.delete(f"/sessions/{chat.id}")
+    assert leads() == (True, True)
 
 
 def test_the_last_begun_threads_come_first_and_say_whether_they_wait(
