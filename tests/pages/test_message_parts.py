@@ -15,6 +15,7 @@ from sessions_app.models import Message
 from sessions_app.pages.session.parts import contents, room
 from sessions_app.pages.session.parts.room import Room
 from sessions_app.pages.session.parts.tools import tool_of
+from stillhere.claude_agent.entries import as_message
 from tests.support.chat import Chat
 from tests.support.files import PNG
 from tests.support.hostile.markup import CORPUS, parts
@@ -236,3 +237,22 @@ def test_long_instructions_are_folded_to_their_beginning(client: Client, alice: 
         assert [each.startswith("You &lt;b&gt;help&lt;/b&gt; - with carts") for each in line] == [True]
         assert "<strong>carts</strong>" in article
         assert article.count("<li>and more") == 20
+
+
+def test_what_a_program_notes_in_its_transcript_is_called_a_note(client: Client, alice: User, chat: Chat) -> None:
+    client.force_login(alice)
+    entries: list[dict[str, Any]] = [
+        {"type": "queue-operation", "content": "look at the shop"},
+        {"type": "user", "message": {"content": "Look at the shop"}},
+        {"type": "summary", "summary": "looking at the shop"},
+    ]
+    chat.ops(*({"op": "upsert", **as_message(f"m{number}", entry)} for number, entry in enumerate(entries)))
+    chat.ops(
+        {"op": "upsert", "id": "m3", "role": "system", "format": "openai-chat", "raw": {"role": "system", "content": "Shop"}}
+    )
+    page = client.get(f"/sessions/{chat.id}/").content.decode()
+    assert re.findall(r"<h2>(\w+)</h2>", page[page.index("<article") :]) == ["Note", "You", "Note", "Instructions"]
+    found = client.get(f"/sessions/{chat.id}/find/?q=shop").content.decode()
+    assert re.findall(r"#message-\d\">(\w+)", found) == ["Note", "You", "Note"]
+    searched = client.get("/search/?q=looking+at").content.decode()
+    assert re.findall(r"<span>(\w+)</span><time", searched) == ["note"]

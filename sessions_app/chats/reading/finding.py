@@ -27,6 +27,7 @@ class TextHit:
     message_id: str
     position: int
     role: str
+    format: str | None
     excerpt: Excerpt
 
 
@@ -60,9 +61,12 @@ def _hits(ids: list[int], text: str) -> list[TextHit]:
     if not ids:
         return []
     marks = ", ".join(["%s"] * len(ids))
-    sql = f"SELECT message_id, position, role, text FROM sessions_app_message WHERE id IN ({marks}) ORDER BY position DESC"  # noqa: S608
+    sql = (
+        f"SELECT message_id, position, role, format, text FROM sessions_app_message WHERE id IN ({marks}) ORDER BY position DESC"  # noqa: S608
+    )
     return [
-        TextHit(message_id, position, role, excerpt(words, text)) for message_id, position, role, words in fetch_rows(sql, ids)
+        TextHit(message_id, position, role, saved_in, excerpt(words, text))
+        for message_id, position, role, saved_in, words in fetch_rows(sql, ids)
     ]
 
 

@@ -31,7 +31,7 @@ BIGGEST = 2**63 - 1
 RECENT = 10_000
 # What hits show. To read a whole row takes as long as to find it.
 _OF_SESSIONS = ("title", "created_at", "updated_at", "project__path", "project__name")
-_OF_MESSAGES = ("text", "message_id", "position", "role", "updated_at")
+_OF_MESSAGES = ("text", "message_id", "position", "role", "format", "updated_at")
 # Time limit for showing hits in a list of sessions.
 HITS_SECONDS = 0.05
 _TEXTS = (

@@ -125,7 +125,7 @@ def _pair(old: dict[str, Any] | None, new: dict[str, Any] | None, limits: _Limit
 def _side(item: dict[str, Any], pieces: list[Piece], limits: _Limits, *, whole_tools: bool = True) -> Side:
     cut = max(0, len(item["text"]) - LONGEST)
     tools = [] if limits.over else _tools(item, limits.room if whole_tools else None)
-    return Side(item["position"], speaker(item["role"]), item["created_at"], pieces, cut, tools)
+    return Side(item["position"], speaker(item["role"], item.get("format")), item["created_at"], pieces, cut, tools)
 
 
 def _tools(item: dict[str, Any], room: Room | None) -> list[Tool]:

@@ -32,10 +32,11 @@ class Shown:
     secrets: str
     # Its place among the messages that follow the same one; None: it is the only one.
     siblings: dict[str, Any] | None = None
+    format: str | None = None
 
     @property
     def who(self) -> str:
-        return speaker(self.role)
+        return speaker(self.role, self.format)
 
 
 def shown(page: Page, renderer: PageRenderer, *, fold_results: bool = True) -> list[Shown]:
@@ -81,4 +82,5 @@ def _shown(item: dict[str, Any], parts: list[Any], shelf: Shelf) -> Shown:
     names = ("id", "role", "status", "position", "created_at", "text")
     found = json.loads(orjson.dumps(item.get("flagged", {})))
     secrets = ", ".join(sorted(kind.replace("_", " ") for kind in found))
-    return Shown(**{name: item[name] for name in names}, blocks=blocks, secrets=secrets, siblings=item.get("siblings"))
+    more: dict[str, Any] = {name: item.get(name) for name in ("siblings", "format")}
+    return Shown(**{name: item[name] for name in names}, blocks=blocks, secrets=secrets, **more)

@@ -30,6 +30,8 @@ AGES = (
 )
 UNITS = ("KB", "MB", "GB", "TB")
 SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instructions", "tool": "Tool"}
+# Formats of transcripts in which a program notes what is no message, under the role of instructions.
+NOTING = frozenset({"claude-code"})
 
 
 # Browser and system names in user agents, the more specific one first: Edge also claims to be Chrome, and Chrome to be Safari.
@@ -124,6 +126,8 @@ def when(at: datetime | str) -> SafeString:
 
 
 @register.filter
-def speaker(role: str) -> str:
-    """Who says a message of this role."""
+def speaker(role: str, format_name: str | None = None) -> str:
+    """Who says a message of this role, that was saved in this format."""
+    if format_name in NOTING and common_role(role) == "system":
+        return "Note"
     return SPEAKERS.get(common_role(role), role.capitalize())
