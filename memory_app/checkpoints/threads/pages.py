@@ -1,7 +1,8 @@
-"""Pages of a project's threads of checkpoints: which there are, which wait for an answer, and the steps of one."""
+"""Pages of a project's threads of checkpoints: which there are, which wait for an answer, and the steps and state of one."""
 
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -9,9 +10,12 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
+from memory_app.checkpoints.queries import CheckpointNotFound
+from memory_app.checkpoints.rows import Place
 from memory_app.checkpoints.threads import queries, services
+from memory_app.checkpoints.threads.state_previews import StatePreview, last_message_lines, preview_state
 from memory_app.core.page_context import page
-from memory_app.models import Checkpoint
+from memory_app.models import Checkpoint, GraphThread
 from memory_app.models.graph_thread import THREAD_BYTES
 from sessions_app.core.rendering.blocks.json_tree import render_value
 from sessions_app.core.serialization.stored_json import read_object
@@ -22,6 +26,14 @@ from sessions_app.core.web.toasts import toast_response
 A_PAGE = 30
 # Of the metadata of one page.
 MOST_VALUES, MOST_CHARACTERS = 3_000, 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ListedThread:
+    """`preview`: the beginning of the last message, if there is a short list of messages."""
+
+    thread: GraphThread
+    preview: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +62,66 @@ def threads(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
         before=int(before) if before.isdecimal() and len(before) < 19 else None,
         limit=A_PAGE,
     )
-    known = {"threads": rows[:A_PAGE], "next": rows[A_PAGE - 1].pk if len(rows) > A_PAGE else None, "prefix": prefix}
+    lines = last_message_lines(rows[:A_PAGE])
+    listed = [ListedThread(row, lines.get(row.pk, "")) for row in rows[:A_PAGE]]
+    known = {"threads": listed, "next": rows[A_PAGE - 1].pk if len(rows) > A_PAGE else None, "prefix": prefix}
     return page(request, project_id, "threads/list", known, tab="threads")
 
 
 @login_required
 @require_safe
 def thread_page(request: HttpRequest, project_id: uuid.UUID, name: str) -> HttpResponse:
-    """The steps of a thread, the newest first; those before `?before=` in the namespace `?ns=`."""
+    """The steps of a thread, the newest first, and the state of the newest one, or of `?checkpoint=` in the namespace `?ns=`.
+    `?before=`: only the steps before this one in `?ns=`."""
     thread = queries.get_thread(caller=signed_in_caller(request), project_id=project_id, name=name)
     before = request.GET.get("before", "")
     place = (request.GET.get("ns", ""), before) if before else None
     rows = queries.list_steps(thread=thread, before=place, limit=A_PAGE)
     steps = _steps(rows[:A_PAGE])
-    known = {"thread": thread, "steps": steps, "next": rows[A_PAGE - 1] if len(rows) > A_PAGE else None}
+    state = None if before else _state(thread, rows, (request.GET.get("ns", ""), request.GET.get("checkpoint", "")))
+    known = {
+        "thread": thread,
+        "steps": steps,
+        "next": rows[A_PAGE - 1] if len(rows) > A_PAGE else None,
+        "state": state,
+        "state_number": "" if state is None else _number(state.metadata),
+        "is_newest": state is not None and (state.ns, state.checkpoint_id) == _newest(thread, rows),
+    }
     return page(request, project_id, "threads/detail", known, tab="threads")
+
+
+def _newest(thread: GraphThread, rows: list[Checkpoint]) -> Place | None:
+    """Of the whole graph, if there is one; else of a graph in it."""
+    if newest := getattr(thread, "newest", None):
+        return "", newest
+    return (rows[0].ns, rows[0].checkpoint_id) if rows else None
+
+
+def _state(thread: GraphThread, rows: list[Checkpoint], asked: Place) -> StatePreview | None:
+    """At this place, or without an id, of the newest checkpoint. Raises CheckpointNotFound."""
+    place = asked if asked[1] else _newest(thread, rows)
+    state = None if place is None else preview_state(thread, place)
+    if state is None and asked[1]:
+        raise CheckpointNotFound
+    return state
+
+
+def _number(metadata: dict[str, Any]) -> str:
+    """Of a step; "" if the metadata say none."""
+    number = metadata.get("step")
+    return str(number) if isinstance(number, int) and not isinstance(number, bool) else ""
 
 
 def _steps(rows: list[Checkpoint]) -> list[Step]:
     made, room, characters = [], MOST_VALUES, MOST_CHARACTERS
     for row in rows:
         metadata = read_object(row.metadata) or {}
-        number, source = metadata.get("step"), metadata.get("source")
-        shown = None
+        source, shown = metadata.get("source"), None
         characters -= len(row.metadata)
         if metadata and room > 0 and characters >= 0:
             shown, taken = render_value(metadata, most=room)
             room -= taken
-        is_number = isinstance(number, int) and not isinstance(number, bool)
-        made.append(Step(row, str(number) if is_number else "", source if isinstance(source, str) else "", shown))
+        made.append(Step(row, _number(metadata), source if isinstance(source, str) else "", shown))
     return made
 
 

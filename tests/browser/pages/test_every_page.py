@@ -1,5 +1,7 @@
 """Every page in a real browser: accessible in both schemes, nothing on the console, no other host, and narrow enough."""
 
+import base64
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,6 +46,7 @@ def alices_world(server: LiveServer, api: Callable[..., Any], alice: User) -> Wo
     chat.api.patch(f"/sessions/{chat.id}", {"title": "T" * 182, "tags": ["t" * 64]})
     chat.api.patch(f"/projects/{world.names['project']}", {"name": "N" * 182})
     _name_long(chat, world.names["project"])
+    _give_state(chat.api, f"/projects/{world.names['project']}/threads/{world.names['thread']}/checkpoints/~/c9")
     other = Chat(chat.api)
     other.api.patch(f"/sessions/{other.id}", {"title": "A title of great length " * 8})
     other.ops({"op": "upsert", "id": "m1", "role": "assistant", "text": "not yet", "status": "streaming"})
@@ -58,6 +61,29 @@ def _name_long(chat: Chat, project: str) -> None:
     chat.api.put(f"/sessions/{chat.id}/agent-state", {"plan": {"title": "P" * 190, "steps": []}, "pending_action": question})
     chat.api.put(f"/sessions/{chat.id}/ai-states/{'a' * 64}", {"working_notes": "n" * 300})
     assert chat.api.post(f"/projects/{project}/runs", {"agent": "A" * 64}).status_code == 201
+
+
+def _give_state(api: Any, checkpoint: str) -> None:
+    """Messages, a question, and a channel with a long name, as LangGraph keeps them."""
+    call = {"role": "assistant", "content": "I look.", "tool_calls": [_called("search", json.dumps({"query": "q" * 300}))]}
+    values: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "w" * 400}, call, {"role": "tool", "tool_call_id": "1", "content": "[]"}] * 5,
+        "c" * 200: {"field": ["v" * 400]},
+        "__pregel_tasks": [],
+    }
+    versions = dict.fromkeys(values, "1")
+    body = {"checkpoint": _as_json({}), "versions": versions, "values": {name: _as_json(value) for name, value in values.items()}}
+    assert api.put(checkpoint, body).status_code == 201
+    asked = {"idx": -3, "channel": "__interrupt__", **_as_json([{"question": "?" * 300}])}
+    assert api.put(f"{checkpoint}/writes/task", {"writes": [asked]}).status_code == 200
+
+
+def _called(name: str, arguments: str) -> dict[str, Any]:
+    return {"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _as_json(value: Any) -> dict[str, str]:
+    return {"type": "json", "base64": base64.b64encode(json.dumps(value).encode()).decode()}
 
 
 @pytest.fixture
