@@ -27,10 +27,11 @@ class MessagePart:
 
 @dataclass(frozen=True, slots=True)
 class MessagePreview:
-    """`role`: user, assistant, system or tool."""
+    """`role`: user, assistant, system or tool. `name`: of the agent or person that says it, where there are several."""
 
     role: str
     parts: list[MessagePart]
+    name: str = ""
 
     @property
     def text(self) -> str:
@@ -58,16 +59,21 @@ def one_line(value: Any) -> str:
 
 def _message(value: Any) -> MessagePreview | None:
     match value:
-        case Instance(name=name, content={"content": _} as fields):
-            neutral = _neutral("langchain", {"type": name, **as_json(fields)})
+        case Instance(name=kind, content={"content": _} as fields):
+            raw, format_name = {"type": kind, **as_json(fields)}, "langchain"
         case {"type": str(), "content": _, "additional_kwargs": _}:
-            neutral = _neutral("langchain", as_json(value))
+            raw, format_name = as_json(value), "langchain"
         # What a graph without LangChain keeps: role and content, as most endpoints take it.
         case {"role": str(), "content": str() | list()}:
-            neutral = _neutral("openai.chat", as_json(value))
+            raw, format_name = as_json(value), "openai.chat"
         case _:
             return None
-    return None if neutral is None else MessagePreview(neutral.role, [_part(part) for part in neutral.parts])
+    neutral = _neutral(format_name, raw)
+    if neutral is None:
+        return None
+    name = raw.get("name")
+    is_named = isinstance(name, str) and neutral.role != "tool"  # A tool's name is with its result.
+    return MessagePreview(neutral.role, [_part(part) for part in neutral.parts], str(name) if is_named else "")
 
 
 def _neutral(format_name: str, raw: dict[str, Any]) -> Neutral | None:

@@ -109,7 +109,7 @@ def test_a_conversation_reads_as_one() -> None:
     value = [
         SystemMessage("Be short."),
         HumanMessage("Hi"),
-        AIMessage(blocks, tool_calls=[call]),
+        AIMessage(blocks, tool_calls=[call], name="forecaster"),
         ToolMessage("21 °C", tool_call_id="c1", name="weather", status="error"),
         AIMessageChunk(content="Warm."),
     ]
@@ -120,6 +120,7 @@ def test_a_conversation_reads_as_one() -> None:
         assert messages is not None
         assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "assistant"]
         assert [message.text for message in messages] == ["Be short.", "Hi", "Look:", "21 °C", "Warm."]
+        assert [message.name for message in messages] == ["", "", "forecaster", "", ""]
         assert [part.kind for part in messages[2].parts] == ["text", "other", "call"]
         assert (messages[2].parts[2].name, messages[2].parts[2].value) == ("weather", {"city": "Paris"})
         assert (messages[3].parts[0].name, messages[3].parts[0].failed) == ("weather", True)
@@ -247,3 +248,41 @@ def test_a_message_with_any_wrong_byte_is_read_or_refused(position: int, byte: i
     position %= len(data)
     check_shown(decode(kind, data[:position] + bytes([byte]) + data[position + 1 :]))
     check_shown(decode(kind, data[:position]))
+
+
+NAMES = (
+    "type",
+    "role",
+    "content",
+    "additional_kwargs",
+    "tool_calls",
+    "name",
+    "args",
+    "id",
+    "text",
+    "function",
+    "lc",
+    "kwargs",
+    "url",
+)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(("ai", "user", "HumanMessage"))
+)
+NESTED = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6), max_leaves=20
+)
+
+
+@given(
+    fields=st.lists(st.dictionaries(st.sampled_from(NAMES), NESTED), max_size=3),
+    kind=st.sampled_from(("AIMessage", "ToolMessage", "X")),
+)
+def test_what_is_almost_a_message_is_shown(fields: list[Any], kind: str) -> None:
+    check_shown(decode("json", json.dumps(fields).encode()))
+    objects = [ormsgpack.Ext(5, SERIALIZER.dumps_typed(("m", kind, {"content": "x", **each}))[1]) for each in fields]
+    check_shown(decode("msgpack", ormsgpack.packb(objects)))
