@@ -9,6 +9,7 @@ from django.utils.timezone import now
 
 from sessions_app.core.text import sha256
 from sessions_app.models import ApiKey
+from tests.browser.driving import wait_for
 from tests.mcp.mcp_client import HANDSHAKE, STATELESS, request, tool_call
 from tests.support.live_server import LiveServer
 from tests.support.sockets import House
@@ -217,10 +218,12 @@ def test_each_call_is_a_line_of_the_log_without_its_contents(house: House, post:
     secret = "never-logged-4711"
     post(tool_call("session_store", {"action": "save", "namespace": "n", "key": secret, "data": secret, "project": f"/{secret}"}))
     post(LIST)
-    lines = [json.loads(line) for line in house.server.whole_log().splitlines() if '"stillhere.requests"' in line]
-    routes = [line["route"] for line in lines]
-    assert "mcp/session_store" in routes
-    assert "mcp" in routes
+
+    def routes() -> set[str]:
+        lines = house.server.whole_log().splitlines(keepends=True)
+        return {json.loads(line)["route"] for line in lines if '"stillhere.requests"' in line and line.endswith("\n")}
+
+    wait_for(lambda: {"mcp/session_store", "mcp"} <= routes())  # A line is written once its answer has left.
     assert secret not in house.server.whole_log()
 
 
