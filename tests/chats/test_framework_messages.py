@@ -78,8 +78,10 @@ def test_what_a_role_may_be_depends_on_the_format(chat: Chat, tab: Writer) -> No
         {"op": "upsert", "id": "other", "role": "model", "text": "no", "format": "openai.chat"},
         {"op": "upsert", "id": "own", "role": "model", "text": "yes", "format": "my.own", "raw": {"any": 1}},
         {"op": "upsert", "id": "none", "text": "no", "format": "my.own", "raw": {"any": 1}},
+        {"op": "upsert", "id": "no text", "role": 1, "text": "no", "format": "my.own", "raw": {"any": 1}},
     )
-    assert reasons(answer["rejected"]) == {"plain": "bad_role", "other": "bad_role", "none": "unknown_format"}
+    rejected = {"plain": "bad_role", "other": "bad_role", "none": "unknown_format", "no text": "bad_role"}
+    assert reasons(answer["rejected"]) == rejected
     assert "openai.chat" in answer["rejected"][2]["message"]
     assert [message["role"] for message in chat.read()["messages"]] == ["developer", "model"]
 
