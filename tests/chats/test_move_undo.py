@@ -181,6 +181,20 @@ def test_an_external_id_that_is_taken_by_now_is_said(mover: Mover, chat: Chat) -
     assert mine.read()["session"]["project"] == "new"
 
 
+def test_a_move_that_is_refused_says_why_where_it_was_asked_for(mover: Mover, chat: Chat) -> None:
+    made = [f"/projects/{project_of(path).id}/sessions" for path in ("old", "new")]
+    mine, _ = (chat.api.post(address, {"external_id": "thread-1"}).json()["id"] for address in made)
+    said = "Nothing was moved: new has another session with the external_id thread-1."
+    form = {"project": str(project_of("new").id)}
+    if mover.way == "one":
+        reply = mover.client.post(f"/sessions/{mine}/move/", form)
+        assert (reply.status_code, said in reply.content.decode()) == (409, True)
+    else:
+        reply = mover.client.post("/sessions/bulk/", {**form, "act": "move", "session": [mine, chat.id], "back": "/sessions/"})
+        assert (reply["Location"], mover.toast(reply)) == ("/sessions/", (said, ""))
+    assert chat.read()["session"]["project"] == "old"
+
+
 def test_a_session_in_the_trash_stays_there(mover: Mover, chat: Chat) -> None:
     undo = mover.move(chat, "new")
     chat.api.delete(f"/sessions/{chat.id}")

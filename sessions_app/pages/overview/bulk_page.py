@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from sessions_app.chats.lifecycle.bulk.moves import NotMovedBack
 from sessions_app.chats.lifecycle.bulk.services import MOST_AT_ONCE, change_sessions, run_steps
 from sessions_app.chats.lifecycle.bulk.work import Act, Change, Changed, MadeMove, Step
-from sessions_app.core.errors import Invalid, NotFound
+from sessions_app.core.errors import Conflict, Invalid, NotFound
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.page_context import signed_in_caller
@@ -51,7 +51,10 @@ def bulk(request: HttpRequest) -> HttpResponse:
     ticked = [found for text in request.POST.getlist("session")[: MOST_AT_ONCE + 1] if (found := uuid_or_none(text))]
     if not ticked:
         return toast_response(request, "No session is ticked.", page=page, failed=True)
-    done = change_sessions(caller=caller, sessions=ticked, change=_change(Act(name), request.POST))
+    try:
+        done = change_sessions(caller=caller, sessions=ticked, change=_change(Act(name), request.POST))
+    except Conflict as refused:
+        return toast_response(request, refused.message, page=page, failed=True)
     said = f"{_sessions(len(done.changed))} {DONE[Act(name)]}."
     if done.unchanged:
         said += f" {_sessions(len(done.unchanged))} did not need it."

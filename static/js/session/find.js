@@ -36,7 +36,8 @@ function tell() {
   byId("find-steps", HTMLElement).hidden = !words || !!marked;
   const total = `${written(hits.length)}${older ? "+" : ""}`;
   const none = older ? "Looking further back…" : "Not found";
-  count.textContent = !hits.length ? none : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
+  const found = !hits.length ? none : at < 0 ? `${total} found` : `${at + 1} of ${total}`;
+  count.textContent = log.dataset.version ? `${found} in the current version` : found;
   for (const id of ["find-previous", "find-next"]) byId(id, HTMLButtonElement).disabled = !hits.length;
 }
 

@@ -98,10 +98,11 @@ def _refuse_stricter(work: Work, target: Project, rows: list[ChatSession]) -> No
 
 def _refuse_taken(work: Work, target: Project, external_ids: list[str]) -> None:
     if len(set(external_ids)) < len(external_ids):
-        raise ExternalIdTaken(message="Two of these sessions have the same external_id.")
-    taken = ChatSession.objects.filter(project=target, external_id__in=external_ids).values_list("id", flat=True).first()
+        raise ExternalIdTaken("Nothing was moved: two of these sessions have the same external_id.")
+    taken = ChatSession.objects.filter(project=target, external_id__in=external_ids).only("id", "external_id").first()
     if taken is None:
         return
     if work.change.undoes is not None:
         raise NotMovedBack("another session of the old project has the same external_id now.")
-    raise ExternalIdTaken(details={"session": str(taken)})
+    said = f"Nothing was moved: {target.label} has another session with the external_id {taken.external_id}."
+    raise ExternalIdTaken(said, details={"session": str(taken.id)})

@@ -1,6 +1,7 @@
 """`stillhere save` where there is no session yet, and where nothing can be stored."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -40,9 +41,10 @@ def test_a_format_that_is_not_known_is_said_with_those_that_are(command: Command
 
 def test_what_can_be_stored_of_some_lines_begins_the_session(command: Command, client: Client) -> None:
     lines = [{"foo": 1}, {"role": "user", "text": "one"}, {"role": "nobody", "text": "no"}, {"role": "user", "text": "two"}]
-    code, out, _ = command(
+    code, out, said = command(
         "save", "--session", "new", "--title", "Few", "--lines", "--json", input="\n".join(map(json.dumps, lines))
     )
+    assert [line.rpartition("(")[2] for line in said.splitlines()] == ["line 1)", "line 3)"]
     saved = json.loads(out)
     assert (code, [each["index"] for each in saved["rejected"]], len(saved["applied"])) == (1, [0, 2], 2)
     session = client.find_session("new")
@@ -59,3 +61,16 @@ def test_a_session_begins_though_its_first_request_is_refused(command: Command, 
     resumed = client.resume()
     assert resumed is not None
     assert resumed.session.message_count == 501
+
+
+def test_a_folder_that_is_gone_is_no_project(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.delenv("STILLHERE_PROJECT")
+    with pytest.raises(SystemExit) as ended:
+        command("save", input="x")
+    assert ended.value.code == 2
+    assert "The working directory does not exist any more. Pass --project." in capsys.readouterr().err

@@ -4,6 +4,7 @@ import json
 import math
 import shlex
 import sys
+import uuid
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -25,10 +26,11 @@ REMOVED = "a message with this id was removed, and no save restores it"
 
 def save(given: Namespace) -> int:
     with _client(given) as client:
-        messages = list(_sent(given, sys.stdin))
-        if not messages:
+        sent = list(_sent(given, sys.stdin))
+        if not sent:
             raise ValueError("standard input is empty: nothing is saved.")
-        saved = _saved(client, given, messages)
+        places = {str(message["id"]): place for place, message in sent}
+        saved = _saved(client, given, [message for _, message in sent])
     removed = [{**each, "message": REMOVED} for each in saved.ignored if each["reason"] == "removed"]
     # By id: of two lines with one id the later is what is stored.
     stored = {each["id"] for each in (*saved.applied, *saved.ignored) if each.get("reason") != "removed"}
@@ -39,7 +41,8 @@ def save(given: Namespace) -> int:
         where = f" in session {saved.session}" if saved.session else ": no session is created"
         print(f"{len(stored)} saved{where}", file=sys.stderr)
     for each in unsaved:
-        print(f"stillhere: {each.get('message') or 'conflict'} (message {each.get('id')})", file=sys.stderr)
+        named = str(each.get("id"))
+        print(f"stillhere: {each.get('message') or 'conflict'} ({places.get(named, f'message {named}')})", file=sys.stderr)
     return 1 if unsaved else 0
 
 
@@ -109,11 +112,12 @@ def _reader(given: Namespace) -> Client:
     return client
 
 
-def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each message with an id, and where it was read."""
     if not given.lines and not given.format:
         text = "".join(lines).rstrip("\n")
         if text:
-            yield {"role": given.role, "text": text}
+            yield "the text", {"id": str(uuid.uuid4()), "role": given.role, "text": text}
         return
     for number, line in enumerate(lines, start=1):
         if line.strip():
@@ -123,7 +127,9 @@ def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
                 raise ValueError(f"line {number} is no JSON: {error}") from None
             if not isinstance(message, dict):
                 raise ValueError(f"line {number} is no JSON object.")
-            yield {"format": given.format, "raw": message} if given.format else message
+            whole = {"format": given.format, "raw": message} if given.format else message
+            own_id = f", message {whole['id']}" if "id" in whole else ""
+            yield f"line {number}{own_id}", {"id": str(uuid.uuid4()), **whole}
 
 
 def _saved(client: Client, given: Namespace, messages: Sequence[dict[str, Any]]) -> Saved:

@@ -24,7 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(given, name) is not None and not getattr(given, name).strip():
             parser.error(f"--{name} is empty. Leave it out for the usual one.")
     given.url = given.url or os.environ.get("STILLHERE_URL")
-    given.project = project_name(given.project or os.environ.get("STILLHERE_PROJECT", "").strip() or ".")
+    try:
+        given.project = project_name(given.project or os.environ.get("STILLHERE_PROJECT", "").strip() or ".")
+    except FileNotFoundError:
+        parser.error("which project? The working directory does not exist any more. Pass --project.")
     if not given.url:
         parser.error("which server? Pass --url, or set STILLHERE_URL.")
     if not os.environ.get(KEY_VARIABLE):
