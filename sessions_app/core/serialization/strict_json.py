@@ -57,7 +57,7 @@ def loads(raw: bytes, *, within: str = "") -> tuple[Any, list[str]]:
     except ValueError as error:
         # A decoder's message names a position ("line 1 column 5"), never the text.
         raise UnreadableJson(_reason(error)) from None
-    if not _is_shallow(value):
+    if not (_has_few_brackets(raw) or _is_shallow(value)):
         raise UnreadableJson(f"it is nested deeper than {MAX_DEPTH}")
     return without_unstorable(value, within) if b"\\u" in raw or reading.found_notations else (value, [])
 

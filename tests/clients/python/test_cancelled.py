@@ -137,6 +137,21 @@ def test_an_addition_of_many_items_is_completed_before_the_program_ends(gate: Ga
     assert len(asyncio.run(StillhereSession("t", client=client).get_items())) == 2_600
 
 
+def test_an_error_that_is_kept_keeps_nobody_waiting(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = StillhereSession("t", client=client)
+    asyncio.run(session.add_items(_items(1)))
+
+    def fail(*_: Any) -> Any:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client.connection, "_sent", fail)
+        with pytest.raises(RuntimeError) as kept:
+            asyncio.run(session.add_items(_items(600)))
+    assert asyncio.run(asyncio.wait_for(session.get_items(), 10)) == _items(1)
+    assert kept.value.__traceback__ is not None
+
+
 def test_an_addition_that_cannot_be_completed_is_taken_back(gate: Gate, client: Client, secret: str) -> None:
     with Client(gate.url, secret, client.get_project().id) as through_gate:
         session = StillhereSession("t", client=through_gate)

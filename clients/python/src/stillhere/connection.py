@@ -88,6 +88,8 @@ class Connection:
         except StopIteration as end:
             result: T = end.value
             return result
+        finally:
+            operation.close()  # What it holds is free, though its caller keeps an error that refers to it.
 
     async def run_in_thread[T](self, operation: Operation[T]) -> T:
         """`run` for coroutines of many short event loops, whose connections would end with each. If it is cancelled the thread
