@@ -156,6 +156,8 @@ def test_a_hit_in_another_version_is_read_there_and_switched_to(signed_in: Brows
     assert_accessible(signed_in)
     # Find looks through the current version: it says nothing false of this one.
     assert signed_in.run("return !document.getElementById('find-steps').checkVisibility();")
+    signed_in.open(f"{server.url}/sessions/{chat.id}/?at=a1&q=other#message-2")
+    signed_in.until("return document.getElementById('find-count').textContent === '1 found in the current version';")
     signed_in.click("Switch to this version")
     signed_in.until("return !location.search.includes('q=') && !document.getElementById('version');")
     signed_in.until(LIVE)
