@@ -10,7 +10,7 @@ from sessions_app.models import Caller
 
 router = Router(tags=["Search"])
 LONGEST_WORDS = 200
-FOUND = "Found anywhere in a title or text, in upper or lower case."
+FOUND = "Found anywhere in a title or text, in upper or lower case; or the whole `external_id` of a session."
 WORDS: str = Query(..., min_length=1, max_length=LONGEST_WORDS, description=FOUND)  # type: ignore[type-arg]
 FILTERS: SearchQuery = Query(...)  # type: ignore[type-arg]
 
@@ -19,7 +19,7 @@ FILTERS: SearchQuery = Query(...)  # type: ignore[type-arg]
 def find(
     request: HttpRequest, filters: SearchQuery = FILTERS, q: str = WORDS, cursor: str | None = None, limit: int = LIMIT
 ) -> HttpResponse:
-    """Search your own: titles first, then memory, handoff and errors if `in` names them, then live messages, each newest first.
+    """Search your own: external ids and titles, memory, handoff and errors if `in` names them, live messages, each newest first.
 
     A page may have fewer hits than `limit`, or none, and still a `next`: the time of a search is limited. Fewer than three
     characters are searched in titles, in what `in` names, and in the newest 10,000 messages of the store.

@@ -1,4 +1,4 @@
-"""Search: case-insensitive substrings of titles and texts.
+"""Search: case-insensitive substrings of titles and texts, and whole external ids.
 
 An index of trigrams (SQLite: FTS5, PostgreSQL: pg_trgm) finds candidates; the text itself is compared to confirm them.
 Fewer than three characters make no trigram: then titles and the newest texts are scanned one by one. Most Chinese words
@@ -7,7 +7,7 @@ have two.
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -25,12 +25,13 @@ from sessions_app.core.storage.text_comparison import contains, like, regular
 from sessions_app.core.storage.time_limit import TimeIsUp, time_limit
 from sessions_app.models import Caller, ChatSession, Message, Project
 from sessions_app.models.message import Removal
+from sessions_app.models.session import EXTERNAL_ID_LENGTH, ChatSessionQuerySet
 
 BIGGEST = 2**63 - 1
 # Number of newest messages, of all users, scanned for text without a trigram: the cost does not grow with the store.
 RECENT = 10_000
 # What hits show. To read a whole row takes as long as to find it.
-_OF_SESSIONS = ("title", "created_at", "updated_at", "project__path", "project__name")
+_OF_SESSIONS = ("title", "external_id", "created_at", "updated_at", "project__path", "project__name")
 _OF_MESSAGES = ("text", "message_id", "position", "role", "format", "updated_at")
 # Time limit for showing hits in a list of sessions.
 HITS_SECONDS = 0.05
@@ -58,17 +59,21 @@ type Also = tuple[str, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A match in a title, or in the text of a message. `name`: what pages call the session."""
+    """A match in a title, or in the text of a message; `by_id`: in the session's `external_id`. `name`: what pages call the
+    session."""
 
     session: ChatSession
     message: Message | None
     excerpt: Excerpt
     words: str
     name: str = ""
+    by_id: bool = False
 
     @property
     def kind(self) -> str:
-        return "title" if self.message is None else "message"
+        if self.message is not None:
+            return "message"
+        return "external_id" if self.by_id else "title"
 
     @property
     def heading(self) -> str:
@@ -105,12 +110,22 @@ class Hit:
         return {**found, **self.excerpt.as_json(), "kind": self.kind, "link": self.link}
 
 
+def search_ids(
+    *, caller: Caller, text: str, wanted: SearchFilter = NO_FILTER, after: str = "", limit: int = 50
+) -> tuple[list[Hit], str | None]:
+    """As `search_titles`, own sessions whose whole `external_id` is the text: at most one of each project."""
+    if len(text) > EXTERNAL_ID_LENGTH or "\0" in text:
+        return [], None
+    sessions, following = _newest_of(ChatSession.objects.filter(external_id=text), caller, wanted, after, limit)
+    return [replace(_mark(session, None, text, text), by_id=True) for session in sessions], following
+
+
 def search_titles(
     *, caller: Caller, text: str, wanted: SearchFilter = NO_FILTER, after: str = "", limit: int = 50
 ) -> tuple[list[Hit], str | None]:
     """Own sessions whose titles match, newest first, and the place after which the next page goes on; "": the beginning."""
     if on_postgresql() or not makes_trigrams(text):
-        sessions, following = _titles_by_comparison(caller, text, wanted, after, limit)
+        sessions, following = _newest_of(ChatSession.objects.filter(title_matches(text)), caller, wanted, after, limit)
     else:
         sessions, following = _titles_by_index(caller, text, wanted, after, limit)
     return [_mark(session, None, session.title, text) for session in sessions], following
@@ -133,11 +148,11 @@ def _titles_by_index(
     return sessions, str(rows[limit - 1][0]) if len(rows) > limit else None
 
 
-def _titles_by_comparison(
-    caller: Caller, text: str, wanted: SearchFilter, after: str, limit: int
+def _newest_of(
+    matching: ChatSessionQuerySet, caller: Caller, wanted: SearchFilter, after: str, limit: int
 ) -> tuple[list[ChatSession], str | None]:
     """A place is a time and an id."""
-    own = _shown(ChatSession.objects.visible_to(caller).alive()).filter(title_matches(text))
+    own = _shown(matching.visible_to(caller).alive())
     own = own if wanted.since is None else own.filter(updated_at__gte=wanted.since)
     own = own if wanted.until is None else own.filter(updated_at__lte=wanted.until)
     if (place := read_place_in_time(after)) is not None:

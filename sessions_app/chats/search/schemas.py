@@ -62,7 +62,7 @@ class HitOut(Schema):
     before: str
     hit: str = Field(description="The matching text as stored, between `before` and `after`.")
     after: str
-    kind: str = Field(description="title, message, memory, handoff or error.")
+    kind: str = Field(description="external_id, title, message, memory, handoff or error.")
     link: str = Field(description="Address of this server's page that opens at the match.")
 
 

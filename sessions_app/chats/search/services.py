@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from sessions_app.chats.search.filters import NO_FILTER, SearchFilter
 from sessions_app.chats.search.index_update import index_waiting
-from sessions_app.chats.search.message_search import Hit, search_messages, search_titles
+from sessions_app.chats.search.message_search import Hit, search_ids, search_messages, search_titles
 from sessions_app.chats.search.sources import SourceHit, SourceQuery, read_place, sources
 from sessions_app.core.errors import ForeignCursor, Invalid
 from sessions_app.models import Caller, Project
@@ -21,6 +21,8 @@ from sessions_app.projects.queries import get_project_by_name
 CATCH_UP_SECONDS = 2.0
 TITLES, MESSAGES = "titles", "messages"
 DEFAULT_PLACES = (TITLES, MESSAGES)
+# A step of its own, with the titles.
+IDS = "external_ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def search(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Found:
-    """Titles, then what extensions find, then messages, each newest first, together at most `limit` on a page.
+    """External ids and titles, then what extensions find, then messages, each newest first, together at most `limit` on a page.
 
     `project`: the path or id of the only one that is searched; → 404 if the caller has none of that name.
     """
@@ -66,7 +68,8 @@ def search(
         caller = replace(caller, project_id=get_project_by_name(caller=caller, name=project).id)
     steps = [MESSAGES] if MESSAGES in within else []
     if not wanted.of_messages_only:
-        steps = [name for name in (TITLES, *sources()) if name in within] + steps
+        names = [IDS, TITLES] if TITLES in within else []
+        steps = [*names, *(name for name in sources() if name in within), *steps]
     at, place = _read_cursor(cursor, steps)
     catch_up()
     hits: list[Hit | SourceHit] = []
@@ -90,8 +93,9 @@ def _search_step(
         before = int(place) if place else None
         messages, ended_at = search_messages(caller=caller, text=text, wanted=wanted, before=before, limit=limit)
         return messages, None if ended_at is None else str(ended_at)
-    if step == TITLES:
-        titles, following = search_titles(caller=caller, text=text, wanted=wanted, after=place, limit=limit)
+    if step in {IDS, TITLES}:
+        find = search_ids if step == IDS else search_titles
+        titles, following = find(caller=caller, text=text, wanted=wanted, after=place, limit=limit)
         return titles, None if following is None else f"{step}.{following}"
     own = {project.id: project for project in Project.objects.visible_to(caller).alive().only("id", "path", "name")}
     if not own:

@@ -189,7 +189,8 @@ class Put(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Record):
-    """`kind`: title, message, memory, handoff or error. The text is `before` + `hit` + `after`. `link`: the path of its page."""
+    """`kind`: external_id, title, message, memory, handoff or error. The text is `before` + `hit` + `after`. `link`: the path of
+    its page."""
 
     kind: str
     project: str
