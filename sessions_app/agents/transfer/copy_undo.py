@@ -1,6 +1,8 @@
-"""The undo of a transfer that copied into a new session: as long as that is as the transfer left it, it goes to the trash."""
+"""The undo of what copied a session into a new one: of a transfer, and of a fork. As long as the new one is as it was made, it
+goes to the trash."""
 
 import uuid
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -22,13 +24,26 @@ class NotUndone(Conflict):
     message = "Not undone: the new session was changed since. It stays, with all that is in it."
 
 
-def undo_copy(*, caller: Caller, session_id: uuid.UUID) -> uuid.UUID:
+type Log = list[tuple[str, str]]
+
+
+def undo_transfer(*, caller: Caller, session_id: uuid.UUID) -> uuid.UUID:
     """Move the new session to the trash; the one that it displaced is the project's current session again. Returns the source.
 
     Raises SessionNotFound, SessionDeleted and NotUndone.
     """
+    return _undo(caller, session_id, _source)
 
-    def work() -> uuid.UUID:
+
+def undo_fork(*, caller: Caller, session_id: uuid.UUID) -> None:
+    """As `undo_transfer`."""
+    _undo(caller, session_id, _check_fork)
+
+
+def _undo[T](caller: Caller, session_id: uuid.UUID, read: Callable[[uuid.UUID, Log], T]) -> T:
+    """`read`: raises NotUndone if the new session's events tell of more than how it was made."""
+
+    def work() -> T:
         row = get_session(caller=caller, session_id=session_id)
         displaced = _displaced(caller, session_id)
         # If it displaced one it is the current session, so these are all that is locked below.
@@ -36,11 +51,11 @@ def undo_copy(*, caller: Caller, session_id: uuid.UUID) -> uuid.UUID:
         lock_session(caller=caller, session_id=session_id)
         if _displaced(caller, session_id) != displaced:
             raise StaleRead
-        source = _source(row.project_id, session_id)
+        result = read(session_id, _log(row.project_id, session_id))
         delete_session(caller=caller, session_id=session_id)
         if displaced is not None:
             update_session(caller=caller, session_id=displaced, fields={"current": True})
-        return source
+        return result
 
     return write(work)
 
@@ -55,16 +70,26 @@ def _displaced(caller: Caller, session_id: uuid.UUID) -> uuid.UUID | None:
     return at_that_time.values_list("id", flat=True).first()
 
 
-def _source(project_id: uuid.UUID, session_id: uuid.UUID) -> uuid.UUID:
-    """From where it was copied. The log must begin with the new session and end with its only transfer, and the stored answer to
-    that transfer must say that it made the session: another one could have been empty before."""
+def _log(project_id: uuid.UUID, session_id: uuid.UUID) -> Log:
+    """Types and frames of its events since it was made, in their order. Old ones are pruned."""
     made_at = ChatSession.objects.values_list("created_at", flat=True).get(id=session_id)
     log = Event.objects.filter(project_id=project_id, at__gte=made_at, session_id=session_id).order_by("event_seq")
-    events = list(log.values_list("type", "frame"))
-    transfers = [number for number, (kind, _) in enumerate(events) if kind == EventType.AI_STATE_TRANSFERRED]
-    if not events or events[0][0] != EventType.SESSION_CREATED or transfers != [len(events) - 1]:
+    return list(log.values_list("type", "frame"))
+
+
+def _check_fork(session_id: uuid.UUID, log: Log) -> None:
+    """No fork tells of its messages, so the log has nothing but the new session."""
+    if [kind for kind, _ in log] != [EventType.SESSION_CREATED]:
         raise NotUndone
-    told: dict[str, Any] = orjson.loads(events[-1][1])
+
+
+def _source(session_id: uuid.UUID, log: Log) -> uuid.UUID:
+    """From where it was copied. The log must begin with the new session and end with its only transfer, and the stored answer to
+    that transfer must say that it made the session: another one could have been empty before."""
+    transfers = [number for number, (kind, _) in enumerate(log) if kind == EventType.AI_STATE_TRANSFERRED]
+    if not log or log[0][0] != EventType.SESSION_CREATED or transfers != [len(log) - 1]:
+        raise NotUndone
+    told: dict[str, Any] = orjson.loads(log[-1][1])
     source = uuid.UUID(told["data"]["from"])
     if told["data"]["mode"] != "copy" or not _made_by(source, told["by"].get("writer_id", ""), session_id):
         raise NotUndone

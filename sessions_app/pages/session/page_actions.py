@@ -3,7 +3,6 @@
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -16,8 +15,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired, QuestionChanged, resolve_action
-from sessions_app.agents.transfer import forking
-from sessions_app.agents.transfer.copy_undo import NotUndone, undo_copy
+from sessions_app.agents.transfer.copy_undo import NotUndone
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.bulk.moves import NotMovedBack
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
@@ -35,22 +33,13 @@ from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller, ChatSession
 from sessions_app.models.session import TITLE_LENGTH, UNTITLED
+from sessions_app.pages.session import copies
+from sessions_app.pages.session.done import Done
 from sessions_app.pages.session.move_back import move_back
 from sessions_app.pages.session.session_page import show_session
 
 DECIDED = {"approve": "Approved", "reject": "Rejected"}
 NOTE_LENGTH = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """`undo`: the reverse action. `page`: the page to go to, unless the form names one; default: stay. `failed`: the action
-    was refused."""
-
-    message: str
-    undo: str = ""
-    page: str = ""
-    failed: bool = False
 
 
 def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -116,12 +105,6 @@ def _purge(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     return Done("Erased permanently.")
 
 
-def _fork(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    made = forking.fork_session(caller=caller, session_id=session_id, fork=forking.Fork(form.get("up_to") or None))
-    page = reverse("session", args=[orjson.loads(made.body)["id"]])
-    return Done("Forked: this copy is now the current session.", page=page)
-
-
 def _head(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     """Shows another branch, to its end. The page is at its first message: the former address may name one of another branch."""
     fields = {"head": (head := form.get("head", "")), "to_end": True}
@@ -160,11 +143,6 @@ def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 def _move_back(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     """Undoes a move; `move_page.py` has the dialog for moving."""
     return Done(move_back(caller=caller, session_id=session_id, form=form))
-
-
-def _undo_transfer(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    page = reverse("session", args=[undo_copy(caller=caller, session_id=session_id)])
-    return Done("Undone: the new session is in the trash for 30 days.", undo="undelete", page=page)
 
 
 def _pin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -219,11 +197,12 @@ ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "delete": _delete,
     "undelete": _undelete,
     "purge": _purge,
-    "fork": _fork,
+    "fork": copies.fork,
+    "undo-fork": copies.take_fork_back,
     "settle": _settle,
     "head": _head,
     "move-back": _move_back,
-    "undo-transfer": _undo_transfer,
+    "undo-transfer": copies.take_transfer_back,
     "resolve": _resolve,
 }
 
@@ -243,7 +222,7 @@ def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
         done = Done(refused.message, failed=True)
     back = _back(form)
     page = back or done.page or _own_page(request, session_id)
-    undo = _undo_address(session_id, done.undo, back)
+    undo = _undo_address(done.of or session_id, done.undo, back)
     return toast_response(request, done.message, page=page, undo=undo, failed=done.failed)
 
 
