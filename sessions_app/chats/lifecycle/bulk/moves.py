@@ -4,12 +4,19 @@ import uuid
 from datetime import datetime
 
 from sessions_app.chats.lifecycle.bulk.work import Act, Change, MadeMove, Work
-from sessions_app.chats.lifecycle.moving.session_move import StricterProject, removes_secrets
 from sessions_app.chats.sessions.services import ExternalIdTaken
 from sessions_app.core.errors import Conflict, Invalid
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Event, Project
 from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
+
+
+class StricterProject(Conflict):
+    code = "stricter_project"
+    message = (
+        "That project replaces secrets in messages before they are stored, and this session's project does not. "
+        "Transfer the messages instead: a transfer checks them for secrets."
+    )
 
 
 class NotMovedBack(Conflict):
@@ -78,10 +85,14 @@ def _unarchived(target: Project, rows: list[ChatSession]) -> tuple[uuid.UUID, da
     return next(((one, at) for one, at in became if at is not None), None)
 
 
+def _removes_secrets(project: Project) -> bool:
+    return bool(project.settings.get("redaction") == "redact")
+
+
 def _refuse_stricter(work: Work, target: Project, rows: list[ChatSession]) -> None:
     """An undo brings back what the target had, unless something was changed since where secrets stay. Events tell, because no
     text is stored without one: not every conflict copy changes a session's rev."""
-    if not removes_secrets(target) or all(removes_secrets(work.projects[row.project_id]) for row in rows):
+    if not _removes_secrets(target) or all(_removes_secrets(work.projects[row.project_id]) for row in rows):
         return
     made = work.change.undoes
     if made is None:

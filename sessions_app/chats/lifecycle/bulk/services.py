@@ -38,7 +38,7 @@ def run_steps(*, caller: Caller, steps: list[Step]) -> Changed:
     def work() -> Changed:
         if len(wanted) > 1:  # All locks are taken in one order.
             targets = {step.change.to_project for step in wanted if step.change.to_project is not None}
-            _lock(caller, [one for step in wanted for one in step.sessions], targets)
+            lock_rows(caller, [one for step in wanted for one in step.sessions], targets)
         done = [_run(caller, step) for step in wanted]
         return Changed(
             [one for part in done for one in part.changed],
@@ -55,7 +55,7 @@ def _run(caller: Caller, step: Step) -> Changed:
     targets = set() if step.change.to_project is None else {step.change.to_project}
     moves.check_target(caller, step.change)
     in_trash = step.change.act == Act.UNDELETE
-    rows, projects = _lock(caller, step.sessions, targets)
+    rows, projects = lock_rows(caller, step.sessions, targets)
     rows = [row for row in rows if (row.deleted_at is not None) is in_trash]
     work = Work(step.change, now(), rows, projects)
     before = {row.id: row.project_id for row in rows}
@@ -71,7 +71,9 @@ def _run(caller: Caller, step: Step) -> Changed:
     )
 
 
-def _lock(caller: Caller, ids: list[uuid.UUID], targets: set[uuid.UUID]) -> tuple[list[ChatSession], dict[uuid.UUID, Project]]:
+def lock_rows(
+    caller: Caller, ids: list[uuid.UUID], targets: set[uuid.UUID]
+) -> tuple[list[ChatSession], dict[uuid.UUID, Project]]:
     """The caller's sessions and their projects, read under their locks, in the order of `locking.py`."""
     mine = ChatSession.objects.visible_to(caller).filter(project__deleted_at=None)
     wanted = set(mine.filter(id__in=ids).values_list("project_id", flat=True)) | targets
