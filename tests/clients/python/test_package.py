@@ -19,6 +19,12 @@ assert stillhere.Client and stillhere.Spool
 assert not {"agents", "claude_agent_sdk", "google", "langgraph", "pydantic_ai"} & {name.split(".")[0] for name in sys.modules}
 print(stillhere.__file__)
 """
+# In Python 3.12 `threading.Lock` is a function. Later it is a class, which an annotation may join with others by `|`.
+AS_IN_PYTHON_312 = """
+import _thread, threading
+threading.Lock = _thread.allocate_lock
+import stillhere.cli
+"""
 
 
 def run(*command: object) -> str:
@@ -33,6 +39,11 @@ def test_version_and_licence_are_the_repositorys() -> None:
     assert newest is not None
     assert newest[1] == version
     assert (PACKAGE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+@pytest.mark.once
+def test_it_is_imported_where_a_lock_is_no_class() -> None:
+    run("env", f"PYTHONPATH={PACKAGE / 'src'}", sys.executable, "-c", AS_IN_PYTHON_312)
 
 
 @pytest.mark.once

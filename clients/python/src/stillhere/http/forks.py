@@ -1,6 +1,9 @@
 """A process that is forked (by multiprocessing, or by a server that loads the program first) has copies of the connections, files
 and numbers of its parent. Used by both, they mix up answers and saves, so that the child gets its own."""
 
+# `threading.Lock` is a function in Python 3.12: `threading.Lock | None` must not be evaluated.
+from __future__ import annotations
+
 import os
 import threading
 from typing import Protocol
