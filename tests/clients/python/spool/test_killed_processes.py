@@ -20,6 +20,7 @@ from stillhere.spool.items import DamagedSpool, Item
 from stillhere.spool.storage import Storage
 path, scope, kind, seed = sys.argv[1:]
 chance = random.Random(seed)
+print("begun", file=sys.stderr, flush=True)
 store = Storage(path, scope)
 number = 0
 while True:
@@ -51,7 +52,11 @@ class Workers:
 
     def start(self, kind: str, number: int) -> None:
         command = [sys.executable, "-c", WORKER, str(self.path), "here", kind, str(number)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": str(SOURCE)})
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env={"PYTHONPATH": str(SOURCE)})
+        # On a busy machine Python takes longer to start than a worker has to live.
+        assert process.stderr is not None
+        assert process.stderr.readline() == "begun\n"
         self.alive.append((kind, number, process))
 
     def kill(self, index: int) -> None:
@@ -72,7 +77,7 @@ def test_processes_that_are_killed_lose_nothing(tmp_path: Path, round: int) -> N
     for number in range(16):
         workers.start("take" if number % 4 == 3 else "add", number)
         if len(workers.alive) == 4:
-            time.sleep(chance.uniform(0.3, 0.8))
+            time.sleep(chance.uniform(0.1, 0.5))
             workers.kill(chance.randrange(4))
     while workers.alive:
         workers.kill(0)
