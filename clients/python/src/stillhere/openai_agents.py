@@ -17,6 +17,7 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
+from stillhere.http.turns import Turns
 from stillhere.operations.projects import checked_id
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import SEEN_ALL, Op, change_once, clear_once, pieces
@@ -59,7 +60,7 @@ class StillhereSession:
         self._newest = _Newest()
         # Ids of failed additions that are, or may be, stored: they are removed before anything else is done.
         self._left: set[str] = set()
-        self._turn = threading.Lock()
+        self.renew()
         renew_in_forks(self)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
@@ -81,7 +82,8 @@ class StillhereSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """The newest one of `get_items`, removed. Of a message that is several items the others stay, as messages."""
-        return await self._run(lambda: self._in_session(self._pop, None), in_thread=False)
+        async with self._pops.turn():  # Of several at once each would find that another one was first, and ask again.
+            return await self._run(lambda: self._in_session(self._pop, None), in_thread=False)
 
     async def clear_session(self) -> None:
         """The session stays, and so does what it had, for 30 days: its page can undo this."""
@@ -110,7 +112,7 @@ class StillhereSession:
 
     def renew(self) -> None:
         """In a forked process: the thread whose turn it was is not in it."""
-        self._turn = threading.Lock()
+        self._turn, self._pops = threading.Lock(), Turns()
 
     def _anew[T](self, operation: Callable[[], Operation[T]]) -> Operation[T]:
         """Once more, if the session was erased since it was found: then there is none, and an item begins another one."""
