@@ -1,10 +1,11 @@
 """`.` and `..` as ids: an address cannot have them, so nothing new gets one. What has one already goes on."""
 
+import uuid
 from typing import Any
 
 import pytest
 
-from sessions_app.models import AgentState, AiState, Handoff, PendingAction
+from sessions_app.models import AgentState, AiState, ChatSession, Handoff, PendingAction
 from tests.support.chat import Chat
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,20 @@ def test_items_of_a_handoff(chat: Chat, project: str, dots: str) -> None:
     assert stored[0]["id"] == dots
     assert chat.api.patch(at, {"decisions": [*stored, {"text": "more"}]}).json()["decisions"][0] == stored[0]
     assert chat.api.post(f"{at}/decisions", {"text": "X"}).json()["merged"] is True
+
+
+@DOTS
+def test_ids_of_your_own_of_sessions(chat: Chat, project: str, dots: str) -> None:
+    new = {"project": chat.project, "external_id": dots}
+    for answer in (
+        chat.api.post(f"{project}/sessions", {"external_id": dots}),
+        chat.api.put(f"{project}/sessions/by-external/{dots}", {}),
+        chat.api.post(f"/sessions/{uuid.uuid4()}/changes", {"epoch": 1, "writer_id": "w", "seq": 1, "create": new}),
+    ):
+        assert refused(answer, "external_id")
+    made = chat.api.post(f"{project}/sessions", {"external_id": "..."}).json()["id"]
+    ChatSession.objects.filter(id=made).update(external_id=dots)
+    assert chat.api.put(f"{project}/sessions/by-external/{dots}", {}).json()["id"] == made
 
 
 @DOTS

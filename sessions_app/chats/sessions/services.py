@@ -21,6 +21,7 @@ from sessions_app.chats.reading.sessions import (
     get_session_by_external_id,
 )
 from sessions_app.core.errors import Conflict, Invalid, PreconditionFailed
+from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.limits import quotas
 from sessions_app.core.storage.transactions import write
 from sessions_app.core.web.preconditions import named
@@ -218,9 +219,10 @@ def _labels(caller: Caller, session_id: uuid.UUID, fields: dict[str, Any]) -> di
 
 
 def create_locked(caller: Caller, project: Project, session_id: uuid.UUID, new: NewSession) -> SessionRow:
-    """As `create_in`, in a project that is locked. Raises QuotaExceeded, ExternalIdTaken, SessionExists."""
+    """As `create_in`, in a project that is locked. Raises QuotaExceeded, DotsAsId, ExternalIdTaken, SessionExists."""
     quotas.check_sessions(caller.user_id)
     at = now()
+    refuse_dots(external_id=new.external_id)
     refuse_taken(project, new.external_id)
     try:
         with transaction.atomic():

@@ -95,7 +95,7 @@ def test_a_project_may_be_named_by_its_id(script: Script, server: LiveServer, se
 
 def test_a_session_whose_id_has_no_address_is_refused(script: Script) -> None:
     code = """
-    for (const call of ["openSession", "findSession"])
+    for (const call of ["openSession", "findSession", "messages"])
       for (const name of [".", ".."])
         await assert.rejects(client[call](name), { name: "TypeError", message: "The id of a session is neither `.` nor `..`." });
     """

@@ -1,6 +1,7 @@
 """What is no id of a session and no message is refused in words, before anything is sent."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,33 @@ def test_an_id_is_a_text(gate: Gate, tmp_path: Path) -> None:
         for call in calls:
             with pytest.raises(TypeError, match=r"^The id of a session is a text, not int: 42$"):
                 call()
+        assert (gate.seen, spool.waiting) == ([], 0)
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_a_name_that_stands_for_a_folder_in_an_address_is_refused(gate: Gate, tmp_path: Path, dots: str) -> None:
+    """A proxy takes it out, so that to delete the thread `..` would delete its project."""
+    with Client(gate.url, *GIVEN) as client, Spool(tmp_path / "spool.db", gate.url, *GIVEN) as spool:
+        client.connection._project_id = "known"
+        sessions: list[Callable[[], Any]] = [
+            lambda: StillhereSession(dots, client=client),
+            lambda: client.open_session(dots),
+            lambda: client.find_session(dots),
+            lambda: client.delete_session(dots),
+            lambda: spool.save([{"role": "user", "text": "x"}], external_id=dots),
+        ]
+        names: list[Callable[[], Any]] = [
+            lambda: client.delete_thread(dots),
+            lambda: client.list_checkpoints(dots),
+            lambda: client.get_checkpoint("t", dots, "c"),
+            lambda: client.put_writes("t", "", "c", dots, []),
+            lambda: client.set_memory_settings(["a", dots], versions=1),
+            lambda: client.read_message("s", dots),
+        ]
+        for calls, told in ((sessions, "The id of a session is neither `.` nor `..`."), (names, f"`{dots}` has no address.")):
+            for call in calls:
+                with pytest.raises(ValueError, match=f"^{re.escape(told)}"):
+                    call()
         assert (gate.seen, spool.waiting) == ([], 0)
 
 

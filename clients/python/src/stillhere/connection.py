@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import httpx
 
@@ -247,11 +246,6 @@ class Connection:
             return request.method, target, headers, None
         headers["Content-Type"] = "application/json"
         return request.method, target, headers, as_json(request.body)
-
-
-def part(name: str) -> str:
-    """A name as a part of an address; the empty one as well."""
-    return quote(name.replace("~", "~0").replace("/", "~1"), safe="~") if name else "~"
 
 
 def is_id(text: str) -> bool:

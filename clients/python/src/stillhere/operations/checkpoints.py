@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stillhere.connection import Operation, Request, part
+from stillhere.connection import Operation, Request
+from stillhere.http.addresses import part
 from stillhere.http.answers import MSGPACK
 from stillhere.operations.projects import without_none
 

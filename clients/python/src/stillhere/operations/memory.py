@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stillhere.connection import Operation, Request, part
+from stillhere.connection import Operation, Request
+from stillhere.http.addresses import part
 from stillhere.operations.projects import without_none
 from stillhere.operations.records import Entry, Page, Put
 

@@ -1,4 +1,5 @@
-from stillhere.connection import Operation, Request, part
+from stillhere.connection import Operation, Request
+from stillhere.http.addresses import part
 from stillhere.operations.records import Hit, Page, Project
 
 
@@ -49,9 +50,12 @@ def session_path(session: str) -> str:
 
 
 def checked_id(session: str) -> str:
-    """An id of a session, the server's or your own. Raises TypeError for what is no text, and ValueError for an empty one."""
+    """An id of a session, the server's or your own. Raises TypeError for what is no text, and ValueError for one that has no
+    address."""
     if not isinstance(session, str):
         raise TypeError(f"The id of a session is a text, not {type(session).__name__}: {session!r}")
     if not session:
         raise ValueError("The id of a session is not empty.")
+    if session in {".", ".."}:
+        raise ValueError("The id of a session is neither `.` nor `..`.")
     return session

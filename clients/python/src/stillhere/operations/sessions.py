@@ -1,9 +1,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
+from stillhere.http.addresses import quoted
 from stillhere.operations.projects import checked_id, session_path, without_none
 from stillhere.operations.records import Changes, Converted, Message, Messages, Page, Session
 
@@ -166,7 +166,7 @@ def read_items(session: str, *, limit: int, before: str | None = None, fields: S
 
 def read_message(session: str, message: str) -> Operation[Message | None]:
     try:
-        return Message.of((yield Request("GET", f"{session_path(session)}/messages/{quote(message, safe='')}")))
+        return Message.of((yield Request("GET", f"{session_path(session)}/messages/{quoted(message)}")))
     except StillhereError as error:
         if error.details.get("kind") == "message":
             return None
@@ -191,5 +191,5 @@ def changes_since(session: str, rev: int, *, wait: int = 0) -> Operation[Changes
 
 
 def by_external(external_id: str) -> str:
-    """Raises ValueError for an empty one, and TypeError for what is no text."""
-    return f"{_SESSIONS}/by-external/{quote(checked_id(external_id), safe='')}"
+    """Raises as `checked_id` does."""
+    return f"{_SESSIONS}/by-external/{quoted(checked_id(external_id))}"
