@@ -13,6 +13,7 @@ from sessions_app.core.storage.sql import db_uuid, fetch_row, write_later
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.projects.queries import find_project, get_project, project_uuid
+from sessions_app.projects.services import ensure_project
 
 _READ = "SELECT title, metadata, tags FROM sessions_app_chatsession WHERE id = %s"
 _WRITE = "UPDATE sessions_app_chatsession SET title = %s, metadata = %s, tags = %s WHERE id = %s"
@@ -27,12 +28,14 @@ class SessionElsewhere(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class SessionToCreate:
-    """`project`: its path or id. `current`: whether it becomes the project's current session."""
+    """`project`: its path or id. `current`: whether it becomes the project's current session. `new_project`: a project that there
+    is not is created too."""
 
     project: str
     external_id: str | None = None
     title: str = ""
     current: bool = True
+    new_project: bool = False
 
 
 def lock_or_create(
@@ -40,14 +43,15 @@ def lock_or_create(
 ) -> LockedSession:
     """`lock_session`, which with `new` creates the session if there is none.
 
-    Raises NotFound (session or project), Gone, ExternalIdTaken, QuotaExceeded.
+    Raises NotFound (session or project), OtherProject, Gone, ExternalIdTaken, QuotaExceeded.
     """
     try:
         return lock_session(caller=caller, session_id=session_id, in_trash=in_trash)
     except SessionNotFound:
         if new is None:
             raise
-    project = lock_project_and_current(caller=caller, project_id=_project(caller, new.project).id)
+    named = ensure_project(caller=caller, path=new.project)[0] if new.new_project else _project(caller, new.project)
+    project = lock_project_and_current(caller=caller, project_id=named.id)
     if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
         # Created while this waited for the project. Its lock comes before the project's, so start again.
         raise StaleRead

@@ -76,10 +76,9 @@ _MESSAGE: dict[str, dict[str, Any]] = {
     "if_write": _IF_WRITE,
     **{name: {"readOnly": True, "description": "As it was read; ignored."} for name in sorted(AS_READ)},
 }
-_NULLABLE = {"parts", "metadata", "format", "raw", "parent_id"}
 _PATCHED: dict[str, dict[str, Any]] = {
     name: {"anyOf": [_ID if name == "parent_id" else shape, {"type": "null"}], "description": "null: removed."}
-    if name in _NULLABLE
+    if name in {"parts", "metadata", "format", "raw", "parent_id"}
     else shape
     for name, shape in _MESSAGE.items()
     if name not in AS_READ
@@ -117,6 +116,7 @@ class SessionToCreateIn(In):
     external_id: Annotated[str, Field(min_length=1, max_length=EXTERNAL_ID_LENGTH)] | None = None
     title: Annotated[str, Field(max_length=TITLE_LENGTH)] = ""
     current: bool = Field(True, description="false: the project's current session stays the current one.")
+    new_project: bool = Field(False, description="true: a project that does not exist is created too.")
 
 
 class SessionChangeIn(In):

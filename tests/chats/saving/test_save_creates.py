@@ -106,14 +106,29 @@ def test_a_key_of_one_project_creates_there_only(chat: Chat, new: Chat, alice: U
     secret = api_keys.create_key(caller=caller_of_user(alice), project_path=chat.project).secret
     client = Client(headers={"Authorization": f"Bearer {secret}"})
 
-    def save(session: str, path: str) -> Any:
-        body = {**STEP, "ops": [], "create": {"project": path}}
+    def save(session: str, path: str, **fields: Any) -> Any:
+        body = {**STEP, "ops": [], "create": {"project": path, **fields}}
         return client.post(f"/api/v1/sessions/{session}/changes", body, content_type="application/json")
 
     assert refusal(save(new.id, "/other")) == (404, "not_found")
     # It exists, in a project that the key does not see.
     assert refusal(save(other.id, chat.project)) == (404, "not_found")
     assert save(new.id, chat.project).status_code == 200
+    assert refusal(save(str(uuid.uuid4()), "/fresh", new_project=True)) == (403, "other_project")
+
+
+def test_a_project_is_created_with_what_is_saved_in_it(new: Chat) -> None:
+    """If nothing is saved, there is none."""
+    body = {**STEP, "atomic": True, "create": {"project": "/fresh", "new_project": True}}
+    refused = new.api.post(f"/sessions/{new.id}/changes", {**body, "ops": [upsert("m1", "one", role="nobody")]})
+    assert (refusal(refused), Project.objects.filter(path="/fresh").exists()) == ((422, "rejected"), False)
+    first, again = (new.api.post(f"/sessions/{new.id}/changes", {**body, "ops": [upsert("m1", "one")]}) for _ in range(2))
+    assert (first.status_code, again.content) == (200, first.content)
+    session = new.read()["session"]
+    assert (session["project"], session["current"], new.texts()) == ("/fresh", True, ["one"])
+    other = Chat(new.api, session_id=str(uuid.uuid4()))
+    assert create(other, project="/fresh", new_project=True).status_code == 200
+    assert other.read()["session"]["project_id"] == session["project_id"]
 
 
 def test_an_external_id_that_is_taken_is_refused_with_its_session(chat: Chat, new: Chat) -> None:

@@ -25,7 +25,9 @@ class UnknownFormat(Invalid):
     code = "unknown_format"
 
     def __init__(self) -> None:
-        super().__init__("There is no such format to read messages as.", details={"field": "as", "formats": sorted(FORMATS)})
+        known = sorted(FORMATS)
+        message = f"There is no such format to read messages as. Known ones: {', '.join(known)}."
+        super().__init__(message, details={"field": "as", "formats": known})
 
 
 def check_format(target: str | None) -> None:

@@ -264,3 +264,19 @@ def test_an_empty_option_is_not_the_usual_one(command: Command, client: Client, 
 def test_a_search_goes_on_beyond_one_page(command: Command) -> None:
     assert command("save", input="found")[0] == 0
     assert len(command("search", "found", "--limit", "1000", "--json")[1].splitlines()) == 1
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+@pytest.mark.parametrize("arguments", [["resume"], ["search", "x"]], ids=["resume", "search"])
+def test_a_limit_is_a_number_of_messages(
+    command: Command, capsys: pytest.CaptureFixture[str], arguments: list[str], limit: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command(*arguments, f"--limit={limit}")
+    assert capsys.readouterr().err.endswith("argument --limit: it is a whole number of at least 1.\n")
+
+
+def test_a_format_to_read_that_is_not_known_is_said_with_those_that_are(command: Command, client: Client) -> None:
+    client.create_session()
+    code, _, said = command("resume", "--format", "opnai.chat")
+    assert (code, "Known ones: ai-sdk, anthropic, " in said, "openai.chat" in said) == (1, True, True), said

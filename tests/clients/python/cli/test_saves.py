@@ -6,9 +6,16 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client
+from stillhere.operations.records import Project
 from tests.clients.python.cli.conftest import Command
 
 RAW = json.dumps({"role": "user", "content": "x"})
+
+
+def projects(client: Client) -> list[Project]:
+    """Without creating the client's own."""
+    client.connection.creates_project = False
+    return client.list_projects().items
 
 
 @pytest.mark.parametrize(
@@ -20,10 +27,9 @@ RAW = json.dumps({"role": "user", "content": "x"})
 def test_a_save_that_stores_nothing_creates_nothing(
     command: Command, client: Client, options: list[str], line: str, named: list[str]
 ) -> None:
-    client.get_project()
     code, _, said = command("save", *named, *options, input=line)
     assert (code, said.startswith("0 saved: no session is created\n")) == (1, True), said
-    assert client.list_sessions().items == []
+    assert projects(client) == []
     assert json.loads(command("save", *named, *options, "--json", input=line)[1])["session"] == ""
 
 
@@ -74,3 +80,29 @@ def test_a_folder_that_is_gone_is_no_project(
         command("save", input="x")
     assert ended.value.code == 2
     assert "The working directory does not exist any more. Pass --project." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("empty", [{"text": ""}, {"text": " \n"}, {"text": None}, {}, {"text": "", "parts": []}])
+def test_a_line_whose_text_is_empty_is_named(command: Command, client: Client, empty: dict[str, object]) -> None:
+    lines = [json.dumps({"role": "user", "text": "one"}), "", json.dumps({"role": "user", **empty})]
+    assert command("save", "--lines", input="\n".join(lines)) == (
+        1, "", "stillhere: line 3 has an empty text: nothing is saved.\n"
+    )  # fmt: skip
+    assert projects(client) == []
+
+
+def test_lines_without_a_text_of_their_own_are_saved(command: Command, client: Client) -> None:
+    lines: list[dict[str, object]] = [
+        {"role": "user", "text": "", "parts": [{"type": "text", "text": "in a part"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "k", "name": "look"}]},
+    ]
+    assert command("save", "--lines", input="\n\n".join(map(json.dumps, lines)))[0] == 0
+    assert command("save", "--format", "openai.chat", input=json.dumps({"role": "assistant", "content": ""}))[0] == 0
+    resumed = client.resume()
+    assert resumed is not None
+    assert len(resumed.messages) == 3
+
+
+def test_a_text_of_blanks_is_an_empty_input(command: Command, client: Client) -> None:
+    assert command("save", input=" \n\n") == (1, "", "stillhere: standard input is empty: nothing is saved.\n")
+    assert projects(client) == []

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from stillhere.client import Client
+from stillhere.connection import NO_PROJECT
 from stillhere.errors import StillhereError
 from stillhere.operations.new_sessions import save_in_new
 from stillhere.operations.records import Converted, Hit, Message, Messages, Saved, Session
@@ -47,7 +48,7 @@ def save(given: Namespace) -> int:
 
 
 def resume(given: Namespace) -> int:
-    with _reader(given) as client:
+    with _client(given) as client:
         session = _session(client, given.session)
         if session is None:
             raise ValueError("there is no such session." if given.session else _why_none_is_current(client))
@@ -86,7 +87,7 @@ def _newest(client: Client, session: str, given: Namespace) -> tuple[list[Any], 
 def search(given: Namespace) -> int:
     """The exit code is 0 without a hit too."""
     left, cursor, found = given.limit, None, 0
-    with _reader(given) as client:
+    with _client(given) as client:
         while left > 0:
             page = client.search(
                 given.text, within=given.within, everywhere=given.everywhere, limit=min(left, MOST_READ), cursor=cursor
@@ -102,12 +103,8 @@ def search(given: Namespace) -> int:
 
 
 def _client(given: Namespace) -> Client:
-    return Client(given.url, None, given.project)
-
-
-def _reader(given: Namespace) -> Client:
-    """What only reads creates no project, as of a path that was mistyped."""
-    client = _client(given)
+    """What only reads creates no project, as of a path that was mistyped. A save creates it with what is stored."""
+    client = Client(given.url, None, given.project)
     client.connection.creates_project = False
     return client
 
@@ -116,7 +113,7 @@ def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[tuple[str, dict[st
     """Each message with an id, and where it was read."""
     if not given.lines and not given.format:
         text = "".join(lines).rstrip("\n")
-        if text:
+        if text.strip():
             yield "the text", {"id": str(uuid.uuid4()), "role": given.role, "text": text}
         return
     for number, line in enumerate(lines, start=1):
@@ -127,18 +124,33 @@ def _sent(given: Namespace, lines: Iterable[str]) -> Iterator[tuple[str, dict[st
                 raise ValueError(f"line {number} is no JSON: {error}") from None
             if not isinstance(message, dict):
                 raise ValueError(f"line {number} is no JSON object.")
+            if not given.format and _is_empty(message):
+                raise ValueError(f"line {number} has an empty text: nothing is saved.")
             whole = {"format": given.format, "raw": message} if given.format else message
             own_id = f", message {whole['id']}" if "id" in whole else ""
             yield f"line {number}{own_id}", {"id": str(uuid.uuid4()), **whole}
 
 
+def _is_empty(message: dict[str, Any]) -> bool:
+    """The server stores it all the same: of an answer that begins there may be no text yet."""
+    text = message.get("text")
+    is_blank = text is None or (isinstance(text, str) and not text.strip())
+    return is_blank and "role" in message and "content" not in message and not message.get("parts")
+
+
 def _saved(client: Client, given: Namespace, messages: Sequence[dict[str, Any]]) -> Saved:
     """In the session that is named, or the current one. One that there is not begins with its first message."""
-    session = _session(client, given.session)
+    try:
+        session = _session(client, given.session)
+    except StillhereError as error:
+        if error.code != NO_PROJECT:
+            raise
+        session = None
     if session is not None:
         return client.save(session.id, messages)
+    new = save_in_new(upserts(messages), client.connection.project, external_id=given.session, title=given.title)
     try:
-        return client.connection.run(save_in_new(upserts(messages), external_id=given.session, title=given.title))
+        return client.connection.run(new)
     except StillhereError as error:
         if error.code != "external_id_taken":  # Somebody else created it meanwhile.
             raise

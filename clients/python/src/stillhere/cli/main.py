@@ -90,7 +90,7 @@ def _add_resume(known: _Commands, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="your own id of a session (default: the current)")
     parser.add_argument("--format", help="print messages of a framework, one JSON object a line: openai.chat, anthropic, …")
     most = parser.add_mutually_exclusive_group()
-    most.add_argument("--limit", type=int, help=f"how many of the newest messages (default: {commands.NEWEST})")
+    most.add_argument("--limit", type=_count, help=f"how many of the newest messages (default: {commands.NEWEST})")
     most.add_argument("--all", action="store_true", help="all messages")
     parser.set_defaults(run=commands.resume)
 
@@ -101,7 +101,7 @@ def _add_search(known: _Commands, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("text", type=_words)
     parser.add_argument("--in", dest="within", default="titles,messages", help="of titles,messages,memory,handoff,errors")
     parser.add_argument("--everywhere", action="store_true", help="in all projects")
-    parser.add_argument("--limit", type=int, default=20)
+    parser.add_argument("--limit", type=_count, default=20)
     parser.set_defaults(run=commands.search)
 
 
@@ -109,6 +109,16 @@ def _words(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("it is empty. Name what to search for.")
     return text
+
+
+def _count(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise argparse.ArgumentTypeError("it is a whole number of at least 1.")
+    return count
 
 
 def _add_import(known: _Commands, shared: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
-from stillhere.operations.projects import get_project, session_path, without_none
+from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import Op, change_once, once, pieces, together
 from stillhere.operations.whole_saves import save_whole
@@ -18,12 +18,12 @@ _NOTHING: dict[str, list[Any]] = {name: [] for name in ("applied", "ignored", "c
 NOWHERE = Saved(session="", epoch=0, prev_rev=0, rev=0, saved_at="", **_NOTHING)
 
 
-def save_in_new(ops: Sequence[Op], *, external_id: str | None = None, title: str = "") -> Operation[Saved]:
-    """As `change` in a session that is created with the first operation that is stored, and becomes the current one. If none is,
-    `session` is empty. Raises StillhereError, `external_id_taken` (`details.session`) if there is one with this id."""
-    project = yield from get_project()
+def save_in_new(ops: Sequence[Op], project: str, *, external_id: str | None = None, title: str = "") -> Operation[Saved]:
+    """As `change` in a session that is created with the first operation that is stored, and becomes the current one. So is the
+    `project`, if there is none. If nothing is stored, `session` is empty. Raises StillhereError, `external_id_taken`
+    (`details.session`) if there is a session with this id."""
     session = str(uuid.uuid4())
-    create = {"project": project.id, "title": title, **without_none(external_id=external_id)}
+    create = {"project": project, "new_project": True, "title": title, **without_none(external_id=external_id)}
     answers: list[Saved] = []
     created = False
     for some in pieces(ops):
