@@ -26,6 +26,12 @@ class GraphThread(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def label(self) -> str:
+        """What a page calls it: a name of nothing but blanks would be a link that nobody sees."""
+        is_seen = any(character.isprintable() and not character.isspace() for character in self.name)
+        return self.name if is_seen else "Thread without a name"
+
 
 class Checkpoint(models.Model):
     """The state of a thread at one moment, without the values of its channels."""

@@ -188,7 +188,8 @@ def test_a_move_that_is_refused_says_why_where_it_was_asked_for(mover: Mover, ch
     form = {"project": str(project_of("new").id)}
     if mover.way == "one":
         reply = mover.client.post(f"/sessions/{mine}/move/", form)
-        assert (reply.status_code, said in reply.content.decode()) == (409, True)
+        html = reply.content.decode()
+        assert (reply.status_code, said in html, f'value="{form["project"]}" selected' in html) == (409, True, True)
     else:
         reply = mover.client.post("/sessions/bulk/", {**form, "act": "move", "session": [mine, chat.id], "back": "/sessions/"})
         assert (reply["Location"], mover.toast(reply)) == ("/sessions/", (said, ""))

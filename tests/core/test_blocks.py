@@ -92,7 +92,7 @@ def test_a_tree_counts_what_it_shows_and_ends_in_the_depth() -> None:
     assert "nested too deeply" in html
     html, shown = render_value(list(range(1_000)), most=50)
     assert shown <= 50
-    assert "more: see" in html
+    assert "more: the API" in html
 
 
 def test_what_is_folded_and_long_is_one_text_in_a_tree() -> None:
@@ -103,7 +103,7 @@ def test_what_is_folded_and_long_is_one_text_in_a_tree() -> None:
     assert 2 < shown < 120
     few, _ = render_value({"found": {"rows": rows}}, most=20)
     assert "<pre>" not in few
-    assert "more: see" in few
+    assert "more: the API" in few
     lines, _ = render_value({"found": {"rows": [*rows, "one\nline each\n" * 30]}}, most=500)
     assert "<pre>[" not in lines
 

@@ -118,15 +118,26 @@ def test_a_page_of_large_messages_has_fewer_of_them(page: Client, api: Callable[
 
 
 GONE = "The message of this address is not here any more"
+NEVER = "The address names no message of this session"
 
 
 def test_a_page_at_a_message_that_is_not_there_any_more_says_so(page: Client, chat: Chat) -> None:
     chat.ops({"op": "delete", "id": "m50"}, {"op": "delete", "id": "m119"})
-    for gone in ("m50", "m119", "never"):
-        assert GONE in page.get(f"/sessions/{chat.id}/", {"at": gone}).content.decode(), gone
+    for gone in ("m50", "m119"):
+        html = page.get(f"/sessions/{chat.id}/", {"at": gone}).content.decode()
+        assert (GONE in html, NEVER in html) == (True, False), gone
     for there in ("m51", "m118"):
         assert GONE not in page.get(f"/sessions/{chat.id}/", {"at": there}).content.decode(), there
     assert GONE not in page.get(f"/sessions/{chat.id}/").content.decode()
+
+
+def test_a_page_at_what_never_was_a_message_says_so(page: Client, chat: Chat) -> None:
+    chat.clear()
+    for at in ("never", "", " m50"):
+        html = page.get(f"/sessions/{chat.id}/", {"at": at}).content.decode()
+        assert (GONE in html, NEVER in html) == (False, True), at
+    html = page.get(f"/sessions/{chat.id}/", {"at": "m50"}).content.decode()
+    assert (GONE in html, NEVER in html) == (True, False)
 
 
 def test_a_find_without_a_text_has_a_title_without_one(page: Client, chat: Chat) -> None:

@@ -256,3 +256,5 @@ def test_what_a_program_notes_in_its_transcript_is_called_a_note(client: Client,
     assert re.findall(r"#message-\d\">(\w+)", found) == ["Note", "You", "Note"]
     searched = client.get("/search/?q=looking+at").content.decode()
     assert re.findall(r"<span>(\w+)</span><time", searched) == ["note"]
+    trace = client.get(f"/sessions/{chat.id}/trace/").content.decode()
+    assert re.findall(r'<a class="step"[^>]*>(\w+)</a>', trace) == ["Note", "Note"]

@@ -257,12 +257,14 @@ def test_messages_of_other_versions_are_told_apart_from_those_that_are_shown(pag
 def test_tags_of_programs_are_nowhere_offered_for_removal(page: Client, chat: Chat) -> None:
     """Without them an adapter no longer finds its session."""
     ours = [f"{kind}:{'87b3' * 8}" for kind in ("user", "app", "project", "of")]
-    chat.api.patch(f"/sessions/{chat.id}", {"tags": ["adk", *ours, "user:short"]})
+    named = ["adk", "claude-agent", "claude-subagent", "openai-agents", "pydantic-ai"]
+    chat.api.patch(f"/sessions/{chat.id}", {"tags": [*named, *ours, "user:short"]})
     project = chat.read()["session"]["project_id"]
     for html in (shown(page, chat), page.get(f"/projects/{project}/").content.decode()):
-        assert re.findall(r'name="tag" value="([^"]+)" type="submit"', html) == ["adk", "user:short"]
+        assert re.findall(r'name="tag" value="([^"]+)" type="submit"', html) == ["user:short"]
+        assert [tag for tag in named if f">{tag}</" not in html] == []
     page.post(f"/sessions/{chat.id}/untag/", {"tag": "user:short"})
-    assert chat.read()["session"]["tags"] == ["adk", *ours]
+    assert chat.read()["session"]["tags"] == [*named, *ours]
 
 
 @pytest.mark.parametrize(("tag", "undo"), [("a & b", "tag/?tag=a+%26+b"), ("a, b", ""), (" a", ""), ("a\nb", "")])

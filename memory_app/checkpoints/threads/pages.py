@@ -49,6 +49,10 @@ class Step:
     def waits(self) -> bool:
         return bool(getattr(self.row, "waits", False))
 
+    @property
+    def failed(self) -> bool:
+        return bool(getattr(self.row, "failed", False))
+
 
 @login_required
 @require_safe

@@ -11,8 +11,8 @@ from memory_app.models import Checkpoint, GraphThread, MemoryStore, PendingWrite
 from sessions_app.core.public_names import Caller, rfc3339
 from sessions_app.projects.queries import check_project
 
-# The channel to which a graph writes what it asks when it stops for an answer.
-INTERRUPT = "__interrupt__"
+# The channels to which a graph writes what it asks when it stops for an answer, and how a task failed.
+INTERRUPT, ERROR = "__interrupt__", "__error__"
 # After every name that begins alike.
 LAST_CHARACTER = "\U0010ffff"
 
@@ -43,9 +43,9 @@ def bytes_of_threads(project_ids: list[uuid.UUID]) -> dict[uuid.UUID, int]:
 
 
 def get_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> GraphThread:
-    """With `waits`: whether its graph waits for an answer, as in the list. Raises ThreadNotFound."""
+    """With `waits` and `failed`, as in the list. Raises ThreadNotFound."""
     check_project(caller=caller, project_id=project_id)
-    thread = _saying_whether_they_wait(GraphThread.objects.filter(project_id=project_id, name=name)).first()
+    thread = _saying_how_they_stand(GraphThread.objects.filter(project_id=project_id, name=name)).first()
     if thread is None:
         raise ThreadNotFound
     return thread
@@ -54,7 +54,8 @@ def get_thread(*, caller: Caller, project_id: uuid.UUID, name: str) -> GraphThre
 def list_newest_threads(
     *, caller: Caller, project_id: uuid.UUID, prefix: str, before: int | None, limit: int
 ) -> list[GraphThread]:
-    """The last begun first, one more than `limit` if there are more. Each has `waits`: whether its graph waits for an answer.
+    """The last begun first, one more than `limit` if there are more. Each has `waits`: whether its graph waits for an answer,
+    and `failed`: whether a task of it did.
 
     By their beginning, because the order of changes would need an index that each checkpoint has to write.
     """
@@ -64,23 +65,28 @@ def list_newest_threads(
         rows = rows.filter(name__gte=prefix, name__lt=prefix + LAST_CHARACTER)
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    return list(_saying_whether_they_wait(rows).order_by("-pk")[: limit + 1])
+    return list(_saying_how_they_stand(rows).order_by("-pk")[: limit + 1])
 
 
-def _saying_whether_they_wait(rows: QuerySet[GraphThread]) -> QuerySet[GraphThread]:
+def _saying_how_they_stand(rows: QuerySet[GraphThread]) -> QuerySet[GraphThread]:
     """The newest checkpoint of the whole graph counts, not that of a graph in it."""
     newest = Checkpoint.objects.filter(thread=OuterRef("pk"), ns="").order_by("-checkpoint_id").values("checkpoint_id")
-    asked = PendingWrite.objects.filter(thread=OuterRef("pk"), ns="", checkpoint_id=OuterRef("newest"), channel=INTERRUPT)
-    return rows.annotate(newest=Subquery(newest[:1])).annotate(waits=Exists(asked))
+    writes = PendingWrite.objects.filter(thread=OuterRef("pk"), ns="", checkpoint_id=OuterRef("newest"))
+    return rows.annotate(newest=Subquery(newest[:1])).annotate(**_marks(writes))
+
+
+def _marks(writes: QuerySet[PendingWrite]) -> dict[str, Exists]:
+    return {"waits": Exists(writes.filter(channel=INTERRUPT)), "failed": Exists(writes.filter(channel=ERROR))}
 
 
 def list_steps(*, thread: GraphThread, before: Place | None, limit: int) -> list[Checkpoint]:
-    """A thread's checkpoints without their data, the newest first, one more than `limit` if there are more. Each has `waits`."""
+    """A thread's checkpoints without their data, the newest first, one more than `limit` if there are more. Each has `waits` and
+    `failed`."""
     rows = Checkpoint.objects.filter(thread=thread)
     if before is not None:
         ns, checkpoint_id = before
         rows = rows.filter(checkpoint_id__lte=checkpoint_id).exclude(checkpoint_id=checkpoint_id, ns__gte=ns)
     own = {"thread": OuterRef("thread"), "ns": OuterRef("ns"), "checkpoint_id": OuterRef("checkpoint_id")}
-    asked = PendingWrite.objects.filter(**own, channel=INTERRUPT)
-    shown = rows.only("thread_id", "ns", "checkpoint_id", "created_at", "state_bytes", "metadata").annotate(waits=Exists(asked))
+    shown = rows.only("thread_id", "ns", "checkpoint_id", "created_at", "state_bytes", "metadata")
+    shown = shown.annotate(**_marks(PendingWrite.objects.filter(**own)))
     return list(shown.order_by("-checkpoint_id", "-ns")[: limit + 1])

@@ -8,14 +8,13 @@ from django.utils.safestring import SafeString
 
 from memory_app.checkpoints.message_previews import MessagePreview, messages_of, one_line
 from memory_app.checkpoints.rows import Place
-from memory_app.checkpoints.threads.queries import INTERRUPT
+from memory_app.checkpoints.threads.queries import ERROR, INTERRUPT
 from memory_app.checkpoints.threads.state_rows import StoredValue, is_internal, read_last_messages, read_state
 from memory_app.checkpoints.value_previews import Decoded, Instance, as_json, decode
 from memory_app.models import GraphThread
 from sessions_app.core.rendering.blocks.json_tree import render_value
 from sessions_app.core.serialization.stored_json import read_object
 
-ERROR = "__error__"
 # Of one list of messages: so many are read, and so many of these are not folded.
 MOST_MESSAGES, UNFOLDED = 100, 10
 # Lines in the trees of one page, and characters in its texts.

@@ -53,6 +53,12 @@ def list_removed(*, session_id: uuid.UUID, epoch: int, before: int | None, limit
     return RemovedPage([_shape(message, cleared) for message in found[:limit]], following)
 
 
+def was_here(*, session_id: uuid.UUID, live: Live, message_id: str) -> bool:
+    """Whether the session has such a message, also a removed or cleared one that is not erased yet."""
+    epochs = [live.epoch, *(clearing.messages_epoch for clearing in Clearing.objects.filter(session_id=session_id))]
+    return Message.objects.filter(session_id=session_id, epoch__in=epochs, message_id=message_id).exists()
+
+
 def last_cleared(session_id: uuid.UUID) -> Cleared | None:
     """Of the last clear of messages that can be undone."""
     clearings = Clearing.objects.filter(session_id=session_id, undone_at=None, purged_at=None, message_count__gt=0)

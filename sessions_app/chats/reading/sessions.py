@@ -22,6 +22,8 @@ _PLAIN = (
     "s.archive_requested_at IS NOT NULL, s.metadata, s.tags, s.pinned IS TRUE, s.head"
 )
 _DIGEST = re.compile(":[0-9a-f]{32,}$")
+# Adapters give them to their sessions, and find these by them.
+_OF_ADAPTERS = {"adk", "claude-agent", "claude-subagent", "openai-agents", "pydantic-ai"}
 _EPOCH = 5
 _TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
 
@@ -88,9 +90,13 @@ class SessionRow:
 
     @property
     def spoken_tags(self) -> list[str]:
-        """Those that pages show: without what only programs read, such as `project:` with a digest. Without such a tag an
-        adapter no longer finds its session."""
+        """Those that pages show: without what only programs read, such as `project:` with a digest."""
         return [tag for tag in self.tag_list if not _DIGEST.search(tag)]
+
+    @property
+    def removable_tags(self) -> list[str]:
+        """Those that a click removes: without the tags of adapters, which would no longer find their sessions."""
+        return [tag for tag in self.spoken_tags if tag not in _OF_ADAPTERS]
 
     @property
     def metadata_object(self) -> dict[str, Any]:

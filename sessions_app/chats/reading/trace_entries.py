@@ -65,6 +65,7 @@ class Entry:
     calls: list[ToolCallPart]
     results: list[ToolResultPart]
     writer: str | None
+    format: str | None = None
 
 
 def entry_of(item: dict[str, Any], writer: str | None) -> Entry:
@@ -86,6 +87,7 @@ def entry_of(item: dict[str, Any], writer: str | None) -> Entry:
         calls=[part for part in neutral.parts if isinstance(part, ToolCallPart)],
         results=[part for part in neutral.parts if isinstance(part, ToolResultPart)],
         writer=writer,
+        format=item.get("format"),
     )
 
 

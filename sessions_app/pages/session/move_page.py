@@ -49,6 +49,7 @@ def move_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         "ais": ai_names(session_id=session.id),
         "has_agent_state": states_in_session(session.id, limit=0)[0] is not None,
         "problem": problem,
+        "chosen": request.POST.get("project"),
     }
     name = "move.html#form" if request.htmx else "move.html"  # type: ignore[attr-defined]
     return render(request, f"pages/session/{name}", context, status=problem.status if problem else 200)

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from sessions_app.chats.lifecycle.removed_queries import last_cleared, list_conflicts, live_among
+from sessions_app.chats.lifecycle.removed_queries import last_cleared, list_conflicts, live_among, was_here
 from sessions_app.chats.reading.branches import MOST_COUNTED, count_aside, with_siblings
 from sessions_app.chats.reading.message_changes import changed_since
 from sessions_app.chats.reading.messages import Page, find_message
@@ -30,6 +30,7 @@ from sessions_app.projects.queries import get_project
 CHANGES_A_PAGE = 100
 CONFLICTS_SHOWN = 20
 NOT_HERE = "The message of this address is not here any more: it was deleted or cleared."
+NEVER_HERE = "The address names no message of this session. These are the newest ones."
 
 
 @login_required
@@ -59,7 +60,8 @@ def show_session(
         context |= {"more": older and "after" not in request.GET, "newer": newer and "after" in request.GET}
         return render(request, "pages/session/session.html#messages", context)
     if (at := request.GET.get("at")) is not None and at not in {message["id"] for message in (*page.items, *page.skipped)}:
-        toasts.error(request, NOT_HERE)
+        known = was_here(session_id=session.id, live=session.live, message_id=at)
+        toasts.error(request, NOT_HERE if known else NEVER_HERE)
     context |= _rail(caller, session, renderer) | {"here": session.project_id, "skipped": page.skipped, **(typed or {})}
     if not (messages or older or newer) and context["aside"]:
         context["in_version"] = newest_in_version(session)

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import groupby, pairwise
 
 from sessions_app.chats.reading.trace_entries import Entry, Tokens
+from sessions_app.core.web.template_tags.formatting import speaker
 from sessions_app.pages.session.parts.tools import argument_of, short, short_argument
 
 # A turn may have thousands of calls: these many are drawn.
@@ -24,7 +25,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An answer, or a call of a tool. `ms`: None if both ends were saved together, so that the time is not known."""
+    """An answer, or a call of a tool. `name`: who says it, or the tool's. `ms`: None if both ends were saved together: the
+    time is not known then."""
 
     kind: str
     name: str
@@ -151,8 +153,8 @@ def _spans(entries: list[Entry], began: datetime, ended: datetime) -> Iterator[S
             until = min(entry.until, ended)
             state = "interrupted" if entry.interrupted else ""
             ms = _ms(entry.at, until) or None
-            yield Span("answer", entry.role, short(entry.text), *place, _bar(entry.at, until, began, ended), ms, entry.tokens,
-                       entry.model, state)  # fmt: skip
+            who, bar = speaker(entry.role, entry.format), _bar(entry.at, until, began, ended)
+            yield Span("answer", who, short(entry.text), *place, bar, ms, entry.tokens, entry.model, state)
         for call in entry.calls:
             found, result = answered.get(call.id, (None, None))
             later = found is not None and found is not entry

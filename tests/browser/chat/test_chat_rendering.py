@@ -137,3 +137,12 @@ def test_what_is_wide_scrolls_in_its_message_and_not_the_page(page: ChatPage, ag
     agent.ops({"op": "upsert", "id": "m9", "role": "assistant", "text": f"```\n{'a very long line ' * 60}\n```"})
     page.browser.until("return document.querySelector('article[data-id=m9] pre') !== null;")
     assert page.browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth;") <= 0
+
+
+def test_what_a_program_notes_is_called_as_on_the_session_s_page(page: ChatPage, agent: Chat) -> None:
+    for name, form in (("n1", "claude-code"), ("n2", "openai.chat")):
+        agent.ops({"op": "upsert", "id": name, "role": "system", "format": form, "raw": {}, "text": "Look at the shop"})
+    names = "return [...document.querySelectorAll('article h2')].slice(-2).map((name) => name.textContent);"
+    for address in (page.address, f"{page.url}/sessions/{agent.id}/"):
+        page.browser.open(address)
+        wait_for(lambda: page.browser.run(names) == ["Note", "Instructions"])

@@ -17,7 +17,8 @@ from memory_app.models import Checkpoint, GraphThread
 from tests.memory.checkpoints.conftest import Graph, grown
 from tests.support.chat import Chat
 
-INTERRUPT = (-3, "__interrupt__", b"May I?")
+INTERRUPT, ERROR = (-3, "__interrupt__", b"May I?"), (-1, "__error__", b"No")
+FAILED = '<span class="chip bad">failed</span>'
 
 
 @pytest.fixture
@@ -82,6 +83,36 @@ def test_the_last_begun_threads_come_first_and_say_whether_they_wait(
     assert names_in(shown(page, project_page(graph, "threads") + "?q=t")) == ["three", "two"]
     assert names_in(shown(page, project_page(graph, "threads") + "?q=tw")) == ["two"]
     assert "No thread begins with" in shown(page, project_page(graph, "threads") + "?q=T")
+
+
+def test_a_thread_of_which_a_task_failed_says_so(page: Client, graph: Graph) -> None:
+    for name in ("one", "two"):
+        grown(Graph(graph.memory, name), 2)
+    Graph(graph.memory, "one").write("c0", ERROR)  # Its graph went on.
+    Graph(graph.memory, "two").write("c1", ERROR)
+    html = shown(page, project_page(graph, "threads"))
+    assert (html.count(FAILED), html.index(">two</a>") < html.index(FAILED) < html.index(">one</a>")) == (1, True)
+    assert shown(page, project_page(graph, "threads/one")).count(FAILED) == 1  # Of its step.
+    assert shown(page, project_page(graph, "threads/two")).count(FAILED) == 2
+    assert "waits for an answer" not in html
+
+
+@pytest.mark.parametrize("name", ["%20", "%C2%A0%20", "%E2%80%8B"])
+def test_a_name_that_nobody_sees_has_a_link_in_words(page: Client, memory: Any, name: str) -> None:
+    graph = Graph(memory, name)
+    assert graph.put("c1").status_code == 201
+    html = shown(page, project_page(graph, "threads"))
+    assert names_in(html) == ["Thread without a name"]
+    address = unescape(re.findall(r'<a class="title clamped" href="([^"]*)"', html)[0])
+    assert '<h2 class="clamped" title="Thread without a name">Thread without a name</h2>' in shown(page, address)
+
+
+def test_what_a_tree_leaves_out_is_said_to_be_where_it_is(page: Client, graph: Graph) -> None:
+    """These pages have no raw JSON."""
+    graph.put("c1", metadata={"long": "x" * 30_000, **{f"field {number}": number for number in range(299)}})
+    html = shown(page, project_page(graph, f"threads/{graph.thread}"))
+    assert "100 more: the API returns them" in html
+    assert "10,000 more characters: the API returns them".replace(",", "\u202f") in html
 
 
 def test_a_thread_shows_its_steps_the_newest_first(page: Client, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

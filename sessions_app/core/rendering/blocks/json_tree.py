@@ -25,7 +25,7 @@ def render_value(value: Any, *, most: int) -> tuple[SafeString, int]:
 
     What is folded at first and long is one indented text: a transcript has many trees, of which few are opened.
     """
-    tree = _Tree(most, text_for_folded=True)
+    tree = _Tree(most, text_for_folded=True, left_out="the API returns them")
     inner = "".join(tree.children(value, 0) if isinstance(value, dict | list) and value else tree.item("", value, 0))
     return mark_safe(f'<ul class="json">{inner}</ul>'), most - tree.left  # noqa: S308 - every piece is escaped where it is made
 
@@ -42,9 +42,11 @@ def render_json(text: str) -> SafeString:
 
 
 class _Tree:
-    def __init__(self, most: int = MOST_VALUES, *, text_for_folded: bool = False) -> None:
+    """`left_out`: where what is cut can be seen."""
+
+    def __init__(self, most: int = MOST_VALUES, *, text_for_folded: bool = False, left_out: str = "see the raw JSON") -> None:
         self.left = most
-        self._text_for_folded = text_for_folded
+        self._text_for_folded, self._left_out = text_for_folded, left_out
 
     def root(self, value: Any) -> Iterator[str]:
         yield '<ul class="json">'
@@ -68,7 +70,7 @@ class _Tree:
         elif isinstance(value, dict | list):
             yield f'{name}<span class="hint">nested too deeply to be shown</span>'
         else:
-            yield _long_text(name, value)
+            yield _long_text(name, value, self._left_out)
 
     def _container(self, name: str, value: dict[str, Any] | list[Any], depth: int) -> Iterator[str]:
         opened = depth < OPEN_DEPTH and len(value) <= OPEN_CHILDREN
@@ -101,7 +103,7 @@ class _Tree:
             shown += 1
             yield from self.item(f'<span class="json-key">{escape(str(key))}</span>', child, depth + 1)
         if shown < len(value):
-            yield f'<li class="hint">{count(len(value) - shown)} more: see the raw JSON</li>'
+            yield f'<li class="hint">{count(len(value) - shown)} more: {self._left_out}</li>'
 
 
 def _scalar_kind(value: Any) -> str | None:
@@ -117,9 +119,9 @@ def _scalar(value: Any) -> str:
     return f"“{_marked(value)}”" if isinstance(value, str) else escape(json.dumps(value))
 
 
-def _long_text(name: str, value: str) -> str:
+def _long_text(name: str, value: str, left_out: str) -> str:
     start, rest, length = _marked(value[:80]), _marked(value[:MOST_CHARACTERS]), count(len(value))
-    cut = f'<p class="hint">{count(len(value) - MOST_CHARACTERS)} more characters: see the raw JSON</p>'
+    cut = f'<p class="hint">{count(len(value) - MOST_CHARACTERS)} more characters: {left_out}</p>'
     return (
         f'<details><summary>{name}<span class="json-text">“{start}…</span> <span class="hint">{length} characters</span>'
         f"</summary><pre>{rest}</pre>{cut if len(value) > MOST_CHARACTERS else ''}</details>"

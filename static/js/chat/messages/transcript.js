@@ -33,6 +33,8 @@ import { withResults } from "./tool-results.js";
  */
 
 const SPEAKERS = { user: "You", assistant: "Assistant", system: "Instructions", tool: "Tool" };
+/** Formats of transcripts in which a program notes what is no message, as on the session's page. */
+const NOTING = ["claude-code"];
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "incomplete" };
 const UNSAVED = "not saved yet";
@@ -238,14 +240,15 @@ export class Transcript {
 
   /** @param {PageMessage} message @returns {Shown} */
   _made(message) {
-    const { id, role } = message;
+    const { id, role, format = "" } = message;
     const article = document.createElement("article");
     const header = document.createElement("header");
     const [speaker, words, note] = ["h2", "div", "small"].map((name) => document.createElement(name));
     const buttons = new MessageButtons(message, () => this.acts);
     Object.assign(article.dataset, { id, role });
     article.className = "message";
-    speaker.textContent = SPEAKERS[role] ?? role;
+    const names = NOTING.includes(format) ? { ...SPEAKERS, system: "Note" } : SPEAKERS;
+    speaker.textContent = names[role] ?? role;
     article.ariaLabel = speaker.textContent;
     words.className = "words";
     header.append(speaker, buttons.versions, buttons.acts);
