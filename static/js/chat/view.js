@@ -1,7 +1,7 @@
 /** What the chat page shows around its messages. Text is inserted as text, never as markup. */
 
 import { count } from "../pages/counts.js";
-import { byId, one } from "../pages/elements.js";
+import { byId, composes, one } from "../pages/elements.js";
 import { Attachments } from "./input/attachments.js";
 import { MessageField } from "./input/message-field.js";
 import { Transcript } from "./messages/transcript.js";
@@ -136,8 +136,8 @@ export class View {
   }
 
   /** Escape stops the answer, unless it closes something. @param {KeyboardEvent} event @param {() => unknown} stop */
-  _stopBy({ key, isComposing }, stop) {
-    if (key !== "Escape" || isComposing || this._part("stop").hidden || document.querySelector(OPEN)) return;
+  _stopBy(event, stop) {
+    if (event.key !== "Escape" || composes(event) || this._part("stop").hidden || document.querySelector(OPEN)) return;
     stop();
   }
 

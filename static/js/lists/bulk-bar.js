@@ -3,7 +3,7 @@
  * (`form="…"`). It is shown while something is ticked, says how many, and keeps ticks when rows are replaced, and when a filter hides them.
  */
 
-import { all, one } from "../pages/elements.js";
+import { all, composes, one } from "../pages/elements.js";
 
 const MOST = 500;
 
@@ -63,8 +63,8 @@ class BulkBar {
 
   /** Enter in a field presses the field's own button. @param {KeyboardEvent} event */
   _entered(event) {
-    const { target, key, isComposing } = event;
-    if (key !== "Enter" || isComposing || !(target instanceof HTMLInputElement)) return;
+    const { target, key } = event;
+    if (key !== "Enter" || composes(event) || !(target instanceof HTMLInputElement)) return;
     event.preventDefault();
     const own = target.closest(".stack, .joined")?.querySelector("button[type=submit]");
     if (own instanceof HTMLButtonElement) this.form.requestSubmit(own);

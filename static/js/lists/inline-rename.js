@@ -3,7 +3,7 @@
  * gives up. It sends the form that the row has for pages without scripts.
  */
 
-import { all, around, focusOn, one } from "../pages/elements.js";
+import { all, around, composes, focusOn, one } from "../pages/elements.js";
 import { toast } from "../pages/toasts.js";
 import { send } from "./sending.js";
 
@@ -45,7 +45,7 @@ class Renaming {
 
   /** @param {KeyboardEvent} event */
   _pressed(event) {
-    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    if (composes(event) || !["Enter", "Escape"].includes(event.key)) return;
     event.preventDefault();
     if (event.key === "Enter") this.save(true);
     else this.end(true);

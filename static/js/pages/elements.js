@@ -37,5 +37,11 @@ export function focusOn(element) {
 /** Index of the element with the focus; -1: none. @param {Element[]} parts */
 export const focusedAt = (parts) => (document.activeElement ? parts.indexOf(document.activeElement) : -1);
 
+/**
+ * Does this key belong to an input method, which composes letters with it? Safari says that the composition is over already when
+ * Enter ends it; only the key's code tells then. @param {KeyboardEvent} event
+ */
+export const composes = ({ isComposing, keyCode }) => isComposing || keyCode === 229;
+
 /** @param {unknown} error */
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -1,7 +1,7 @@
 /** Finds a text in the whole session, as the server does, and marks it in the messages that are on the page. */
 
 import { count as written } from "../pages/counts.js";
-import { all, byId, focusOn, fragment, one } from "../pages/elements.js";
+import { all, byId, composes, focusOn, fragment, one } from "../pages/elements.js";
 import { showAround } from "../pages/message/long-texts.js";
 import { markAll, unmark } from "./text-marks.js";
 
@@ -202,10 +202,10 @@ field.addEventListener("input", () => {
   timer = setTimeout(() => ask().catch(failed), WAIT_MS);
 });
 field.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && event.shiftKey && !event.isComposing) {
+  if (event.key === "Enter" && event.shiftKey && !composes(event)) {
     event.preventDefault();
     step(-1);
-  } else if (event.key === "Escape") {
+  } else if (event.key === "Escape" && !composes(event)) {
     const article = articleAt(hits[at]?.position ?? Number.NaN) ?? from;
     field.value = "";
     ask();

@@ -1,5 +1,6 @@
 /** The input for messages. A text that is too long for one message is never cut: a notice offers ways to send all of it. */
 import { count } from "../../pages/counts.js";
+import { composes } from "../../pages/elements.js";
 import { lengthOf, wordsOf } from "./text-length.js";
 
 const LONGEST = 100_000;
@@ -25,7 +26,7 @@ export class MessageField {
     field.addEventListener("input", () => this._check());
     field.addEventListener("paste", ({ clipboardData }) => this._remember(clipboardData?.getData("text/plain") ?? ""));
     field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      if (event.key !== "Enter" || event.shiftKey || composes(event)) return;
       event.preventDefault();
       form.requestSubmit();
     });

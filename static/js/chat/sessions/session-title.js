@@ -1,5 +1,5 @@
 /** The session's title: shown as the heading, changed in place. A session without one gets its first words. */
-import { byId, messageOf } from "../../pages/elements.js";
+import { byId, composes, messageOf } from "../../pages/elements.js";
 import { Refused } from "../api.js";
 import { titleOf } from "../messages/message-parts.js";
 
@@ -34,7 +34,7 @@ export class SessionTitle {
       event.preventDefault();
       this._rename();
     });
-    this.field.addEventListener("keydown", ({ key }) => key === "Escape" && this._close());
+    this.field.addEventListener("keydown", (event) => event.key === "Escape" && !composes(event) && this._close());
   }
 
   show() {

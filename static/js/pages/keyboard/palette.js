@@ -1,6 +1,6 @@
 /** The command palette: what the page can do, other places, and projects and sessions, which the server finds. */
 
-import { all, byId } from "../elements.js";
+import { all, byId, composes } from "../elements.js";
 import { commandsOf, nameOf, press } from "./acts.js";
 
 /**
@@ -150,7 +150,7 @@ field.addEventListener("input", () => {
 });
 field.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
-  if (event.isComposing || (!step && event.key !== "Enter")) return;
+  if (composes(event) || (!step && event.key !== "Enter")) return;
   event.preventDefault();
   if (!step) return run(at);
   moved = true;

@@ -5,7 +5,7 @@
  * `data-does` says what it does if its text does not. Enter opens by itself: the rows' titles are links.
  */
 
-import { all, around, byId, focusedAt, one } from "../elements.js";
+import { all, around, byId, composes, focusedAt, one } from "../elements.js";
 import { toast } from "../toasts.js";
 import { nameOf, press, rowOf, unfold } from "./acts.js";
 
@@ -122,7 +122,7 @@ const opensPalette = (event) =>
   (event.key.toLowerCase() === "k" || event.code === "KeyK");
 
 document.addEventListener("keydown", (event) => {
-  if (event.isComposing) return;
+  if (composes(event)) return;
   const dialog = document.querySelector("dialog:modal");
   if (opensPalette(event) && (!dialog || dialog.id === "palette")) {
     event.preventDefault();
