@@ -15,15 +15,37 @@ export async function copyWords(text) {
 
 /** Copy the response of an address. @param {string} address @param {string} otherwise what to do where that fails */
 export async function copyFrom(address, otherwise) {
+  const reading = read(address);
+  const isWritten = writtenLater(reading);
   let text;
   try {
-    const reply = await fetch(address);
-    if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
-    text = await reply.text();
+    text = await reading;
   } catch {
     return toast(otherwise, { error: true });
   }
-  return copyWords(text);
+  return (await isWritten) ? toast("Copied.") : copyWords(text);
+}
+
+/** @param {string} address */
+async function read(address) {
+  const reply = await fetch(address);
+  if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
+  return reply.text();
+}
+
+/**
+ * Safari takes what is copied during a click only. So the clipboard gets a text that is still being read.
+ * @param {Promise<string>} text
+ */
+async function writtenLater(text) {
+  const words = text.then((read) => new Blob([read], { type: "text/plain" }));
+  words.catch(() => {}); // Whoever reads it says so.
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "text/plain": words })]);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @param {string} text */
