@@ -1,20 +1,18 @@
 /** A form whose value is JSON: invalid JSON is not sent, and the place of the error is shown. */
 
-import { all, messageOf, one } from "../pages/elements.js";
+import { all, one } from "../pages/elements.js";
+import { faultAt } from "./json-fault.js";
 
 const WAIT_MS = 400;
-/** @typedef {{message: string, at: number | null}} Fault */
+/** @typedef {{message: string, at: number}} Fault */
 
-/** The browser's parse error: its message, and the position in the text if it names one. @param {string} text @returns {Fault | null} */
+/** @param {string} text @returns {Fault | null} */
 function fault(text) {
   try {
     JSON.parse(text);
     return null;
-  } catch (error) {
-    const message = messageOf(error);
-    const named = /position (\d+)/.exec(message);
-    const at = named ? Number(named[1]) : /end of JSON/.test(message) ? text.length : null;
-    if (at === null) return { message, at };
+  } catch {
+    const at = faultAt(text) ?? text.length;
     const lines = text.slice(0, at).split("\n");
     return {
       message: `This is not valid JSON yet: look at line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}.`,
@@ -49,7 +47,7 @@ function setUp(form) {
     show(found);
     // A field scrolls to its caret when it gets the focus, not before.
     field.blur();
-    if (found.at !== null) field.setSelectionRange(found.at, found.at);
+    field.setSelectionRange(found.at, found.at);
     field.focus();
   });
 }
