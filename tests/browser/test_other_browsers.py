@@ -145,6 +145,7 @@ def test_the_composer_grows_with_its_text_without_field_sizing(page: ChatPage, b
     path.send_keys("/home/alice/elsewhere\n")
     page.browser.until("return document.getElementById('chat-message').value === '';")
     assert page.browser.run(FIELD)[0] == low
+    assert page.browser.complaints() == []
 
 
 def test_a_message_is_copied_though_its_text_comes_after_the_click(

@@ -13,7 +13,8 @@ export function growWithText(field) {
   new ResizeObserver(() => {
     if (field.clientWidth === width) return;
     width = field.clientWidth;
-    fit(field);
+    // Not at once: an observer that changes what it observes is an error of the page.
+    requestAnimationFrame(() => fit(field));
   }).observe(field);
 }
 
