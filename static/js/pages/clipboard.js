@@ -39,7 +39,7 @@ async function read(address) {
  */
 async function writtenLater(text) {
   const words = text.then((read) => new Blob([read], { type: "text/plain" }));
-  words.catch(() => {}); // Whoever reads it says so.
+  words.catch(() => {}); // Its reader says so.
   try {
     await navigator.clipboard.write([new ClipboardItem({ "text/plain": words })]);
     return true;

@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 10.0
 
 
 class Turns:
-    """It is no lock: whoever has waited for long goes on all the same, because the loop whose turn it is may never run again."""
+    """It is no lock: who has waited for long goes on all the same, because the loop whose turn it is may never run again."""
 
     def __init__(self) -> None:
         # The first has its turn.
