@@ -42,6 +42,14 @@ COPIES_IN_CLICKS = """
       navigator.clipboard[name] = (content) => (clicked ? act(content) : late());
     }
 """
+# A page that Safari freezes ends no transaction by itself.
+COMMITTED = """
+    window.begun = window.committed = 0;
+    const { transaction } = IDBDatabase.prototype;
+    const { commit } = IDBTransaction.prototype;
+    IDBDatabase.prototype.transaction = function (...given) { begun += 1; return transaction.apply(this, given); };
+    IDBTransaction.prototype.commit = function () { committed += 1; return commit.apply(this); };
+"""
 FIELD = "const field = document.getElementById('chat-message'); return [field.clientHeight, field.scrollHeight];"
 TYPED = """
     const field = document.getElementById("chat-message");
@@ -146,6 +154,22 @@ def test_the_composer_grows_with_its_text_without_field_sizing(page: ChatPage, b
     page.browser.until("return document.getElementById('chat-message').value === '';")
     assert page.browser.run(FIELD)[0] == low
     assert page.browser.complaints() == []
+
+
+def test_a_page_that_is_frozen_holds_up_no_other_page(page: ChatPage, beforehand: Callable[[str], None]) -> None:
+    """Whatever it has begun in the database ends without it."""
+    beforehand(COMMITTED)
+    page.open()
+    page.say("count to 2")
+    page.until_answered("1 2")
+    page.browser.textbox("Message").send_keys("a draft")
+    page.until_draft_stored("a draft")
+    # The test itself looks into the database by transactions that end by themselves.
+    looked = page.browser.run("return begun - committed;")
+    assert page.browser.run("return committed > 5;")
+    page.browser.textbox("Message").send_keys(", longer")
+    page.browser.pause(0.5)
+    assert page.browser.run("return begun - committed;") == looked
 
 
 def test_a_message_is_copied_though_its_text_comes_after_the_click(

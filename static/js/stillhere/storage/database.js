@@ -29,26 +29,32 @@ export class Database {
   /**
    * Run `act(store)` in one transaction. Resolves with the result of the request that `act` returns, when the transaction is
    * complete. Transactions that write run in the order of the calls.
-   * @template [T=void] @param {IDBTransactionMode} mode @param {Act<T>} act @returns {Promise<T>}
+   * @template [T=void] @param {IDBTransactionMode} mode @param {Act<T>} act
+   * @param {{goesOn?: boolean}} [options] `goesOn`: it makes further requests when the first one is answered
+   * @returns {Promise<T>}
    */
-  async run(mode, act) {
+  async run(mode, act, options = {}) {
     try {
-      return await this._transaction(await this._open(), mode, act);
+      return await this._transaction(await this._open(), mode, act, options);
     } catch (error) {
       // The browser may close a connection at any time: retry once with a new one.
       if (nameOf(error) !== "InvalidStateError" && nameOf(error) !== "UnknownError") throw error;
       this.opened = undefined;
-      return this._transaction(await this._open(), mode, act);
+      return this._transaction(await this._open(), mode, act, options);
     }
   }
 
   /**
-   * @template T @param {IDBDatabase} database @param {IDBTransactionMode} mode @param {Act<T>} act @returns {Promise<T>}
+   * @template T @param {IDBDatabase} database @param {IDBTransactionMode} mode @param {Act<T>} act
+   * @param {{goesOn?: boolean}} options
+   * @returns {Promise<T>}
    */
-  _transaction(database, mode, act) {
+  _transaction(database, mode, act, { goesOn = false }) {
     return new Promise((resolve, reject) => {
       const transaction = database.transaction(this.store, mode, { durability: "strict" });
       const request = act(transaction.objectStore(this.store));
+      // Safari freezes a page that is left: what waited for it then would hold up all other pages.
+      if (!goesOn) transaction.commit?.();
       transaction.oncomplete = () => resolve(/** @type {T} */ (request?.result));
       transaction.onabort = () => reject(transaction.error ?? request?.error);
       transaction.onerror = () => reject(transaction.error ?? request?.error);
