@@ -135,25 +135,12 @@ def filled(*program: str) -> Filled:
         empty = filled()
         shutil.copytree(empty.folder, maker.folder, dirs_exist_ok=True)
         made = replace(empty, folder=maker.folder, said=maker.run(*program))
-        maker.run("-c", INDEX)
+        maker.run("-m", "benchmarks.seeding.index")
         return made
     key, cookie = maker.run("-c", SET_UP).splitlines()
     return Filled(maker.folder, key, cookie, "")
 
 
-# What was filled past the API is indexed before anything is measured: a server would do it beside the first minutes of requests.
-INDEX = """
-import os, django
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-django.setup()
-from sessions_app.chats.search.index_update import index_rows_in_passing, index_waiting
-from sessions_app.core.storage import transactions
-transactions.group_commits()
-while index_waiting():
-    pass
-while index_rows_in_passing():
-    pass
-"""
 # One process for all: each takes seconds to start. Prints a key and a cookie.
 SET_UP = """
 import os, sys, django
