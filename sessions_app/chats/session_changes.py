@@ -9,6 +9,7 @@ from sessions_app.chats.reading.sessions import SessionNotFound
 from sessions_app.chats.sessions.services import NewSession, SessionExists, create_locked
 from sessions_app.chats.sessions.session_fields import patched_metadata, tags_text
 from sessions_app.core.errors import Conflict
+from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.storage.sql import db_uuid, fetch_row, write_later
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Project
@@ -50,8 +51,7 @@ def lock_or_create(
     except SessionNotFound:
         if new is None:
             raise
-    named = ensure_project(caller=caller, path=new.project)[0] if new.new_project else _project(caller, new.project)
-    project = lock_project_and_current(caller=caller, project_id=named.id)
+    project = lock_project_and_current(caller=caller, project_id=_place(caller, new).id)
     if ChatSession.objects.visible_to(caller).filter(id=session_id).exists():
         # Created while this waited for the project. Its lock comes before the project's, so start again.
         raise StaleRead
@@ -82,6 +82,13 @@ def change_fields(session: LockedSession, fields: dict[str, Any]) -> bool:
         return False
     write_later(_WRITE, [[*wanted, db_uuid(session.id)]])
     return True
+
+
+def _place(caller: Caller, new: SessionToCreate) -> Project:
+    """An id is that of a project that exists, never the path of a new one."""
+    if new.new_project and uuid_or_none(new.project) is None:
+        return ensure_project(caller=caller, path=new.project)[0]
+    return _project(caller, new.project)
 
 
 def _project(caller: Caller, named: str) -> Project:

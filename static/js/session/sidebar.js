@@ -44,7 +44,8 @@ function fit() {
 
 /** A link to a part of the panel opens the drawer that it is in. */
 function show() {
-  const named = document.getElementById(location.hash.slice(1));
+  const id = location.hash.slice(1);
+  const named = id ? document.getElementById(id) : null; // Of an empty one Firefox complains.
   if (!named || !root.contains(named)) return;
   if (narrow.matches) root.showPopover();
   named.scrollIntoView({ block: "nearest" });

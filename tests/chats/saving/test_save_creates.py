@@ -131,6 +131,14 @@ def test_a_project_is_created_with_what_is_saved_in_it(new: Chat) -> None:
     assert other.read()["session"]["project_id"] == session["project_id"]
 
 
+def test_an_id_is_never_the_path_of_a_new_project(chat: Chat, new: Chat) -> None:
+    in_trash, count = chat.read()["session"]["project_id"], Project.objects.count()
+    chat.api.delete(f"/projects/{in_trash}")
+    for own_id, status in ((str(uuid.uuid4()), 404), (in_trash, 410)):
+        assert create(new, project=own_id, new_project=True).status_code == status
+    assert Project.objects.count() == count
+
+
 def test_an_external_id_that_is_taken_is_refused_with_its_session(chat: Chat, new: Chat) -> None:
     create(new, external_id="thread-1")
     other = Chat(chat.api, session_id=str(uuid.uuid4()))
