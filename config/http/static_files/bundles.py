@@ -46,11 +46,12 @@ class NotUnderstood(ValueError):
 
 @dataclass
 class Module:
-    """`imports`: the names in the braces, "" without them, and the name of the module, in their order. `later`: what it asks
-    for when it needs it."""
+    """`number`: among all modules. `imports`: the names in the braces, "" without them, and the name of the module, in their
+    order. `later`: what it asks for when it needs it."""
 
     name: str
     source: str
+    number: int
     imports: list[tuple[str, str]] = field(init=False)
     exports: list[str] = field(init=False)
     later: list[str] = field(init=False)
@@ -71,8 +72,8 @@ class Module:
 
     @property
     def variable(self) -> str:
-        """Of the module within bundles."""
-        return "$" + re.sub(r"\W", "_", self.name.removeprefix("js/").removesuffix(".js"))
+        """Of the module within bundles. Short: names made of its path took a hundredth of what the chat loads."""
+        return f"${self.number:x}"
 
     def within(self, bundle: str, modules: Mapping[str, "Module"]) -> str:
         """The module as a statement of the bundle."""
@@ -120,7 +121,7 @@ def bundled(sources: Mapping[str, str], hashed: Callable[[str, str], str]) -> di
     `sources`: scripts by name. `hashed`: a bundle's name and text to the name under which it may be kept for ever.
     Raises NotUnderstood for a module that is not written as ours are.
     """
-    modules = {name: Module(name, source) for name, source in sources.items()}
+    modules = {name: Module(name, sources[name], number) for number, name in enumerate(sorted(sources))}
     place, written = dict[str, str](), dict[str, str]()
     for bundle, names in _divided(modules).items():
         text = _text(bundle, [modules[name] for name in names], modules, place)

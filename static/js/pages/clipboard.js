@@ -15,15 +15,14 @@ export async function copyWords(text) {
 
 /** Copy the response of an address. @param {string} address @param {string} otherwise what to do where that fails */
 export async function copyFrom(address, otherwise) {
-  const reading = read(address);
-  const isWritten = writtenLater(reading);
-  let text;
+  const text = read(address);
   try {
-    text = await reading;
+    // In Safari it has to begin during the click, so the clipboard gets a text that is still being read.
+    await navigator.clipboard.write([new ClipboardItem({ "text/plain": text.then(plain) })]);
   } catch {
-    return toast(otherwise, { error: true });
+    return text.then(copyWords, () => toast(otherwise, { error: true }));
   }
-  return (await isWritten) ? toast("Copied.") : copyWords(text);
+  return toast("Copied.");
 }
 
 /** @param {string} address */
@@ -33,20 +32,8 @@ async function read(address) {
   return reply.text();
 }
 
-/**
- * Safari takes what is copied during a click only. So the clipboard gets a text that is still being read.
- * @param {Promise<string>} text
- */
-async function writtenLater(text) {
-  const words = text.then((read) => new Blob([read], { type: "text/plain" }));
-  words.catch(() => {}); // Its reader says so.
-  try {
-    await navigator.clipboard.write([new ClipboardItem({ "text/plain": words })]);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** @param {string} text */
+const plain = (text) => new Blob([text], { type: "text/plain" });
 
 /** @param {string} text */
 async function written(text) {

@@ -37,10 +37,7 @@ export function focusOn(element) {
 /** Index of the element with the focus; -1: none. @param {Element[]} parts */
 export const focusedAt = (parts) => (document.activeElement ? parts.indexOf(document.activeElement) : -1);
 
-/**
- * Does this key belong to an input method, which composes letters with it? Safari says that the composition is over already when
- * Enter ends it; only the key's code tells then. @param {KeyboardEvent} event
- */
+/** Is it for an input method? In Safari only the code tells so of the Enter that ends a composition. @param {KeyboardEvent} event */
 export const composes = ({ isComposing, keyCode }) => isComposing || keyCode === 229;
 
 /** @param {unknown} error */

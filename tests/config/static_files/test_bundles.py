@@ -183,9 +183,12 @@ def test_a_module_runs_once_also_under_its_hashed_name(tmp_path: Path) -> None:
 def test_what_the_chat_shares_with_other_pages_is_not_in_its_bundle() -> None:
     """Else a page that needs one of these modules would load the chat."""
     files = bundled(PROGRAM, hashed)
-    assert not {"$find", "$chat_later", "$session_parts"} & set(re.findall(r"\$\w+", "".join(files[name] for name in BUNDLES)))
-    assert "$pages_event = " in files[SHARED]
-    assert [name for name in BUNDLES if "$pages_event = " in files[name]] == [SHARED]
+    find, later, parts, event = (
+        f"${sorted(PROGRAM).index(name):x}"
+        for name in ("js/find.js", "js/chat/later.js", "js/session/parts.js", "js/pages/event.js")
+    )
+    assert not {find, later, parts} & set(re.findall(r"\$\w+", "".join(files[name] for name in BUNDLES)))
+    assert [name for name in BUNDLES if f"const {event} = " in files[name]] == [SHARED]
     assert "bundles/shared" in files["js/pages/event.js"]
 
 
@@ -238,6 +241,7 @@ def test_of_our_modules_few_are_kept_under_their_plain_names(ours: dict[str, str
     """Types in comments name many more."""
     listed = json.loads(ours[IMPORTED])
     assert {name for name in listed if name in ours} == {
+        "js/chat/input/field-height.js",
         "js/chat/input/long-text.js",
         "js/chat/offline/offline.js",
         "js/pages/keyboard/palette.js",
@@ -249,8 +253,8 @@ def test_of_our_modules_few_are_kept_under_their_plain_names(ours: dict[str, str
 
 def test_our_modules_are_in_bundles(ours: dict[str, str]) -> None:
     assert ours.keys() >= set(BUNDLES)
-    assert "$stillhere_connection = " in ours["js/bundles/stillhere.js"]
-    assert "$chat_view = " in ours["js/bundles/chat.js"]
+    assert "bundles/stillhere." in ours["js/stillhere/connection.js"]
+    assert "bundles/chat." in ours["js/chat/view.js"]
     assert len(ours) > 80
 
 

@@ -3,8 +3,6 @@
  * same field, the draft is set aside, and a reload of this tab finds both.
  */
 
-import { fit } from "./field-height.js";
-
 /**
  * @import { Connection } from "../../stillhere.js"
  * @typedef {{session: string, id: string, text: string}} Edit `id`: the message that is edited; `text`: what it became so far
@@ -40,7 +38,7 @@ export class ComposerDraft {
   /** The chat switches to another session or project, which has its own draft. */
   leave() {
     this.field.value = "";
-    fit(this.field);
+    this.field.dispatchEvent(new Event("change"));
   }
 
   /** The field takes an earlier message, to be edited. @param {string} id @param {string} text */

@@ -1,14 +1,10 @@
 /**
- * A field that is as high as its text, up to the style sheet's `max-height`. `field-sizing` does that in browsers that know it; for
- * the others this does.
+ * A field that is as high as its text, up to the style sheet's `max-height`: for browsers without `field-sizing`, which does that.
  */
-
-const isKnown = () => CSS.supports("field-sizing", "content");
 
 /** @param {HTMLTextAreaElement} field */
 export function growWithText(field) {
-  if (isKnown()) return;
-  field.addEventListener("input", () => fit(field));
+  for (const kind of ["input", "change"]) field.addEventListener(kind, () => fit(field));
   let width = 0;
   new ResizeObserver(() => {
     if (field.clientWidth === width) return;
@@ -18,10 +14,10 @@ export function growWithText(field) {
   }).observe(field);
 }
 
-/** After a change that nobody typed. @param {HTMLTextAreaElement} field */
-export function fit(field) {
+/** @param {HTMLTextAreaElement} field */
+function fit(field) {
   const { form } = field;
-  if (isKnown() || !form) return;
+  if (!form) return;
   // What is around it keeps its place while it is measured: a list of messages that grew for a moment would be scrolled.
   form.style.minHeight = `${form.offsetHeight}px`;
   field.style.height = "auto";

@@ -1,7 +1,6 @@
 /** The input for messages. A text that is too long for one message is never cut: a notice offers ways to send all of it. */
 import { count } from "../../pages/counts.js";
 import { composes } from "../../pages/elements.js";
-import { growWithText } from "./field-height.js";
 import { lengthOf, wordsOf } from "./text-length.js";
 
 const LONGEST = 100_000;
@@ -25,7 +24,7 @@ export class MessageField {
     this.send = () => {};
     this.ready = () => false;
     field.addEventListener("input", () => this._check());
-    growWithText(field);
+    if (!CSS.supports("field-sizing", "content")) import("./field-height.js").then(({ growWithText }) => growWithText(field));
     field.addEventListener("paste", ({ clipboardData }) => this._remember(clipboardData?.getData("text/plain") ?? ""));
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || composes(event)) return;

@@ -33,8 +33,6 @@ import { withResults } from "./tool-results.js";
  */
 
 const SPEAKERS = { user: "You", assistant: "Assistant", system: "Instructions", tool: "Tool" };
-/** Formats of transcripts in which a program notes what is no message, as on the session's page. */
-const NOTING = ["claude-code"];
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "incomplete" };
 const UNSAVED = "not saved yet";
@@ -240,14 +238,15 @@ export class Transcript {
 
   /** @param {PageMessage} message @returns {Shown} */
   _made(message) {
-    const { id, role, format = "" } = message;
+    const { id, role, format } = message;
     const article = document.createElement("article");
     const header = document.createElement("header");
     const [speaker, words, note] = ["h2", "div", "small"].map((name) => document.createElement(name));
     const buttons = new MessageButtons(message, () => this.acts);
     Object.assign(article.dataset, { id, role });
     article.className = "message";
-    const names = NOTING.includes(format) ? { ...SPEAKERS, system: "Note" } : SPEAKERS;
+    // As on the session's page: in transcripts of this format a program notes what is no message.
+    const names = format === "claude-code" ? { ...SPEAKERS, system: "Note" } : SPEAKERS;
     speaker.textContent = names[role] ?? role;
     article.ariaLabel = speaker.textContent;
     words.className = "words";

@@ -30,30 +30,28 @@ export class Database {
    * Run `act(store)` in one transaction. Resolves with the result of the request that `act` returns, when the transaction is
    * complete. Transactions that write run in the order of the calls.
    * @template [T=void] @param {IDBTransactionMode} mode @param {Act<T>} act
-   * @param {{goesOn?: boolean}} [options] `goesOn`: it makes further requests when the first one is answered
-   * @returns {Promise<T>}
+   * @param {boolean} [goesOn] it makes more requests later @returns {Promise<T>}
    */
-  async run(mode, act, options = {}) {
+  async run(mode, act, goesOn = false) {
     try {
-      return await this._transaction(await this._open(), mode, act, options);
+      return await this._transaction(await this._open(), mode, act, goesOn);
     } catch (error) {
       // The browser may close a connection at any time: retry once with a new one.
       if (nameOf(error) !== "InvalidStateError" && nameOf(error) !== "UnknownError") throw error;
       this.opened = undefined;
-      return this._transaction(await this._open(), mode, act, options);
+      return this._transaction(await this._open(), mode, act, goesOn);
     }
   }
 
   /**
-   * @template T @param {IDBDatabase} database @param {IDBTransactionMode} mode @param {Act<T>} act
-   * @param {{goesOn?: boolean}} options
+   * @template T @param {IDBDatabase} database @param {IDBTransactionMode} mode @param {Act<T>} act @param {boolean} goesOn
    * @returns {Promise<T>}
    */
-  _transaction(database, mode, act, { goesOn = false }) {
+  _transaction(database, mode, act, goesOn) {
     return new Promise((resolve, reject) => {
       const transaction = database.transaction(this.store, mode, { durability: "strict" });
       const request = act(transaction.objectStore(this.store));
-      // Safari freezes a page that is left: what waited for it then would hold up all other pages.
+      // Safari freezes a page that is left, and what is open then holds up all others.
       if (!goesOn) transaction.commit?.();
       transaction.oncomplete = () => resolve(/** @type {T} */ (request?.result));
       transaction.onabort = () => reject(transaction.error ?? request?.error);

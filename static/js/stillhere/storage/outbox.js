@@ -137,7 +137,7 @@ export class Outbox {
         for (const entry of going(meant)) queue.put(entry);
       };
     };
-    await this.database.run("readwrite", move, { goesOn: true }).catch((error) => this.warn(warningOf(error), error));
+    await this.database.run("readwrite", move, true).catch((error) => this.warn(warningOf(error), error));
     if (unwritten.length > 0) await this.put(going(unwritten), unwritten.map(keyOf));
     for (const [writer, { entries = [], instead }] of this._stashes())
       if (entries.some(isMeant)) this.stash(writer, going(entries), instead);
@@ -161,7 +161,7 @@ export class Outbox {
         }
       };
     };
-    await this.database.run("readwrite", move, { goesOn: true }).catch((error) => this.warn(warningOf(error), error));
+    await this.database.run("readwrite", move, true).catch((error) => this.warn(warningOf(error), error));
     return [...writers];
   }
 
