@@ -138,7 +138,7 @@ def test_words_for_a_removed_message_that_nothing_supersedes_are_kept(
     assert kept(chat) == {"m1": ("deleted", "one")}
 
 
-def test_the_text_of_a_removed_message_is_that_of_whoever_continued_it_last(chat: Chat, tab: Writer, other: Writer) -> None:
+def test_the_text_of_a_removed_message_is_that_of_who_continued_it_last(chat: Chat, tab: Writer, other: Writer) -> None:
     """What that writer said before is superseded, whatever the numbers of others."""
     tab.save(upsert("m1", "one"), delete("m1"), seq=5)
     other.save(upsert("m1", "one two"), seq=2)

@@ -1,4 +1,4 @@
-"""Turns of coroutines: whoever leaves, however that is, makes room for the next one."""
+"""Turns of coroutines: who leaves, however that is, makes room for the next one."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
