@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from stillhere import AsyncClient, Client, Spool
-from stillhere.http.json_texts import as_json
+from stillhere.http.json_texts import MOST_LEVELS, as_json, fits_json
 from stillhere.langgraph import StillhereStore
 from stillhere.openai_agents import StillhereSession
 from tests.clients.python.conftest import PROJECT
@@ -105,3 +105,29 @@ def test_adapters_refuse_it(gate: Gate, secret: str, client: Client, seen: Calla
             with pytest.raises(TypeError, match="list of items"):
                 asyncio.run(session.add_items(single))
     assert not any(each.endswith(("/batch", "/changes")) for each in seen())
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value} if levels % 2 else [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ({"a": [1, "é", 10**30]}, True),
+        ({"a": None, "text": "null"}, True),
+        ({"text": "[{" * 100}, True),
+        ([[0]] * 100, True),
+        (nested(MOST_LEVELS), True),
+        (nested(MOST_LEVELS + 1), False),
+        (nested(1_000), False),
+        ({"a": [0, NAN]}, False),
+        ({"a": "\ud800"}, False),
+        ({"\udc00": 1}, False),
+    ],
+)
+def test_what_fits_into_a_request(value: Any, fits: bool) -> None:
+    assert fits_json(value) is fits

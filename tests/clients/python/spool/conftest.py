@@ -47,16 +47,21 @@ def new_spool(gate: Gate, secret: str, tmp_path: Path) -> Iterator[Callable[[], 
         spool.close(0)
 
 
+def lines_in(log: Path) -> bytes:
+    """Without the room behind them."""
+    return log.read_bytes().rstrip(b"\0")
+
+
 def say(spool: Spool, *numbers: int) -> None:
     for number in numbers:
         spool.save([{"id": f"m{number}", "role": "user", "text": str(number)}], external_id="t")
 
 
 class _FullFile:
-    """Grows by a part of a write, and then no more."""
+    """Takes a part of a write behind the lines, and then no more."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._most = file, os.fstat(file.fileno()).st_size + 20
+    def __init__(self, file: BinaryIO, end: int) -> None:
+        self._file, self._most = file, end + 20
 
     def write(self, content: bytes) -> int:
         room = self._most - self._file.tell()
@@ -76,7 +81,7 @@ def full_disk(spool: Spool) -> Iterator[None]:
         file = storage._log._file
         (pages,) = storage._db.execute("PRAGMA page_count").fetchone()
         storage._db.execute(f"PRAGMA max_page_count = {pages}").fetchone()
-        storage._log._opened = cast(BinaryIO, _FullFile(file))
+        storage._log._opened = cast(BinaryIO, _FullFile(file, len(lines_in(storage._log.path))))
     try:
         yield
     finally:

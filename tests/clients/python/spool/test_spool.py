@@ -22,7 +22,7 @@ from stillhere.spool.spool import STRANDED, UNSENT
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate
-from tests.clients.python.spool.conftest import Texts, say
+from tests.clients.python.spool.conftest import Texts, lines_in, say
 from tests.support.suite import is_patient
 
 # Saves without an end, and says each number once it is on the disk.
@@ -130,7 +130,7 @@ def test_the_file_is_private_and_has_no_key(new_spool: Callable[[], Spool], gate
     for file in (tmp_path / "kept").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert secret.encode() not in file.read_bytes()
-    _, line = (tmp_path / "kept" / "spool.db-log").read_text().splitlines()
+    _, line = lines_in(tmp_path / "kept" / "spool.db-log").decode().splitlines()
     assert json.loads(json.loads(line.partition(" ")[2])[0][2][7])[0]["text"] == "1"
 
 

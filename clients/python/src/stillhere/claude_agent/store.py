@@ -11,6 +11,7 @@ import uuid
 import weakref
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,6 +40,8 @@ NAMESPACE = TAG = "claude-agent"
 SUBAGENT_TAG = "claude-subagent"
 LONGEST_EXTERNAL_ID, MOST_OPS = 128, 500
 FLUSH_SECONDS = 30.0
+# Of the transcripts that appends go to. To make a name takes as long as to write a line.
+KEPT_NAMES = 1_000
 # An append looks so often whether entries were refused: what was refused is read as a whole.
 SECONDS_BETWEEN_LOOKS = 10.0
 _log = logging.getLogger("stillhere")
@@ -245,11 +248,17 @@ def _opening(key: SessionKey) -> dict[str, Any]:
 
 
 def _external_id(key: SessionKey) -> str:
-    names = [key["project_key"], key["session_id"], *([key["subpath"]] if key.get("subpath") else [])]
+    subpath = key.get("subpath")
+    return _name_of(key["project_key"], key["session_id"], *([subpath] if subpath else []))
+
+
+@lru_cache(KEPT_NAMES)
+def _name_of(*names: str) -> str:
     readable = f"{TAG}:{json.dumps(names, ensure_ascii=False)}"
     return readable if len(readable) <= LONGEST_EXTERNAL_ID else f"{TAG}:sha256:{_digest(*names)}"
 
 
+@lru_cache(KEPT_NAMES)
 def _of_project(project_key: str) -> str:
     return f"project:{_digest(project_key)}"
 

@@ -72,6 +72,10 @@ def _places(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 def fits_json(value: Any) -> bool:
     """False for halves of characters, as texts have that were cut, and for NaN and infinity: JSON in UTF-8 has neither. False for
     what is nested deeper than the server takes it as a part of a request."""
+    with suppress(TypeError):  # What orjson takes is UTF-8, and most values are flat and without null, which may be NaN.
+        content = orjson.dumps(value)
+        if content.count(b"{") + content.count(b"[") <= MOST_LEVELS and b"null" not in content:
+            return True
     if _is_deeper(value, MOST_LEVELS):
         return False
     try:
