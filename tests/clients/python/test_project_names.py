@@ -1,12 +1,17 @@
 """One folder is one project, for the library and the command alike."""
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stillhere import Client
+from stillhere import AsyncClient, Client, StillhereError
 from stillhere.cli import main
 from stillhere.connection import Connection
+from tests.clients.python.conftest import PROJECT
+from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
 
 UUID = "6f1c2b1e-0000-4000-8000-000000000000"
@@ -53,3 +58,34 @@ def test_the_command_and_the_library_share_a_project(
             assert main([*given, "resume"]) == 0
             assert "Hello" in capsys.readouterr().out
         assert [each.path for each in client.list_projects().items] == [f"{tmp_path}/shop"]
+
+
+def _calls(client: Client | AsyncClient) -> Iterator[Any]:
+    yield client.list_projects()
+    yield client.find_project("/other")
+    yield client.search("x", everywhere=True)
+    yield client.create_project("/other")
+    yield client.find_project("/other")
+
+
+def test_what_is_of_the_account_creates_no_project_of_the_clients_own(server: LiveServer, secret: str, client: Client) -> None:
+    listed, found, hits, made, again = _calls(client)
+    assert (listed.items, found, hits.items, made) == ([], None, [], again)
+    assert [each.path for each in client.list_projects().items] == ["/other"]
+    assert client.create_session().project == PROJECT
+
+    async def ask() -> list[str]:
+        async with AsyncClient(server.url, secret, "/third") as asking:
+            for call in _calls(asking):
+                await call
+            return [each.path for each in (await asking.list_projects()).items]
+
+    assert sorted(asyncio.run(ask())) == [PROJECT, "/other"]
+
+
+def test_a_project_that_cannot_be_created_is_no_answer_to_an_operation(gate: Gate, secret: str) -> None:
+    """What an operation takes for `there is none` is about its own request."""
+    gate.next.append((404, 0))
+    with Client(gate.url, secret, PROJECT, retry_seconds=0) as client, pytest.raises(StillhereError, match="busy"):
+        client.find_session("t")
+    assert len(gate.seen) == 1

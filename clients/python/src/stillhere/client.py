@@ -12,9 +12,10 @@ from stillhere.operations.saving import Op, Writer
 
 class _Base:
     """`project`: an id or a name, or what begins with `/`, `~` or `.`: a folder, as an absolute path. One that does not exist is
-    created. What is left out is taken from STILLHERE_URL, STILLHERE_KEY and STILLHERE_PROJECT. Requests without an answer, and
-    those with 429 or 503, are repeated for `retry_seconds`, after the pause that the server names. Operations raise
-    StillhereError. Threads, event loops and forked processes may share a client."""
+    created, but not by what is of the account, such as `list_projects`. What is left out is taken from STILLHERE_URL,
+    STILLHERE_KEY and STILLHERE_PROJECT. Requests without an answer, and those with 429 or 503, are repeated for `retry_seconds`,
+    after the pause that the server names. Operations raise StillhereError. Threads, event loops and forked processes may share a
+    client."""
 
     def __init__(
         self,

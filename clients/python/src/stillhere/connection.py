@@ -30,7 +30,8 @@ NOT_STILLHERE = "What answers at {} is no Stillhere server. Check the `url`."
 
 
 class Request(NamedTuple):
-    """`path`: below `/api/v1`; `{project}` in it is the project's id. `repeatable`: doing it twice is the same as once."""
+    """`path`: below `/api/v1`; `{project}` in it is the project's id. `repeatable`: doing it twice is the same as once.
+    `in_project`: False for what is of the account, for which no project is created."""
 
     method: str
     path: str
@@ -38,6 +39,7 @@ class Request(NamedTuple):
     query: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = {}
     repeatable: bool = True
+    in_project: bool = True
 
 
 type Operation[T] = Generator[Request, Any, T]
@@ -196,8 +198,6 @@ class Connection:
             self._preparations.append(request)
 
     def _with_project[T](self, operation: Operation[T]) -> Operation[T]:
-        if self._project_id is None and self.creates_project:  # Bodies may name it too.
-            self._project_id = yield from self._found_project()
         step: Callable[[], Request] = partial(next, operation)
         while True:
             try:
@@ -205,6 +205,12 @@ class Connection:
             except StopIteration as end:
                 result: T = end.value
                 return result
+            if self._project_id is None and self.creates_project and request.in_project:  # Bodies may name it too.
+                try:
+                    self._project_id = yield from self._found_project()
+                except BaseException:
+                    operation.close()  # This is no answer to its request, so it is not told.
+                    raise
             try:
                 answer = yield from self._answer_in_project(request)
             except StillhereError as error:

@@ -65,6 +65,9 @@ def test_what_only_reads_creates_no_project(command: Command, client: Client) ->
     for arguments in (["resume"], ["search", "x"]):
         assert command("--project", mistyped, *arguments) == (1, "", f"stillhere: {told}")
     assert command("--project", mistyped, "search", "x", "--everywhere")[0] == 0
+    with client.connection.raw() as http:
+        exported = http.get("/api/v1/export").content.decode()
+    assert command("--project", mistyped, "import", "-", input=exported)[1].startswith("Added: nothing")
     assert mistyped not in [each.path for each in client.list_projects().items]
 
 

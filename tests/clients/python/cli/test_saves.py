@@ -6,16 +6,9 @@ from pathlib import Path
 import pytest
 
 from stillhere import Client
-from stillhere.operations.records import Project
 from tests.clients.python.cli.conftest import Command
 
 RAW = json.dumps({"role": "user", "content": "x"})
-
-
-def projects(client: Client) -> list[Project]:
-    """Without creating the client's own."""
-    client.connection.creates_project = False
-    return client.list_projects().items
 
 
 @pytest.mark.parametrize(
@@ -29,7 +22,7 @@ def test_a_save_that_stores_nothing_creates_nothing(
 ) -> None:
     code, _, said = command("save", *named, *options, input=line)
     assert (code, said.startswith("0 saved: no session is created\n")) == (1, True), said
-    assert projects(client) == []
+    assert client.list_projects().items == []
     assert json.loads(command("save", *named, *options, "--json", input=line)[1])["session"] == ""
 
 
@@ -88,7 +81,7 @@ def test_a_line_whose_text_is_empty_is_named(command: Command, client: Client, e
     assert command("save", "--lines", input="\n".join(lines)) == (
         1, "", "stillhere: line 3 has an empty text: nothing is saved.\n"
     )  # fmt: skip
-    assert projects(client) == []
+    assert client.list_projects().items == []
 
 
 def test_lines_without_a_text_of_their_own_are_saved(command: Command, client: Client) -> None:
@@ -105,4 +98,4 @@ def test_lines_without_a_text_of_their_own_are_saved(command: Command, client: C
 
 def test_a_text_of_blanks_is_an_empty_input(command: Command, client: Client) -> None:
     assert command("save", input=" \n\n") == (1, "", "stillhere: standard input is empty: nothing is saved.\n")
-    assert projects(client) == []
+    assert client.list_projects().items == []

@@ -39,7 +39,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _job(job: str) -> Operation[dict[str, Any]]:
-    found: dict[str, Any] = yield Request("GET", f"/imports/{job}")
+    found: dict[str, Any] = yield Request("GET", f"/imports/{job}", in_project=False)
     return found
 
 

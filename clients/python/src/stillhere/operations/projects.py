@@ -5,18 +5,18 @@ from stillhere.operations.records import Hit, Page, Project
 
 def list_projects(*, limit: int = 50, cursor: str | None = None) -> Operation[Page[Project]]:
     """The most recently used first. `cursor`: `next` of the page before."""
-    answer = yield Request("GET", "/projects", query=without_none(limit=limit, cursor=cursor))
+    answer = yield Request("GET", "/projects", query=without_none(limit=limit, cursor=cursor), in_project=False)
     return Page(items=[Project.of(each) for each in answer["items"]], next=answer["next"])
 
 
 def find_project(path: str) -> Operation[Project | None]:
-    answer = yield Request("GET", "/projects", query={"path": path})
+    answer = yield Request("GET", "/projects", query={"path": path}, in_project=False)
     return next((Project.of(each) for each in answer["items"]), None)
 
 
 def create_project(path: str, *, name: str = "") -> Operation[Project]:
     """As it is, if there is one at this path."""
-    return Project.of((yield Request("POST", "/projects", {"path": path, "name": name})))
+    return Project.of((yield Request("POST", "/projects", {"path": path, "name": name}, in_project=False)))
 
 
 def get_project() -> Operation[Project]:
@@ -37,7 +37,7 @@ def search(
     of the account. A page may have fewer hits than `limit`, or none, and still a `next`, which is the next `cursor`."""
     project = None if everywhere else (yield from get_project()).id
     query = without_none(q=text, role=role, limit=limit, cursor=cursor, project=project)
-    answer = yield Request("GET", "/search", query={**query, "in": within})
+    answer = yield Request("GET", "/search", query={**query, "in": within}, in_project=not everywhere)
     return Page(items=[Hit.of(each) for each in answer["items"]], next=answer["next"])
 
 
