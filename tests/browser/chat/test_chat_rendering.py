@@ -7,6 +7,8 @@ import pytest
 from django.contrib.auth.models import User
 from selenium.webdriver.common.action_chains import ActionChains
 
+from sessions_app.core.web.template_tags.formatting import SPEAKERS
+from sessions_app.models.message import ROLES, common_role
 from tests.browser.accessibility import assert_accessible
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
@@ -146,3 +148,14 @@ def test_what_a_program_notes_is_called_as_on_the_session_s_page(page: ChatPage,
     for address in (page.address, f"{page.url}/sessions/{agent.id}/"):
         page.browser.open(address)
         wait_for(lambda: page.browser.run(names) == ["Note", "Instructions"])
+
+
+def test_who_says_a_message_is_called_as_on_the_session_s_page(page: ChatPage, agent: Chat) -> None:
+    """Whatever its format calls the role."""
+    roles = sorted(ROLES)
+    for role in roles:
+        agent.ops({"op": "upsert", "id": f"as {role}", "role": role, "format": "own", "raw": {}, "text": "Look at the shop"})
+    names = "return [...document.querySelectorAll('article h2')].slice(-arguments[0]).map((name) => name.textContent);"
+    for address in (page.address, f"{page.url}/sessions/{agent.id}/"):
+        page.browser.open(address)
+        wait_for(lambda: page.browser.run(names, len(roles)) == [SPEAKERS[common_role(role)] for role in roles])

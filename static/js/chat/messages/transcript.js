@@ -13,6 +13,7 @@ import { keepFolds, place as placePiece, show as showPieces } from "./growing.js
 import { MessageButtons } from "./message-buttons.js";
 import { textFiles, textOfFile } from "./message-parts.js";
 import { looksPlain, printOf, ServerRendering } from "./server-rendering.js";
+import { speakerOf } from "./speakers.js";
 import { SteadyScroll } from "./steady-scroll.js";
 import { withResults } from "./tool-results.js";
 
@@ -32,7 +33,6 @@ import { withResults } from "./tool-results.js";
  * @property {boolean} watched it grew here: all of it stays shown
  */
 
-const SPEAKERS = { user: "You", assistant: "Assistant", system: "Instructions", tool: "Tool" };
 /** @type {Partial<Record<PageMessage["status"], string>>} */
 const NOTES = { streaming: "still coming in", interrupted: "incomplete" };
 const UNSAVED = "not saved yet";
@@ -238,16 +238,14 @@ export class Transcript {
 
   /** @param {PageMessage} message @returns {Shown} */
   _made(message) {
-    const { id, role, format } = message;
+    const { id, role } = message;
     const article = document.createElement("article");
     const header = document.createElement("header");
     const [speaker, words, note] = ["h2", "div", "small"].map((name) => document.createElement(name));
     const buttons = new MessageButtons(message, () => this.acts);
     Object.assign(article.dataset, { id, role });
     article.className = "message";
-    // As on the session's page: in transcripts of this format a program notes what is no message.
-    const names = format === "claude-code" ? { ...SPEAKERS, system: "Note" } : SPEAKERS;
-    speaker.textContent = names[role] ?? role;
+    speaker.textContent = speakerOf(message);
     article.ariaLabel = speaker.textContent;
     words.className = "words";
     header.append(speaker, buttons.versions, buttons.acts);
