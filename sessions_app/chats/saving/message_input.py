@@ -5,6 +5,7 @@ from typing import Any
 
 from sessions_app.chats.message_content import Content
 from sessions_app.chats.reading.frameworks.framework_messages import Reading, read_raw, roles_of
+from sessions_app.core.id_parsing import WHY_NO_DOTS
 from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.formats.fields import Unreadable
@@ -46,6 +47,7 @@ REASONS = {
     "bad_at": "`at` is a whole number: the length of the stored text in Unicode code points.",
     "text_in_parts": "The text of this message is in several of its parts: send `parts`.",
     "bad_id": "`id` is a text of at least one character.",
+    "dots_as_id": f"`id` of a new message cannot be `.` or `..`: {WHY_NO_DOTS}",
     "id_too_long": f"`id` has at most {MESSAGE_ID_LENGTH} characters.",
     "bad_if_ver": "`if_ver` is a whole number.",
     "bad_if_write": "`if_write` has a `writer_id`, which is a text, and a `seq`, which is a whole number.",

@@ -25,6 +25,7 @@ from sessions_app.chats.saving.message_input import (
 )
 from sessions_app.chats.saving.message_patch import Append, Patch, patched, read_after, read_append, read_count, read_patch
 from sessions_app.chats.saving.message_redaction import redact_message, redact_patched
+from sessions_app.core.id_parsing import is_dots
 from sessions_app.models.message import ConflictCopy, Removal, Role, Status, common_role
 from sessions_app.models.project import OFF
 
@@ -106,18 +107,19 @@ class OpRules:
                 raise Rejected("unknown_op")
 
     def upsert(self, sent: Upsert) -> None:
-        self.outcome.redacted.update(redact_message(sent.content, self.redaction))
         stored = self.page.messages.get(sent.message_id)
+        if stored is None and is_dots(sent.message_id):
+            raise Rejected("dots_as_id")
+        self.outcome.redacted.update(redact_message(sent.content, self.redaction))
         if stored is not None and not sent.content.parent_id:
             # Clients write back what they read, with null for an absent field: that moves nothing.
             sent.content.parent_id = stored.content.parent_id
         if stored is None:
             self._append(sent)
-        elif stored.removed:
-            if not self._brought_back(stored, sent):
-                self._after_removal(stored, sent.content)
-        else:
+        elif not stored.removed:
             self._replace(stored, sent.content, sent.seen)
+        elif not self._brought_back(stored, sent):
+            self._after_removal(stored, sent.content)
 
     def patch(self, sent: Patch) -> None:
         """An upsert of the stored message with the named fields; for a removed one, its text is kept in the same way."""

@@ -30,6 +30,8 @@ PART = {"type": "text", "text": "x"}
         ({"op": "upsert", "role": "user", "text": "x"}, "bad_id"),
         ({**upsert("m1", "x"), "id": 7}, "bad_id"),
         (upsert("i" * 65, "x"), "id_too_long"),
+        (upsert(".", "x"), "dots_as_id"),
+        (upsert("..", "x"), "dots_as_id"),
         (upsert("m1", "x" * 100_001), "text_too_long"),
         ({**upsert("m1", "x"), "text": ["x"]}, "bad_text"),
         (upsert("m1", "x", parts=[PART, "no object"]), "bad_parts"),
