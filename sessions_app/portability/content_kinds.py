@@ -45,9 +45,10 @@ USER = ""
 class Kind:
     """`under`: the parent's kind (USER: the account), to which the foreign key `link` points. Rows go in the order of `order`.
 
-    `known_by`: the fields that identify an existing row, which is then not changed. Kinds without them
-    are added only with their parent. `later`: foreign keys to later rows, set at the end. `without`: columns that mean
-    nothing elsewhere. `clean`: makes the values of a file's row fit to be stored; raises WrongValue.
+    `known_by`: the fields that identify an existing row, which is then not changed. The import finds projects, sessions and
+    app states so. All other kinds have none: their rows are added only with their parent. `later`: foreign keys to later
+    rows, set at the end. `without`: columns that mean nothing elsewhere. `clean`: makes the values of a file's row fit to be
+    stored; raises WrongValue.
     """
 
     name: str
