@@ -92,8 +92,12 @@ def read_event():
 
 
 def project_of(event):
-    """The path that names the project: STILLHERE_PROJECT, or the folder that the agent works in."""
-    return os.environ.get("STILLHERE_PROJECT") or str(event.get("cwd") or os.getcwd())
+    """The path that names the project: STILLHERE_PROJECT, or the folder that the agent works in.
+
+    Of one folder nobody means two projects: `/home/ana/shop/` is `/home/ana/shop`, as at `/mcp`.
+    """
+    path = os.environ.get("STILLHERE_PROJECT") or str(event.get("cwd") or os.getcwd())
+    return path.rstrip("/") or "/" if path.startswith("/") else path
 
 
 def project_id(server, event):

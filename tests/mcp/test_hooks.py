@@ -76,6 +76,12 @@ def test_a_conversation_is_saved_before_compaction_and_loaded_at_the_start(
     assert said["additionalContext"].count("</stored-data>") == 1
 
 
+def test_a_folder_is_one_project_with_and_without_a_slash_at_its_end(house: House, event: dict[str, Any]) -> None:
+    run("session_end", event, URL=house.server.url, KEY=house.key, PROJECT=f"{event['cwd']}/")
+    project = house.api.call("POST", "/projects", {"path": event["cwd"]})["id"]
+    assert house.api.call("GET", f"/projects/{project}/sessions")["items"]
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_without_a_server_or_with_a_wrong_key_the_agent_goes_on(house: House, event: dict[str, Any], script: str) -> None:
     dead = f"http://127.0.0.1:{free_port()}"
