@@ -64,3 +64,11 @@ def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
         linked = document.parent / file if file else document
         assert linked.exists(), f"{document.name}: {target}"
         assert not heading or heading in anchors(linked), f"{document.name}: {target}"
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *OF_PACKAGES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_row_is_below_a_heading_of_its_table(document: Path) -> None:
+    """After an empty line rows would be shown as they are written."""
+    prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^\|.*\n)+", prose, re.MULTILINE):
+        assert re.match(r"\|.*\n\|[ :|-]+\|\n", table), table
