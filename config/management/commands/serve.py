@@ -14,7 +14,8 @@ class Command(BaseCommand):
         parser.add_argument("--no-migrate", action="store_true", help="leave the database's tables as they are")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._say(f"Stillhere brings {connection.vendor} tables and static files up to date; the first time takes a while.")
+        made = "static files" if options["no_migrate"] else f"{connection.vendor} tables and static files"
+        self._say(f"Stillhere brings {made} up to date; the first time takes a while.")
         with startup.prepared(migrate=not options["no_migrate"]):
             if settings.SECURE and not settings.TRUSTED_PROXIES:
                 self._say("Behind a TLS proxy set STILLHERE_TRUSTED_PROXIES=1, else every page redirects to itself.")

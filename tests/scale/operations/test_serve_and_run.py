@@ -223,8 +223,9 @@ def test_a_store_of_a_newer_version_is_not_served_unless_asked_to(store: Store) 
         "Stillhere cannot start: A newer version made this store (it has sessions_app 0999_future). "
         "Start that version, or restore a backup from before.\n"
     )
-    with started("serve --no-migrate", store.folder, STATIC_MANIFEST="0", **store.settings):
-        pass
+    with started("serve --no-migrate", store.folder, STATIC_MANIFEST="0", **store.settings) as (_, process):
+        assert process.stdout is not None
+        assert process.stdout.readline() == "Stillhere brings static files up to date; the first time takes a while.\n"
 
 
 def test_what_a_package_or_an_own_noun_left_is_of_no_newer_version() -> None:
