@@ -1,5 +1,7 @@
 """What every API of ours has: strict bodies, JSON, and the format of refusals."""
 
+import re
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,9 @@ from sessions_app.core.web.schemas import reason_of
 
 # The name of the body parameter in operations.
 BODY_PARAMETER = "payload"
+type Location = tuple[str | int, ...]
+# What pydantic puts into a location where a field may be of several types: the type that it tried.
+_TRIED = re.compile(r"constrained-\w+|str|(?:list|dict)\[.*\]")
 
 
 class StrictParser(Parser):
@@ -54,8 +59,37 @@ def _expected(request: HttpRequest, error: AppError) -> HttpResponse:
 
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Returns field and reason, never the value: it may be a secret."""
-    fields = [{"field": ".".join(_as_sent(item["loc"])), "reason": _reason(item)} for item in error.errors]
+    fields = [{"field": ".".join(_as_sent(item["loc"])), "reason": _reason(item)} for item in _of_the_type_sent(error.errors)]
     return refuse(WrongFields(fields))
+
+
+def _of_the_type_sent(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where a field may be of several types, pydantic says of each what is wrong with it. Those that were not sent are left out,
+    unless none was, and so are the types in locations: no client sent them."""
+    unions, sent = _unions_of(errors), set[Location]()
+    kept: list[tuple[Location | None, dict[str, Any]]] = []
+    for item in errors:
+        location: Location = item["loc"]
+        places = [place for place in range(len(location)) if location[:place] in unions]
+        shown = {**item, "loc": tuple(step for place, step in enumerate(location) if place not in places)}
+        if not places:
+            kept.append((None, item))
+        elif places[0] == len(location) - 1 and item["type"].endswith("_type"):
+            kept.append((location[: places[0]], shown))
+        else:
+            sent.add(location[: places[0]])
+            kept.append((None, shown))
+    return [item for other_type, item in kept if other_type not in sent]
+
+
+def _unions_of(errors: list[dict[str, Any]]) -> set[Location]:
+    """Locations of fields of which several types were tried. A client's own field may be called like one of them."""
+    tried = defaultdict[Location, set[str]](set)
+    for item in errors:
+        for place, step in enumerate(item["loc"]):
+            if isinstance(step, str) and _TRIED.fullmatch(step):
+                tried[item["loc"][:place]].add(step)
+    return {location for location, steps in tried.items() if len(steps) > 1}
 
 
 def _reason(item: dict[str, Any]) -> str:
@@ -64,7 +98,7 @@ def _reason(item: dict[str, Any]) -> str:
     return reason_of(item)
 
 
-def _as_sent(location: tuple[str | int, ...]) -> list[str]:
+def _as_sent(location: Location) -> list[str]:
     """Returns the field's path as the client sent it, without Ninja's source and the parameter name."""
     source, *steps = map(str, location)
     if source != "body" or steps[:1] != [BODY_PARAMETER]:
