@@ -260,6 +260,7 @@ export interface Connection extends AnswerCalls {
   /** Stored on this browser's disk within 100 ms, a streaming answer within 250 ms; sent at once or when it is due. */
   save(messages: readonly Message[], options?: { streaming?: boolean; openingStep?: string }): void;
   flush(): boolean;
+  /** Resolves with true once everything is acknowledged; with false after so long (10 s if left out), or if something was refused. */
   settled(milliseconds?: number): Promise<boolean>;
   /** Resolves once everything is stored on this browser's disk, or cannot be. */
   stored(): Promise<void>;
