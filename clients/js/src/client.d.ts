@@ -1,5 +1,5 @@
 /** Types of client.js. */
-import type { Message, Session, State, StoredMessage } from "#browser";
+import type { AgentState, Handoff, Message, Session, StoredMessage } from "#browser";
 
 export { ApiError, uuid } from "#browser";
 
@@ -46,6 +46,24 @@ export interface Rejected {
   field?: string;
 }
 
+/** A project's current session, to continue from. The names are those of the API: `GET /api/v1/resume`. */
+export interface Resumed {
+  project: { id: string; path: string; name: string; current_session: string | null; [field: string]: unknown };
+  session: Session;
+  /** The newest ones; with `as` the objects of that framework. */
+  messages: unknown[];
+  /** There are older ones. */
+  more: boolean;
+  /** Rows that are damaged and left out. */
+  skipped: { id: string; reason: string }[];
+  agent_state: AgentState | null;
+  ai_states: object[];
+  handoff: Handoff | null;
+  app_state: object | null;
+  /** The number of the project's newest event. */
+  event_cursor: number;
+}
+
 /** How a stream ended: as its producer said, or, if that was silent for too long, `interrupted`. */
 export type StreamEnd = "complete" | "interrupted";
 
@@ -68,7 +86,8 @@ export class Client {
   ): Promise<Pick<StoredMessage, Field | "id">[]>;
   /** `as`: the objects of a framework, for example `ai-sdk`. `repair`: calls of tools without an output get one. */
   messages<Item = unknown>(session: string, options: { as: string; repair?: boolean }): Promise<Item[]>;
-  resume(options?: { as?: string }): Promise<(Omit<State, "messages"> & { messages: unknown[] }) | null>;
+  /** Null if nothing is saved. */
+  resume(options?: { as?: string }): Promise<Resumed | null>;
   openStream(session: string, message: string): Promise<StreamWriter>;
   /**
    * Continues where a broken connection ended. The generator returns how the stream ended, and `onEnd` is called with it; neither

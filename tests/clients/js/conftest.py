@@ -22,6 +22,8 @@ __all__ = ["browser", "chromium"]
 PACKAGE = ROOT / "clients/js"
 MODULES = ROOT / "node_modules"
 NODE = shutil.which("node")
+# For the TypeScript compiler: a program outside of the repository.
+STRICT = ("--strict", "--noEmit", "--target", "es2024", "--module", "esnext", "--moduleResolution", "bundler", "--types", "")
 needs_packages = pytest.mark.skipif(
     NODE is None or not (MODULES / "@ai-sdk/react").exists(), reason="Node or the packages of package.json are missing."
 )

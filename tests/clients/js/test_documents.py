@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.driving import Browser, wait_for
 from tests.clients.js.chat_site import Site
-from tests.clients.js.conftest import MODULES, PACKAGE, bundled, needs_packages, run
+from tests.clients.js.conftest import MODULES, PACKAGE, STRICT, bundled, needs_packages, run
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
 
@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.once, needs_packages]
 PAGE = ROOT / "docs/frameworks/ai-sdk.md"
 EXAMPLE = ROOT / "examples/ai-sdk/chat.jsx"
 BROWSER = ROOT / "docs/browser.md"
-STRICT = ("--strict", "--noEmit", "--target", "es2024", "--module", "esnext", "--moduleResolution", "bundler", "--types", "")
 # What the examples of the browser module take for granted.
 TAKEN = """
 declare const paint: (messages: Message[]) => void;

@@ -2,12 +2,16 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
-from tests.clients.js.conftest import NODE, PACKAGE, bundled, copied, needs_packages, run
+from tests.clients.js.conftest import MODULES, NODE, PACKAGE, STRICT, bundled, copied, needs_packages, run
 from tests.formats.packages import ui_messages
+from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ROOT
 
@@ -49,6 +53,17 @@ const refused = await client.save("00000000-0000-4000-8000-000000000000", []).ca
 const { session } = await client.resume();
 console.log(JSON.stringify({ same: again.id === id, all: all.length, items: items.slice(0, 2), read, refused,
   title: session.title, none: await client.findSession("none") }));
+"""
+
+# Of a type, each name that the server does not return is an error, and each that it returns and that is not declared is one too.
+RESUMED = """
+import { Client } from "stillhere";
+const resumed = await new Client().resume();
+type Names = keyof NonNullable<typeof resumed>;
+const returned = RETURNED as const;
+const missing: Exclude<Names, (typeof returned)[number]> extends never ? true : never = true;
+const undeclared: Exclude<(typeof returned)[number], Names> extends never ? true : never = true;
+export { missing, undeclared };
 """
 
 
@@ -102,3 +117,13 @@ def test_the_core_without_a_browser(installed: Path, server: LiveServer, secret:
     }  # fmt: skip
     assert items[0] == {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Why does the checkout fail?"}]}
     assert ui_messages(items) == "valid"
+
+
+@needs_packages
+@pytest.mark.once
+def test_a_resume_has_the_names_that_are_declared(installed: Path, api: Callable[..., Any], alice: User) -> None:
+    Chat(api(alice)).say("m1", "hello")
+    returned = api(alice).get("/resume?project=/home/alice/shop").json()
+    file = installed.parent / "resumed.ts"
+    file.write_text(RESUMED.replace("RETURNED", json.dumps(list(returned))))
+    run(MODULES / ".bin/tsc", *STRICT, file)
