@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.frontends.held_requests import HELD_SECONDS, HeldRequest
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.saves import refusal
 from tests.support.server_process import ServerProcess
 from tests.support.sockets import House
 from tests.support.stores import Store
-
-# For a wait to be held before the next step: a change that comes earlier is answered as well.
-HELD_SECONDS = 0.4
 
 
 @pytest.fixture
@@ -32,37 +30,16 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-class Waiting:
-    """One request in a thread of its own."""
-
-    def __init__(self, pool: ThreadPoolExecutor, server: ServerProcess, key: str, session: str, *, rev: int, wait: int) -> None:
-        self.began, self.took = time.monotonic(), 0.0
-        self._answer: Future[httpx.Response] = pool.submit(
-            self._ask, server, key, f"{session}/messages?since_rev={rev}&wait={wait}"
-        )
-
-    def _ask(self, server: ServerProcess, key: str, path: str) -> httpx.Response:
-        answer = httpx.get(f"{server.url}/api/v1/sessions/{path}", headers={"Authorization": f"Bearer {key}"}, timeout=70)
-        self.took = time.monotonic() - self.began
-        return answer
-
-    def held(self) -> "Waiting":
-        time.sleep(HELD_SECONDS)
-        assert not self._answer.done()
-        return self
-
-    def answer(self, status: int = 200) -> Any:
-        answer = self._answer.result(70)
-        assert answer.status_code == status, answer.text
-        return answer.json()
+def waiting(pool: ThreadPoolExecutor, server: ServerProcess, key: str, session: str, *, rev: int, wait: int) -> HeldRequest:
+    return HeldRequest(pool, server, key, f"/sessions/{session}/messages?since_rev={rev}&wait={wait}")
 
 
-type Wait = Callable[..., Waiting]
+type Wait = Callable[..., HeldRequest]
 
 
 @pytest.fixture
 def wait(pool: ThreadPoolExecutor, house: House) -> Wait:
-    return lambda session, rev=0, wait=25: Waiting(pool, house.server, house.key, session, rev=rev, wait=wait)
+    return lambda session, rev=0, wait=25: waiting(pool, house.server, house.key, session, rev=rev, wait=wait)
 
 
 def test_a_save_is_answered_at_once(house: House, path: str, wait: Wait) -> None:
@@ -120,7 +97,7 @@ def test_a_session_that_is_deleted_meanwhile_is_gone(house: House, path: str, wa
 
 def test_somebody_else_s_session_is_unknown_at_once(house: House, path: str, pool: ThreadPoolExecutor) -> None:
     _, session = house.api.session(path)
-    asked = Waiting(pool, house.server, house.foreign_key, session, rev=0, wait=25)
+    asked = waiting(pool, house.server, house.foreign_key, session, rev=0, wait=25)
     asked.answer(404)
     assert asked.took < 10
 
@@ -130,7 +107,7 @@ def test_a_key_that_is_revoked_waits_no_longer(store: Store, pool: ThreadPoolExe
     with ServerProcess(store, HEARTBEAT_SECONDS="1") as server:
         api = server.api(server.key("ana"))
         _, session = api.session("/p")
-        asked = Waiting(pool, server, server.key("ana"), session, rev=0, wait=50).held()
+        asked = waiting(pool, server, server.key("ana"), session, rev=0, wait=50).held()
         server.shell("from sessions_app.models import ApiKey; ApiKey.objects.update(revoked_at='2020-01-01T00:00:00Z')")
         asked.answer(401)
         assert asked.took < 40
@@ -170,8 +147,8 @@ def test_each_account_has_its_number_and_who_disconnects_frees_a_place(store: St
         api, ben = server.api(server.key("ana")), server.api(server.key("ben"))
         address = f"/sessions/{api.session('/p')[1]}/messages"
         query = {"since_rev": 0, "wait": 50}
-        waiting = [threading.Thread(target=_let_go, args=(server, address)) for _ in range(2)]
-        for one in waiting:
+        threads = [threading.Thread(target=_let_go, args=(server, address)) for _ in range(2)]
+        for one in threads:
             one.start()
         time.sleep(1)
         refused = api.http.get(address, params=query)
@@ -183,7 +160,7 @@ def test_each_account_has_its_number_and_who_disconnects_frees_a_place(store: St
         assert (reading["code"], "`wait`" in reading["message"]) == ("too_many_waiting", False)
         own = ben.session("/p")[1]
         assert ben.http.get(f"/sessions/{own}/messages", params={"since_rev": 0, "wait": 1}).status_code == 200
-        for one in waiting:
+        for one in threads:
             one.join()
         time.sleep(0.3)
         assert api.http.get(address, params={"since_rev": 0, "wait": 1}).status_code == 200
@@ -206,7 +183,7 @@ def test_a_server_that_stops_answers_them(store: Store, pool: ThreadPoolExecutor
         api = server.api(server.key("ana"))
         _, session = api.session("/p")
         api.close()
-        asked = [Waiting(pool, server, server.key("ana"), session, rev=0, wait=50) for _ in range(4)]
+        asked = [waiting(pool, server, server.key("ana"), session, rev=0, wait=50) for _ in range(4)]
         for one in asked:
             one.held()
         server.signal(signal.SIGTERM)

@@ -1,4 +1,5 @@
-"""Requests that wait for a session's next change (`?since_rev=N&wait=25`): no thread and no database connection waits with them.
+"""Requests that wait for a session's next change (`?since_rev=N&wait=25`), or for the answer to an agent's question (`?wait=25`):
+no thread and no database connection waits with them.
 
 Each is asked through the ordinary path. If there is nothing yet, it listens to its project's events like a socket (and counts
 as one), and is asked again when its session changed, when its access ended, or when its time is up. So what it is answered is
@@ -32,7 +33,7 @@ from sessions_app.events import hub
 from sessions_app.events.listener import Listener
 from sessions_app.events.listener_queries import Admission, newest_number
 
-PATH = re.compile(r"/api/v1/sessions/[^/]+/messages")
+PATH = re.compile(r"/api/v1/sessions/[^/]+/(?:messages|agent-state/pending-action/[^/]+)")
 RETRY_SECONDS = 5
 
 
@@ -61,13 +62,17 @@ class _Poll:
         """In place of a socket's `send`: wakes on a change of the session, on lost events, and when the access ended."""
         awaited, text = self.awaited, message.get("text")
         frame: dict[str, Any] = {"type": "RESYNC"} if text is None else orjson.loads(text)
-        of_session = awaited is not None and frame.get("session") == str(awaited.session_id) and frame.get("rev") != awaited.rev
-        if of_session or frame["type"] == "RESYNC":
+        if frame["type"] == "RESYNC" or (awaited is not None and _is_change(frame, awaited)):
             self.woken.set()
 
 
+def _is_change(frame: dict[str, Any], awaited: Awaited) -> bool:
+    of_session: bool = frame.get("session") == str(awaited.session_id)
+    return of_session and (awaited.rev is None or frame.get("rev") != awaited.rev)
+
+
 class LongPolls:
-    """Wraps `application` for one address."""
+    """Wraps `application` for the addresses of `PATH`."""
 
     def __init__(self, application: Application) -> None:
         self._application = application

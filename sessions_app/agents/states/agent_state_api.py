@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app.agents.states.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
-from sessions_app.agents.states.pending_actions import key_of, resolve_action
+from sessions_app.agents.states.pending_actions import key_of, resolve_action, seconds_left
 from sessions_app.agents.states.queries import agent_history, agent_json, get_action, get_agent_state, joined
 from sessions_app.agents.states.schemas import (
     ActionResolved,
@@ -33,11 +33,13 @@ from sessions_app.core.web.responses import (
     takes,
     unchanged,
 )
+from sessions_app.core.web.waiting import DECISION_WAIT, Awaited, nothing_yet
 from sessions_app.models import PendingAction
-from sessions_app.models.times import now
 
 router = Router(tags=["Agent state"])
 STATE, ACTION = "/{session_id}/agent-state", "/{session_id}/agent-state/pending-action/{action}"
+# After the time to expire: by then it is over by every clock.
+SURELY_EXPIRED_SECONDS = 0.1
 CHANGES = refusals(404, 410, 412)
 
 
@@ -123,9 +125,13 @@ def restore(request: HttpRequest, session_id: str, rev: int) -> HttpResponse:
 
 
 @router.get(ACTION, response={200: PendingActionOut, **refusals(404, 410)}, operation_id="get_pending_action")
-def action(request: HttpRequest, session_id: str, action: str) -> HttpResponse:
-    """A pending action. `status` is `pending`, `expired` or `resolved`; the answer stays readable."""
-    row = get_action(caller=caller_of(request), session_id=session_uuid(session_id), action_id=action)
+def action(request: HttpRequest, session_id: str, action: str, wait: int = DECISION_WAIT) -> HttpResponse:
+    """A pending action. `status` is `pending`, `expired` or `resolved`; the answer stays readable. With `wait` a pending one is
+    answered as soon as somebody has decided, or it has expired."""
+    session, row = get_action(caller=caller_of(request), session_id=session_uuid(session_id), action_id=action)
+    if wait and (seconds := seconds_left(row)) > 0:
+        until = min(wait, seconds + SURELY_EXPIRED_SECONDS)
+        nothing_yet(request, Awaited(session.project_id, session.project_path, session.id, None, until))
     return json_reply(_action_json(row))
 
 
@@ -159,5 +165,4 @@ def _save(request: HttpRequest, session_id: str, payload: AgentStateIn, *, keep:
 def _action_json(row: PendingAction) -> bytes:
     if row.resolution is not None:
         return joined(row.content, status="resolved", resolution=read_json(row.resolution))
-    expired = row.expires_at is not None and row.expires_at <= now()
-    return joined(row.content, status="expired" if expired else "pending")
+    return joined(row.content, status="pending" if seconds_left(row) > 0 else "expired")

@@ -1,5 +1,6 @@
 """Pending actions: an agent's questions to a person, answered exactly once."""
 
+import math
 import uuid
 from datetime import datetime
 from typing import Any
@@ -109,7 +110,7 @@ def resolve_action(
             raise ActionNotFound
         if row.resolution is not None:
             raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
-        if row.expires_at is not None and row.expires_at <= now():
+        if row.expires_at is not None and seconds_left(row) <= 0:
             raise Expired(details={"id": action_id, "expires_at": rfc3339(row.expires_at)})
         if seen is not None and seen != key_of(stored_object(row.content)):
             raise QuestionChanged
@@ -121,6 +122,13 @@ def resolve_action(
         return row, redacted
 
     return write(work)
+
+
+def seconds_left(row: PendingAction) -> float:
+    """In which somebody may still decide: none if it was answered or has expired, else endless without a time to expire."""
+    if row.resolution is not None:
+        return 0
+    return math.inf if row.expires_at is None else (row.expires_at - now()).total_seconds()
 
 
 def _show(session_id: uuid.UUID, action_id: str, resolution: dict[str, Any]) -> None:

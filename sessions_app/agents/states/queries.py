@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.chats.reading.sessions import get_session
+from sessions_app.chats.reading.sessions import SessionRow, get_session
 from sessions_app.core.errors import NotFound
 from sessions_app.core.serialization.stored_json import read_object
 from sessions_app.core.storage.sql import as_rfc3339, db_uuid, fetch_rows, raw_time_sql, rfc3339
@@ -79,12 +79,13 @@ def agent_history(*, caller: Caller, session_id: uuid.UUID) -> list[AgentStateVe
     return [row for row in rows if read_object(row.content) is not None]
 
 
-def get_action(*, caller: Caller, session_id: uuid.UUID, action_id: str) -> PendingAction:
-    get_session(caller=caller, session_id=session_id)
+def get_action(*, caller: Caller, session_id: uuid.UUID, action_id: str) -> tuple[SessionRow, PendingAction]:
+    """Its session, and the action."""
+    session = get_session(caller=caller, session_id=session_id)
     found = PendingAction.objects.filter(session_id=session_id, action_id=action_id).first()
     if found is None:
         raise ActionNotFound
-    return found
+    return session, found
 
 
 def list_ai_states(*, caller: Caller, session_id: uuid.UUID, after: str = "", limit: int = 50) -> list[AiState]:

@@ -111,6 +111,7 @@ class PendingActionOut(Schema):
     expires_at: str | None = None
     status: str = Field(description="pending, expired or resolved.")
     resolution: dict[str, Any] | None = Field(None, description="`{decision, note?, by, at}` once answered.")
+    moved_to: str | None = Field(None, description="The session to which a transfer moved it; here it has expired.")
 
 
 class ActionResolved(PendingActionOut):

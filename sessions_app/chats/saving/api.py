@@ -42,7 +42,7 @@ from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, TooLarge
 from sessions_app.core.web.responses import IDEMPOTENCY_KEY, IF_MATCH, json_reply, refusals, takes
 from sessions_app.core.web.schemas import BIGGEST, LIMIT
-from sessions_app.core.web.waiting import WAIT, Awaited, nothing_yet
+from sessions_app.core.web.waiting import SINCE_REV_WAIT, Awaited, nothing_yet
 from sessions_app.models import Caller
 
 router = Router(tags=["Messages"])
@@ -104,7 +104,7 @@ def browse(
     limit: int = LIMIT,
     as_: str | None = AS,
     repair: bool = REPAIR,
-    wait: int = WAIT,
+    wait: int = SINCE_REV_WAIT,
     head: str | None = HEAD,
     branches: bool = BRANCHES,
     fields: str | None = FIELDS,

@@ -15,20 +15,24 @@ from ninja import Query
 WAITS = "stillhere.waits"
 # Seconds.
 LONGEST_WAIT = 60
-WAIT: int = Query(  # type: ignore[type-arg]
+SINCE_REV_WAIT: int = Query(  # type: ignore[type-arg]
     0, ge=0, le=LONGEST_WAIT, description="With `since_rev`: answer when there is something, or after so many seconds."
+)
+DECISION_WAIT: int = Query(  # type: ignore[type-arg]
+    0, ge=0, le=LONGEST_WAIT, description="Answer when the action is no longer pending, or after so many seconds."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A session of a project (`path`) that is still at `rev`, and for how many seconds the client waits for a change."""
+    """A session of a project (`path`), and for how many seconds the client waits for a change of it. `rev`: at which it still
+    is; None for what changes without it."""
 
     project_id: uuid.UUID
     path: str
     session_id: uuid.UUID
-    rev: int
-    seconds: int
+    rev: int | None
+    seconds: float
 
 
 def nothing_yet(request: HttpRequest, awaited: Awaited) -> None:
