@@ -81,6 +81,15 @@ def test_a_session_that_is_only_opened_keeps_its_place(page: ChatPage) -> None:
     assert page.browser.run(ROWS) == before
 
 
+def test_the_time_of_a_save_is_written_as_all_times_beside_it(page: ChatPage) -> None:
+    """Also for a browser whose own language counts hours to twelve."""
+    page.browser.driver.execute_cdp_cmd("Emulation.setLocaleOverride", {"locale": "en-US"})
+    page.say("count to 2")
+    page.until_answered("1 2")
+    page.browser.until("return /^Saved \\d\\d:\\d\\d:\\d\\d\\.$/.test(document.getElementById('chat-quiet').textContent.trim());")
+    page.browser.driver.execute_cdp_cmd("Emulation.setLocaleOverride", {})
+
+
 @pytest.mark.slow
 def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.press("Rename")
