@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable
 from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -140,3 +141,49 @@ def test_an_undo_comes_back_to_the_list(client: Client, alice: User, chats: dict
         done = client.post(f"/sessions/{chats['latest'].id}/{name}/", {"back": back}, follow=True).content.decode()
         *_, undo = re.findall(r'class="toast"><span>[^<]+</span><form method="post" action="([^"]+)"', done)
         assert client.post(unescape(undo)).headers["Location"] == back
+
+
+def undo_of(html: str) -> str:
+    [undo] = re.findall(r'<form method="post" action="([^"]+)">.*?Undo</button>', html)
+    return unescape(undo)
+
+
+def test_one_that_was_made_the_current_session_by_mistake_is_taken_back(
+    client: Client, alice: User, chats: dict[str, Chat], listed: Callable[[str], Any]
+) -> None:
+    client.force_login(alice)
+    back = f"/projects/{Project.objects.get().id}/"
+    done = client.post(f"/sessions/{chats['former'].id}/current/", {"back": back}, follow=True).content.decode()
+    assert listed("")["former"] == "current"
+    undone = client.post(undo_of(done), follow=True)
+    assert undone.redirect_chain == [(back, 302)]
+    assert listed("") == {"put away": "archived", "former": "earlier", "latest": "current"}
+    third = Chat(chats["latest"].api)
+    refused = client.post(undo_of(done), follow=True).content.decode()
+    assert "Another session became the current one since. It stays." in refused
+    assert third.read()["session"]["current"]
+
+
+def test_one_that_was_archived_is_not_archived_again_so_there_is_no_undo(
+    client: Client, alice: User, chats: dict[str, Chat]
+) -> None:
+    client.force_login(alice)
+    done = client.post(f"/sessions/{chats['put away'].id}/current/", follow=True).content.decode()
+    assert "This is the current session now." in done
+    assert ">Undo</button>" not in done
+
+
+def test_any_session_is_opened_in_the_chat_from_its_page_and_from_lists(
+    client: Client, alice: User, chats: dict[str, Chat], listed: Callable[[str], Any]
+) -> None:
+    client.force_login(alice)
+    own, project = f"/sessions/{chats['former'].id}/", Project.objects.get()
+    for page in (own, f"/projects/{project.id}/"):
+        assert f'action="{own}chat/"' in client.get(page).content.decode()
+    opened = client.post(f"{own}chat/", follow=True)
+    [(chat, _)] = opened.redirect_chain
+    assert chat == f"/chat/?{urlencode({'project': project.path})}"
+    assert listed("")["former"] == "current"
+    undone = client.post(undo_of(opened.content.decode()), follow=True)
+    assert undone.redirect_chain == [(chat, 302)]
+    assert listed("")["latest"] == "current"

@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -37,6 +38,7 @@ from sessions_app.pages.session import copies
 from sessions_app.pages.session.done import Done
 from sessions_app.pages.session.move_back import move_back
 from sessions_app.pages.session.session_page import show_session
+from sessions_app.projects.queries import get_project
 
 DECIDED = {"approve": "Approved", "reject": "Rejected"}
 NOTE_LENGTH = 2_000
@@ -66,8 +68,21 @@ def _unarchive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 
 def _current(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """`instead`, of an Undo: only while that one is the current session. An archived session would not be archived again."""
+    row = get_session(caller=caller, session_id=session_id)
+    former = get_project(caller=caller, project_id=row.project_id).current_session_id
+    if form.get("instead", str(former)) != str(former):
+        return Done("Another session became the current one since. It stays.", failed=True)
     session_services.update_session(caller=caller, session_id=session_id, fields={"current": True})
-    return Done("This is the current session now.")
+    undo = "" if former in {None, session_id} or row.state == "archived" else f"current?{urlencode({'instead': session_id})}"
+    return Done("This is the current session now.", undo=undo, of=former)
+
+
+def _chat(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    """The chat shows the project's current session."""
+    page = f"{reverse('chat')}?{urlencode({'project': get_session(caller=caller, session_id=session_id).project_path})}"
+    done = _current(caller, session_id, form)
+    return replace(done, page=page, undo=done.undo and f"{done.undo}&{urlencode({'back': page})}")
 
 
 def _clear(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -188,6 +203,7 @@ ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
     "archive": _archive,
     "unarchive": _unarchive,
     "current": _current,
+    "chat": _chat,
     "pin": _pin,
     "unpin": _unpin,
     "tag": _tag,

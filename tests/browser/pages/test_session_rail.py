@@ -122,13 +122,13 @@ def test_what_one_does_there_leaves_the_transcript_where_it_is(signed_in: Browse
     Keyboard(signed_in).press("A name", Keys.ENTER)
     signed_in.until(TITLES, "A name")
     signed_in.run("document.querySelector('#rail-acts [data-key=r]').click();")
-    signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Open in chat');")
+    signed_in.until("return !document.querySelector('#rail-acts').textContent.includes('Make current');")
     assert signed_in.run(place) == before
     # A form that loads the page again leads back to the message.
     signed_in.run("document.querySelector('#rail-acts [action$=\"/archive/\"] button').click();")
     signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Unarchive');")
     signed_in.run("document.querySelector('#toasts-status form').requestSubmit();")
-    signed_in.until("return document.querySelector('#rail-acts')?.textContent.includes('Open in chat');")
+    signed_in.until("return document.querySelector('#rail-acts')?.textContent.includes('Make current') === false;")
     signed_in.until("return document.querySelector('#message-42 mark.present') !== null;")
     assert signed_in.run(place)[1:] == before[1:]
     assert signed_in.complaints() == []
@@ -214,3 +214,23 @@ def test_a_title_that_somebody_else_gave_meanwhile_is_told_before_it_is_replaced
     chat.api.patch(f"/sessions/{chat.id}", {"title": "theirs again"})
     signed_in.until("return document.getElementById('title').value === 'theirs again';")
     assert signed_in.run(seen) == "theirs again"
+
+
+def test_an_earlier_session_is_opened_in_the_chat_and_what_is_said_of_it_leaves_the_composer_free(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None]
+) -> None:
+    chat.say("m1", "words of before")
+    Chat(chat.api)  # The current one.
+    apart = """
+        const toast = document.querySelector('#toasts .toast')?.getBoundingClientRect();
+        return toast?.height > 0 && toast.bottom <= document.getElementById('chat-say').getBoundingClientRect().top;
+    """
+    for width, height in ((360, 740), (1280, 800)):
+        emulated("setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
+        open_page(signed_in, server, chat)
+        signed_in.run("document.querySelector('#rail-acts [action$=\"/chat/\"]').requestSubmit();")
+        signed_in.until("return document.getElementById('chat')?.textContent.includes('words of before');")
+        assert signed_in.run(apart), width
+        signed_in.run("document.querySelector('#toasts form').requestSubmit();")
+        signed_in.until("return document.getElementById('chat')?.textContent.includes('words of before') === false;")
+    assert signed_in.complaints() == []
