@@ -160,7 +160,7 @@ def test_one_that_was_made_the_current_session_by_mistake_is_taken_back(
     assert listed("") == {"put away": "archived", "former": "earlier", "latest": "current"}
     third = Chat(chats["latest"].api)
     refused = client.post(undo_of(done), follow=True).content.decode()
-    assert "Another session became the current one since. It stays." in refused
+    assert "Not undone: that session is not the current one any more." in refused
     assert third.read()["session"]["current"]
 
 

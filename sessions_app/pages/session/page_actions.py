@@ -72,7 +72,7 @@ def _current(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     row = get_session(caller=caller, session_id=session_id)
     former = get_project(caller=caller, project_id=row.project_id).current_session_id
     if form.get("instead", str(former)) != str(former):
-        return Done("Another session became the current one since. It stays.", failed=True)
+        return Done("Not undone: that session is not the current one any more.", failed=True)
     session_services.update_session(caller=caller, session_id=session_id, fields={"current": True})
     undo = "" if former in {None, session_id} or row.state == "archived" else f"current?{urlencode({'instead': session_id})}"
     return Done("This is the current session now.", undo=undo, of=former)

@@ -127,7 +127,7 @@ def test_what_one_does_there_leaves_the_transcript_where_it_is(signed_in: Browse
     # A form that loads the page again leads back to the message.
     signed_in.run("document.querySelector('#rail-acts [action$=\"/archive/\"] button').click();")
     signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Unarchive');")
-    signed_in.run("document.querySelector('#toasts-status form').requestSubmit();")
+    signed_in.run("[...document.querySelectorAll('#toasts-status form')].at(-1).requestSubmit();")
     signed_in.until("return document.querySelector('#rail-acts')?.textContent.includes('Make current') === false;")
     signed_in.until("return document.querySelector('#message-42 mark.present') !== null;")
     assert signed_in.run(place)[1:] == before[1:]
