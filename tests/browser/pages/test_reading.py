@@ -162,3 +162,49 @@ def test_a_hit_in_another_version_is_read_there_and_switched_to(signed_in: Brows
     signed_in.until("return !location.search.includes('q=') && !document.getElementById('version');")
     signed_in.until(LIVE)
     assert chat.read()["session"]["head"] == "a1"
+
+
+def test_days_and_hours_of_the_overview_are_squares_for_fingers(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None]
+) -> None:
+    """24 px with what belongs to it; the newest days are in view, and the oldest ones can be scrolled to."""
+    chat.say("m1", "today")
+    pressed = """
+        const square = document.querySelector(args[0]);
+        square.scrollIntoView({ block: "center", inline: "nearest" });
+        const { x, y, width, height } = square.getBoundingClientRect();
+        const at = ([right, down]) => document.elementFromPoint(x + width / 2 + right * 11.5, y + height / 2 + down * 11.5);
+        return [[-1, 0], [1, 0], [0, -1], [0, 1]].every((side) => square.closest("a").contains(at(side)));
+    """
+    for width in (360, 1024):
+        emulated("setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=True)
+        emulated("setTouchEmulationEnabled", enabled=True)
+        signed_in.open(f"{server.url}/overview/")
+        signed_in.until("return document.querySelector('.heat a') !== null;")
+        calendar = "const calendar = document.querySelector('.newest-first').getBoundingClientRect();"
+        assert signed_in.run(f"{calendar} return document.querySelector('.heat a').getBoundingClientRect().right <= calendar.right;")
+        for square in (".heat a rect", ".hours td a"):
+            assert signed_in.run(pressed, square), (width, square)
+        signed_in.run("document.querySelector('.newest-first').scrollTo({ left: -9999, behavior: 'instant' });")
+        first = "document.querySelector('.heat rect').getBoundingClientRect().left"
+        assert signed_in.run(f"{calendar} return {first} >= calendar.left;")
+        assert signed_in.run("return document.documentElement.scrollWidth;") <= width
+    emulated("setTouchEmulationEnabled", enabled=False)
+    assert signed_in.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 800, 1024, 1280])
+def test_the_totals_of_the_overview_fill_their_rows(
+    signed_in: Browser, server: LiveServer, chat: Chat, emulated: Callable[..., None], width: int
+) -> None:
+    emulated("setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
+    signed_in.open(f"{server.url}/overview/")
+    rows = signed_in.run("""
+        const rows = new Map();
+        for (const figure of document.querySelectorAll(".totals dd")) {
+          const top = Math.round(figure.getBoundingClientRect().top);
+          rows.set(top, (rows.get(top) ?? 0) + 1);
+        }
+        return [...rows.values()];
+    """)
+    assert rows == {360: [2, 2, 2], 800: [3, 3], 1024: [3, 3], 1280: [6]}[width]
