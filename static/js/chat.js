@@ -261,7 +261,9 @@ view.on({
     forgetSession();
     sessions.close();
     view.focus();
-    show((await chat.newSession()).messages, "question");
+    const state = await chat.newSession();
+    show(state.messages, "question");
+    view.restored(state);
     view.toast("A new session. The previous one is among the earlier sessions.");
     panel.show(null);
   },

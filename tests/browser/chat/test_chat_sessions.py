@@ -90,6 +90,15 @@ def test_the_time_of_a_save_is_written_as_all_times_beside_it(page: ChatPage) ->
     page.browser.driver.execute_cdp_cmd("Emulation.setLocaleOverride", {})
 
 
+def test_a_new_session_is_not_said_to_be_saved_when_the_former_one_was(page: ChatPage) -> None:
+    page.say("count to 2")
+    page.until_answered("1 2")
+    page.until_still()
+    page.press("New session")
+    page.until(lambda texts: texts == [])
+    page.browser.until("return document.getElementById('chat-quiet').textContent.trim() === 'Nothing saved here yet.';")
+
+
 @pytest.mark.slow
 def test_a_session_is_renamed_in_place(page: ChatPage, older: Chat) -> None:
     page.press("Rename")

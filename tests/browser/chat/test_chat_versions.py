@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
+from tests.browser.keyboard import Keyboard
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
@@ -67,6 +68,13 @@ def test_an_edit_keeps_the_former_question_with_its_answer_in_all_tabs(chat: Cha
     chat.browser.until("return document.querySelector('.versions span')?.textContent === '1/2';")
     chat.browser.go_to(one)
     assert chat.until(lambda texts: texts[0] == former[0]) == former
+
+
+def test_by_keyboard_an_answer_is_made_again_without_losing_one_s_place(chat: ChatPage) -> None:
+    hands = Keyboard(chat.browser)
+    hands.choose("Regenerate answer", backwards=True)
+    versions(chat, ["‹2/2›"])
+    assert hands.name() == "Message"
 
 
 def begin_edit(chat: ChatPage, *, draft: str) -> None:

@@ -100,6 +100,8 @@ export class Versions {
     const question = page.before(id).at(-1);
     if (busy()) return view.waits();
     if (!question) return view.quiet(LOAD);
+    // The answer leaves the page with its button. A finger or mouse has no place to lose, and would open a keyboard.
+    if (document.activeElement?.matches(":focus-visible")) view.focus();
     return again(question.id);
   }
 
