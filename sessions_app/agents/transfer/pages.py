@@ -57,7 +57,7 @@ def transfer_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
             if not wanted.dry_run:
                 page = reverse("session", args=[result["to_session"]])
                 return toast_response(request, _told(result, wanted), page=page, undo=_undo_address(result, wanted))
-            preview = preview_of(result["carried"], moves=wanted.choice.move)
+            preview = preview_of(result["carried"], moves=wanted.choice.move, undoable=_is_undoable(wanted))
         except (Choose, Conflict, UnknownAi, TooMuchTogether) as error:
             problem, preview = error, in_the_way(error.details) if isinstance(error, InTheWay) else preview
     return _page(request, caller, session, form, preview, problem)
@@ -164,7 +164,11 @@ def _told(result: dict[str, Any], wanted: Transfer) -> str:
     return f"{verb}.{kept}" if result["carried"] else "There was nothing to transfer."
 
 
-def _undo_address(result: dict[str, Any], wanted: Transfer) -> str:
+def _is_undoable(wanted: Transfer) -> bool:
     """Only a copy into a new session can be undone as a whole: elsewhere what was carried over is one with what was there."""
-    undoable = wanted.to_project is not None and not wanted.choice.move and result["carried"]
+    return wanted.to_project is not None and not wanted.choice.move
+
+
+def _undo_address(result: dict[str, Any], wanted: Transfer) -> str:
+    undoable = _is_undoable(wanted) and result["carried"]
     return reverse("session_act", args=[result["to_session"], "undo-transfer"]) if undoable else ""

@@ -29,15 +29,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`in_the_way`: the target's conflicting content, if nothing may be overwritten."""
+    """`in_the_way`: the target's conflicting content, if nothing may be overwritten. `undoable`: as a whole, afterwards."""
 
     rows: list[Row] = field(default_factory=list)
     in_the_way: list[str] = field(default_factory=list)
     ready: bool = False
     moves: bool = False
+    undoable: bool = False
 
 
-def preview_of(carried: list[dict[str, Any]], *, moves: bool) -> Preview:
+def preview_of(carried: list[dict[str, Any]], *, moves: bool, undoable: bool) -> Preview:
     rows = [
         Row(
             what=_what(item),
@@ -48,7 +49,7 @@ def preview_of(carried: list[dict[str, Any]], *, moves: bool) -> Preview:
         )
         for item in carried
     ]
-    return Preview(rows=rows, ready=True, moves=moves)
+    return Preview(rows=rows, ready=True, moves=moves, undoable=undoable)
 
 
 def _adds_to_messages(item: dict[str, Any]) -> bool:

@@ -156,6 +156,20 @@ def test_what_cannot_be_undone_as_a_whole_offers_none(page: Page, source: Chat, 
     assert made.read() == before
 
 
+@pytest.mark.parametrize(
+    ("fields", "warned"), [({}, False), ({"mode": "move"}, True), ({"to": "session"}, True), ({"to": "session", "mode": "move"}, True)]
+)
+def test_that_there_is_no_undo_is_said_before(
+    page: Page, source: Chat, there: Chat, fields: dict[str, str], warned: bool
+) -> None:
+    to = f"session {there.id}" if "to" in fields else project_of(there)
+    shown = page.client.get(f"/sessions/{source.id}/transfer/").content.decode()
+    assert "no Undo" not in shown
+    hidden = dict(re.findall(r'name="(epoch|token)" value="([^"]*)"', shown))
+    form = {**hidden, **PARTS, "mode": "copy", **fields, "act": "preview", "to": to}
+    assert ("This has no Undo" in page.client.post(f"/sessions/{source.id}/transfer/", form).content.decode()) == warned
+
+
 def test_it_is_for_transfers_of_ones_own_and_once(page: Page, source: Chat, there: Chat, bob: User) -> None:
     made, undo = page.transfer(source, project_of(there))
     stranger = Client()
