@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from html import unescape
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -180,6 +180,12 @@ def test_any_session_is_opened_in_the_chat_from_its_page_and_from_lists(
     own, project = f"/sessions/{chats['former'].id}/", Project.objects.get()
     for page in (own, f"/projects/{project.id}/"):
         assert f'action="{own}chat/"' in client.get(page).content.decode()
+    # New ones are empty: nothing else leads on from there.
+    empty = client.get(own).content.decode().partition("No messages yet")[2].partition("<aside")[0]
+    assert f'action="{own}chat/"' in empty
+    chat = f"/chat/?project={quote(project.path, safe='')}"
+    for page in (f"/sessions/{chats['latest'].id}/", f"/projects/{project.id}/"):
+        assert client.get(page).content.decode().count(f'href="{chat}">Open in chat</a>') == (1 if "projects" in page else 2)
     opened = client.post(f"{own}chat/", follow=True)
     [(chat, _)] = opened.redirect_chain
     assert chat == f"/chat/?{urlencode({'project': project.path})}"
