@@ -31,7 +31,8 @@ def text_of(html: str) -> str:
 def at(position: int, seconds: float, until: float | None = None) -> None:
     """When the message at a position was saved first and last."""
     times = {"created_at": seconds, "updated_at": seconds if until is None else until}
-    Message.objects.filter(position=position).update(**{name: BEGUN + timedelta(seconds=late) for name, late in times.items()})
+    saved = {name: BEGUN + timedelta(seconds=late) for name, late in times.items()}
+    Message.objects.filter(position=position).update(ver=1 if until is None else 2, **saved)
 
 
 def raw(message_id: str, form: str, said: dict[str, Any]) -> dict[str, Any]:
@@ -159,6 +160,16 @@ def test_an_answer_that_was_edited_long_after_did_not_take_that_long() -> None:
     assert [turn.ms for turn in turns] == [60_000, 0]
     assert [turn.bar.width for turn in turns] == [WIDTH, 0]
     assert runs_of([]) == []
+
+
+def test_a_copy_did_not_take_until_it_was_made(page: Client, chat: Chat) -> None:
+    """A fork writes its messages now; their answers were given then."""
+    chat.say("m1", "why?")
+    chat.say("m2", "because", role="assistant")
+    at(1, 0)
+    at(2, 4)
+    made = chat.api.post(f"/sessions/{chat.id}/fork", {}).json()["id"]
+    assert "Time of the turns 4.0 s" in text_of(page.get(f"/sessions/{made}/trace/").content.decode())
 
 
 def test_what_metadata_says_is_taken_only_if_it_is_sound() -> None:

@@ -50,7 +50,8 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`at`: when it was first saved, or what its format says. `until`: its last change. `asks`: a person's text begins a turn."""
+    """`at`: when it was first saved, or what its format says. `until`: its last change; a copy has
+    none, though it was written later. `asks`: a person's text begins a turn."""
 
     id: str
     position: int
@@ -78,7 +79,7 @@ def entry_of(item: dict[str, Any], writer: str | None) -> Entry:
         position=item["position"],
         role=role,
         at=at,
-        until=max(at, at if neutral.at else datetime.fromisoformat(item["updated_at"])),
+        until=max(at, at if neutral.at or item.get("ver") == 1 else datetime.fromisoformat(item["updated_at"])),
         text=text,
         asks=role == Role.USER and any(isinstance(part, TextPart) and part.text for part in neutral.parts),
         interrupted=item["status"] == Status.INTERRUPTED,
