@@ -117,7 +117,13 @@ def test_what_is_not_yours_is_not_found(page: Client, chat: Chat, api: Callable[
         reply = page.get(f"/sessions/{chat.id}/compare/?a={wrong}")
         assert reply.status_code in {200, 404}
         assert b"secret" not in reply.content
-    assert page.get(f"/sessions/{chat.id}/compare/?b={strangers.id}").status_code == 404
+    missed = page.get(f"/sessions/{chat.id}/compare/?a=1&b={strangers.id}")
+    assert missed.status_code == 404
+    # The form is still there, with what was typed.
+    html = missed.content.decode()
+    assert f"“<bdi>{strangers.id}</bdi>” is no revision, and none of your sessions has this id." in html
+    assert f'name="b" value="{strangers.id}"' in html
+    assert 'name="a" value="1"' in html
 
 
 def test_long_sessions_begin_where_the_shorter_side_ends(page: Client, chat: Chat) -> None:

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
+from sessions_app.core.errors import NotFound
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller, ChatSession, Clearing
 from sessions_app.pages.history.comparison import Comparison, Pair, compared
@@ -63,8 +64,10 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     `?before=`: only messages before a number."""
     caller = signed_in_caller(request)
     session = get_session(caller=caller, session_id=session_id)
-    left = _chosen(caller, session, request.GET.get("a", "") or "1")
-    right = _chosen(caller, session, request.GET.get("b", "") or str(session.rev))
+    asked = (request.GET.get("a", "") or "1", request.GET.get("b", "") or str(session.rev))
+    left, right = (_chosen(caller, session, name) for name in asked)
+    if left is None or right is None:
+        return _not_found(request, caller, session, asked, asked[0] if left is None else asked[1])
     pages = [side.page(HIGHEST) for side in (left, right)]
     before = number(request, "before", 0) or _beginning(pages)
     if before < HIGHEST:
@@ -95,12 +98,23 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     return render(request, "pages/history/compare.html", context)
 
 
-def _chosen(caller: Caller, session: SessionRow, name: str) -> Chosen:
-    """Raises NotFound for a session that is not the caller's."""
+def _not_found(request: HttpRequest, caller: Caller, session: SessionRow, asked: tuple[str, str], wrong: str) -> HttpResponse:
+    """The form, as it was filled in."""
+    project = get_project(caller=caller, project_id=session.project_id)
+    context = {"session": session, "name": ChatSession.objects.name_of(session), "project": project, "here": project.id}
+    sides = {"left": {"name": asked[0]}, "right": {"name": asked[1]}, "wrong": wrong}
+    return render(request, "pages/history/compare.html", context | sides, status=NotFound.status)
+
+
+def _chosen(caller: Caller, session: SessionRow, name: str) -> Chosen | None:
+    """None for a session that is not the caller's."""
     named, _, rev = name.rpartition("@")
     if not named and not rev.isdecimal():
         named, rev = rev, ""
-    found = get_session(caller=caller, session_id=session_uuid(named)) if named else session
+    try:
+        found = get_session(caller=caller, session_id=session_uuid(named)) if named else session
+    except NotFound:
+        return None
     wanted = int(rev) if rev.isdecimal() and len(rev) < 12 else found.rev
     clearings = list_clearings(found.id)
     return Chosen(name, found, moment_of(found, wanted, clearings), clearings)
