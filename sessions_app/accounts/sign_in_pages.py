@@ -79,7 +79,7 @@ def log_out(request: HttpRequest) -> HttpResponse:
     logout(request)
     # Pages in other tabs notice by the cookie that their forms cannot be sent now.
     rotate_token(request)
-    messages.success(request, "You are logged out. Everything saved is kept.")
+    messages.success(request, "You are signed out. Everything saved is kept.")
     return redirect("login")
 
 
@@ -108,7 +108,7 @@ def account(request: HttpRequest) -> HttpResponse:
         form.save()
         update_session_auth_hash(request, form.user)
         logins.end_logins(user_id=user.pk, but=_this_login(request))
-        messages.success(request, "The password is changed. Other places where you were signed in are logged out.")
+        messages.success(request, "The password is changed. Everywhere else you are signed out.")
         return redirect("account")
     status = 422 if request.method == "POST" else 200
 

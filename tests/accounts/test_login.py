@@ -166,7 +166,9 @@ def test_the_first_password_needs_no_old_one_and_the_next_one_does(client: Clien
 def test_log_out_takes_a_post_and_ends_the_session(client: Client, alice: User) -> None:
     client.force_login(alice)
     assert client.get("/logout/").status_code == 405
+    assert "Sign out" in client.get("/").content.decode()
     assert client.post("/logout/")["Location"] == "/login/"
+    assert "You are signed out. Everything saved is kept." in client.get("/login/").content.decode()
     assert client.get("/").status_code == 302
 
 

@@ -41,7 +41,7 @@ def test_another_account_keeps_its_own_pages(chat: ChatPage, station: Station, b
 
 @pytest.mark.slow
 def test_a_sign_out_empties_it(chat: ChatPage, station: Station) -> None:
-    chat.press("Log out")
+    chat.press("Sign out")
     chat.browser.until("return location.pathname === '/login/';")
     assert chat.browser.run(PAGES) == 0
     assert_nothing_is_kept(chat, station)
