@@ -90,8 +90,7 @@ function save() {
 
 /** @param {Draft[]} drafts */
 function say(drafts) {
-  view.alert("");
-  view.toast("");
+  view.forgetSaid();
   if (page.step === "question") page.step = "brainstorm";
   versions.put(drafts);
   save();
@@ -155,8 +154,7 @@ function saveState(fields) {
 
 /** Notices about one session do not apply to the next. */
 function forgetSession() {
-  view.alert("");
-  view.toast("");
+  view.forgetSaid();
   for (const part of [trash, cleared, current, instructions]) part.forget();
 }
 

@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -68,22 +69,30 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     left, right = (_chosen(caller, session, name) for name in asked)
     if left is None or right is None:
         return _not_found(request, caller, session, asked, asked[0] if left is None else asked[1])
-    pages = [side.page(HIGHEST) for side in (left, right)]
-    before = number(request, "before", 0) or _beginning(pages)
-    if before < HIGHEST:
-        pages = [side.page(before) for side in (left, right)]
-    # Both sides begin at the same number.
-    lowest = max(page.oldest if page.more else 0 for page in pages)
-    pages = [page.since(lowest) for page in pages]
-    found = compared(*([one.item for one in page.messages] for page in pages))
+    context = _sides(left, right, number(request, "before", 0))
     names = ChatSession.objects.names_of([session, left.session, right.session])
-    context = {
+    context |= {
         "session": session,
         "name": names[session.id],
         "left_name": names[left.session.id],
         "right_name": names[right.session.id],
         "project": get_project(caller=caller, project_id=session.project_id),
         "here": session.project_id,
+    }
+    return render(request, "pages/history/compare.html", context)
+
+
+def _sides(left: Chosen, right: Chosen, before: int) -> dict[str, Any]:
+    """What is shown of them. `before`: only messages before this number; 0: the newest ones."""
+    pages = [side.page(HIGHEST) for side in (left, right)]
+    before = before or _beginning(pages)
+    if before < HIGHEST:
+        pages = [side.page(before) for side in (left, right)]
+    # Both sides begin at the same number.
+    lowest = max(page.oldest if page.more else 0 for page in pages)
+    pages = [page.since(lowest) for page in pages]
+    found = compared(*([one.item for one in page.messages] for page in pages))
+    return {
         "left": left,
         "right": right,
         "states": compared_states((left.session, left.moment), (right.session, right.moment)),
@@ -95,7 +104,6 @@ def compare(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
         "later": any(one.changed_at is not None for page in pages for one in page.messages),
         "erased": [clearing for page in pages for clearing in page.erased],
     }
-    return render(request, "pages/history/compare.html", context)
 
 
 def _not_found(request: HttpRequest, caller: Caller, session: SessionRow, asked: tuple[str, str], wrong: str) -> HttpResponse:

@@ -177,6 +177,11 @@ export class View {
     this._part("alert").textContent = words;
   }
 
+  forgetSaid() {
+    this.alert("");
+    this.toast("");
+  }
+
   /** @param {string} words @param {(() => unknown) | null} [undo] */
   toast(words, undo = null) {
     this._part("toast-text").textContent = words;

@@ -157,7 +157,8 @@ def test_what_cannot_be_undone_as_a_whole_offers_none(page: Page, source: Chat, 
 
 
 @pytest.mark.parametrize(
-    ("fields", "warned"), [({}, False), ({"mode": "move"}, True), ({"to": "session"}, True), ({"to": "session", "mode": "move"}, True)]
+    ("fields", "warned"),
+    [({}, False), ({"mode": "move"}, True), ({"to": "session"}, True), ({"to": "session", "mode": "move"}, True)],
 )
 def test_that_there_is_no_undo_is_said_before(
     page: Page, source: Chat, there: Chat, fields: dict[str, str], warned: bool

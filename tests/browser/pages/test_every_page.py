@@ -21,8 +21,8 @@ STATES = ("/?state=deleted", "/?q=nothing-like-it", "/search/?q=Decimal&in=every
 # The browser itself says so of the document that it asked for.
 ERRORS = {"/nowhere/": "404", "/?cursor=nonsense": "422"}
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-# Of WCAG 2.2: what one points at is 24 px high and wide, or has as much room. axe leaves out the squares of the overview, which no
-# focus reaches: `test_reading.py` presses them. Chips have an area that axe does not see.
+# Of WCAG 2.2: what one points at is 24 px high and wide, or has as much room. axe leaves out the squares of the overview,
+# which no focus reaches: `test_reading.py` presses them. Chips have an area that axe does not see.
 TARGETS = {"runOnly": {"type": "rule", "values": ["target-size"]}}
 # Only colours differ in the other scheme.
 RULES = {"light": None, "dark": CONTRAST}

@@ -198,7 +198,9 @@ def test_save_and_what_is_wrong_with_a_value_are_in_view_on_a_phone(
     """A long value fills several screens; the button and the reason why nothing is saved stay in the first one."""
     memory.put("notes/a", {f"key {number}": number for number in range(60)})
     emulated("setDeviceMetricsOverride", width=360, height=640, deviceScaleFactor=1, mobile=True)
-    in_view = "const box = document.querySelector(args[0]).getBoundingClientRect(); return box.height && box.bottom <= innerHeight;"
+    in_view = (
+        "const box = document.querySelector(args[0]).getBoundingClientRect(); return box.height && box.bottom <= innerHeight;"
+    )
     for address in ("memory/notes/a/edit/", "memory-new/"):
         signed_in.open(f"{server.url}/projects/{memory.project}/{address}")
         assert signed_in.run(in_view, "[data-json-editor] [type=submit]"), address
@@ -208,7 +210,9 @@ def test_save_and_what_is_wrong_with_a_value_are_in_view_on_a_phone(
 
 
 def test_an_empty_list_looks_as_all_empty_pages_do(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
-    style = "const style = getComputedStyle(document.querySelector(args[0])); return [style.borderTopStyle, style.backgroundColor];"
+    style = (
+        "const style = getComputedStyle(document.querySelector(args[0])); return [style.borderTopStyle, style.backgroundColor];"
+    )
     gap = "return getComputedStyle(document.querySelector('.empty')).rowGap;"
     signed_in.open(f"{server.url}/projects/{memory.project}/memory/")
     wanted = signed_in.run(style, "div.empty"), signed_in.run(gap)

@@ -182,7 +182,9 @@ def test_days_and_hours_of_the_overview_are_squares_for_fingers(
         signed_in.open(f"{server.url}/overview/")
         signed_in.until("return document.querySelector('.heat a') !== null;")
         calendar = "const calendar = document.querySelector('.newest-first').getBoundingClientRect();"
-        assert signed_in.run(f"{calendar} return document.querySelector('.heat a').getBoundingClientRect().right <= calendar.right;")
+        assert signed_in.run(
+            f"{calendar} return document.querySelector('.heat a').getBoundingClientRect().right <= calendar.right;"
+        )
         for square in (".heat a rect", ".hours td a"):
             assert signed_in.run(pressed, square), (width, square)
         signed_in.run("document.querySelector('.newest-first').scrollTo({ left: -9999, behavior: 'instant' });")
