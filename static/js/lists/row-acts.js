@@ -1,4 +1,5 @@
-/** The buttons of a live list's rows: their forms are sent without leaving the page, so rows, scroll position and focus stay. */
+/** The buttons of a live list's rows: their forms are sent without leaving the page, so rows, scroll position and focus stay.
+ * One with `data-leaves` leads to another page. */
 
 import { toast } from "../pages/toasts.js";
 import { send, tell } from "./sending.js";
@@ -24,7 +25,7 @@ async function act(form, body) {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || !(form instanceof HTMLFormElement) || form.method !== "post") return;
-  if (!form.closest("[data-rows] > li")) return;
+  if (!form.closest("[data-rows] > li") || form.hasAttribute("data-leaves")) return;
   event.preventDefault();
   if (!sending.has(form)) act(form, new FormData(form, event.submitter));
 });

@@ -234,3 +234,15 @@ def test_an_earlier_session_is_opened_in_the_chat_and_what_is_said_of_it_leaves_
         signed_in.run("document.querySelector('#toasts form').requestSubmit();")
         signed_in.until("return document.getElementById('chat')?.textContent.includes('words of before') === false;")
     assert signed_in.complaints() == []
+
+
+def test_a_row_of_a_live_list_leads_to_the_chat_too(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    """Its other buttons leave the list on the screen."""
+    chat.say("m1", "words of before")
+    Chat(chat.api)  # The current one.
+    signed_in.open(f"{server.url}/projects/{chat.read()['session']['project_id']}/")
+    signed_in.until(LIVE)
+    row = f"session-{chat.id}"
+    signed_in.run("document.querySelector(`#${args[0]} .menu summary`).click();", row)
+    signed_in.run("document.querySelector(`#${args[0]} [action$='/chat/'] button`).click();", row)
+    signed_in.until("return document.getElementById('chat')?.textContent.includes('words of before');")
