@@ -126,3 +126,33 @@ def test_chatting(hands: Hands) -> None:
     hands.press(Keys.ENTER)
     chat.until(lambda texts: texts == ["count to 3", "1 2 3"])
     assert hands.browser.complaints() == []
+
+
+def test_the_last_action_in_a_list_is_undone_without_losing_one_s_place(
+    hands: Hands, api: Callable[..., Any], alice: User
+) -> None:
+    """Of several Undos `u` takes the newest; the list stays, and the focus is on the row again."""
+    client = api(alice)
+    project = client.post("/projects", {"path": "rows"}).json()["id"]
+    made = [client.post(f"/projects/{project}/sessions", {"title": title}).json()["id"] for title in ("one", "two", "three")]
+    hands.browser.open(f"{hands.url}/projects/{project}/")
+    hands.browser.until("return document.querySelectorAll('.list .title').length === 3;")
+    hands.browser.run("window.kept = true;")
+    for act in ("unpin", "pin"):
+        hands.browser.run(
+            "const form = document.querySelector(`#session-${args[0]} form:is([action$='/pin/'], [action$='/unpin/'])`);"
+            "form.requestSubmit();",
+            made[0],
+        )
+        hands.browser.until(
+            "return document.querySelector(`#session-${args[0]} form[action$='/${args[1]}/']`) !== null;", made[0], act
+        )
+    hands.browser.until("return document.querySelectorAll('#toasts-status form').length === 2;")
+    hands.browser.run("document.querySelector(`#session-${args[0]} .title`).focus();", made[0])
+    hands.press("u")
+    assert hands.browser.run("return document.activeElement.closest('form').action.includes('/pin/');")
+    hands.press(Keys.ENTER)
+    hands.browser.until("return document.querySelector(`#session-${args[0]} form[action$='/unpin/']`) !== null;", made[0])
+    hands.browser.until("return document.activeElement.classList.contains('title');")
+    assert hands.focused() == "one"
+    assert hands.browser.run("return window.kept;")

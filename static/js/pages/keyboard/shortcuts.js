@@ -98,7 +98,8 @@ const ACTS = {
   gp: () => first(".brand").click(),
   go: () => go("/overview/"),
   gc: () => go("/chat/"),
-  u: () => first("[role=status] button:not([hidden])")?.focus(),
+  // The newest one.
+  u: () => all(document, "#toasts-status button, #chat-toast button:not([hidden])").at(-1)?.focus(),
   "?": showKeys,
 };
 
