@@ -79,7 +79,7 @@ function show(messages, openingStep) {
   page.step = openingStep || "question";
   draw();
   view.linkTo(chat.session);
-  title.show();
+  title.show(messages);
   instructions.show();
 }
 

@@ -90,6 +90,18 @@ def test_the_time_of_a_save_is_written_as_all_times_beside_it(page: ChatPage) ->
     page.browser.driver.execute_cdp_cmd("Emulation.setLocaleOverride", {})
 
 
+def test_what_has_no_title_is_called_by_its_question_and_what_is_pinned_is_first(page: ChatPage, older: Chat) -> None:
+    """As on the other pages."""
+    project = older.read()["session"]["project_id"]
+    untitled = older.api.post(f"/projects/{project}/sessions", {"title": ""}).json()["id"]
+    Chat(older.api, session_id=untitled).say("m1", "Why does it fail?")
+    older.api.patch(f"/sessions/{older.id}", {"pinned": True})
+    page.open()
+    page.browser.until(f"{TITLE[:-1]} === 'Why does it fail?';")
+    page.browser.until(f"{ROWS[:-1]}[0] === 'Pinned';")
+    assert page.browser.run(ROWS)[:4] == ["Pinned", "Old questions", "Today", "Why does it fail?"]
+
+
 def test_a_new_session_is_not_said_to_be_saved_when_the_former_one_was(page: ChatPage) -> None:
     page.say("count to 2")
     page.until_answered("1 2")

@@ -19,13 +19,13 @@ export function dayOf(at, now = new Date()) {
   return date.toLocaleDateString("en", { day: "numeric", month: "long", ...year });
 }
 
-/** The sessions as they come, under "Pinned" and their days. @param {Listed[]} sessions @returns {[string, Listed[]][]} */
+/** The sessions as they come, under "Pinned", which is first, and their days. @param {Listed[]} sessions @returns {[string, Listed[]][]} */
 export function byDay(sessions, now = new Date()) {
   /** @type {Map<string, Listed[]>} */
-  const groups = new Map();
+  const groups = new Map([["Pinned", []]]);
   for (const session of sessions) {
     const name = session.pinned ? "Pinned" : dayOf(session.updated_at, now);
     groups.set(name, [...(groups.get(name) ?? []), session]);
   }
-  return [...groups];
+  return [...groups].filter(([, some]) => some.length);
 }

@@ -24,6 +24,7 @@ export class SessionTitle {
     this.edited = undefined;
     /** The title that is replaced by what is written. */
     this.seen = "";
+    this.named = "";
     document.addEventListener("visibilitychange", () => document.hidden || this.changed(this.outdated));
     this.heading = byId("chat-title", HTMLElement);
     this.button = byId("chat-rename", HTMLButtonElement);
@@ -37,10 +38,12 @@ export class SessionTitle {
     this.field.addEventListener("keydown", (event) => event.key === "Escape" && !composes(event) && this._close());
   }
 
-  show() {
+  /** @param {PageMessage[]} [messages] of a session without a title, which is called by its first question as in lists */
+  show(messages) {
+    if (messages) this.named = this.needs.chat.unread ? "" : titleOf(messages);
     // A title that is being written belongs to the session that was shown.
     if (!this.form.hidden && this.edited !== this.needs.chat.session?.id) this._open(false);
-    const title = this.needs.chat.session?.title || NONE;
+    const title = this.needs.chat.session?.title || this.named || NONE;
     if (this.heading.textContent !== title) this.heading.textContent = title;
     this.button.hidden = !this.needs.chat.session || !this.form.hidden;
   }
