@@ -28,7 +28,9 @@ export class AgentPanel {
     this.parts = {
       fold: byId("panel-fold", HTMLDetailsElement),
       progress: byId("panel-progress", HTMLProgressElement),
-      ...named(["question", "kind", "payload", "answer", "acts", "approve", "reject", "count", "title", "steps", "dismiss"]),
+      note: byId("panel-note", HTMLInputElement),
+      ...named(["question", "kind", "fields", "payload", "answer", "acts", "approve", "reject"]),
+      ...named(["count", "title", "steps", "dismiss"]),
     };
     this.parts.fold.open = !matchMedia(NARROW).matches;
   }
@@ -88,33 +90,50 @@ export class AgentPanel {
     one(item, "span", HTMLElement).textContent = title;
   }
 
-  /** @param {PendingAction} question */
+  /** @param {PendingAction} asked */
   _question({ id, kind, payload, resolution, expires_at: expires = "" }) {
-    this._isNew(JSON.stringify([id, kind, payload]));
-    const { kind: chip, payload: words, acts, answer, question } = this.parts;
+    const { acts, answer, question } = this.parts;
+    const asked = JSON.stringify([id, kind, payload]);
+    if (asked !== this.asked) this._ask(kind, payload ?? "");
+    this.asked = asked;
     const over = Boolean(expires) && new Date(expires) <= new Date();
-    chip.textContent = kind;
-    words.textContent = payload === undefined ? "" : typeof payload === "string" ? payload : JSON.stringify(payload, null, 2);
-    const answered = Boolean(resolution) || over;
-    if (answered) this._leaveActs();
-    acts.hidden = answered;
-    words.hidden = payload === undefined || acts.hidden;
+    if (resolution || over) this._leaveActs();
+    acts.hidden = Boolean(resolution) || over;
     question.toggleAttribute("data-open", !acts.hidden);
-    answer.textContent = resolution ? `${resolution.by}: ${resolution.decision}` : over ? "It has expired." : "";
+    const note = resolution?.note ? ` – ${resolution.note}` : "";
+    answer.textContent = resolution ? `${resolution.by}: ${resolution.decision}${note}` : over ? "It has expired." : "";
   }
 
-  /** Another question gets no focus of a button, and has to be read first. @param {string} asked */
-  _isNew(asked) {
-    if (asked === this.asked) return;
-    this.asked = asked;
+  /** Another question gets no focus of a button and no note, and has to be read first. @param {string} kind @param {unknown} payload */
+  _ask(kind, payload) {
+    const { kind: chip, fields: list, payload: words, note, acts } = this.parts;
+    const fields = payload instanceof Object && !Array.isArray(payload) ? Object.entries(payload) : [];
     this._leaveActs();
-    holdButtons(this.parts.acts);
+    chip.textContent = kind;
+    note.value = "";
+    list.replaceChildren(...fields.map(([name, value]) => field(name, written(value))));
+    list.hidden = !fields.length;
+    words.textContent = fields.length ? "" : written(payload);
+    words.hidden = !words.textContent;
+    holdButtons(acts);
   }
 
   _leaveActs() {
     const { question, acts } = this.parts;
     if (acts.contains(document.activeElement)) focusOn(question.querySelector("h2"));
   }
+}
+
+/** @param {unknown} value */
+const written = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
+/** @param {string} name @param {string} value */
+function field(name, value) {
+  const [pair, term, words] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+  term.textContent = name;
+  words.textContent = value;
+  pair.append(term, words);
+  return pair;
 }
 
 /** @template {string} Name @param {Name[]} names @returns {Record<Name, HTMLElement>} */
@@ -145,7 +164,8 @@ export function actsOf({ panel, chat, view, connection, saveState }) {
     async answered(decision) {
       const { id, kind = "", payload } = panel.state?.pending_action ?? {};
       try {
-        const answer = await chat.resolveAction(decision, { action: id, seen: { kind, payload } });
+        const note = panel.parts.note.value.trim();
+        const answer = await chat.resolveAction(decision, { action: id, note, seen: { kind, payload } });
         if (answer.late) view.toast(answer.resolution ? `${answer.resolution.by} answered before.` : "It has expired.");
         await showStored({ panel, chat });
         view.focus();

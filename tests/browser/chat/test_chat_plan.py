@@ -140,6 +140,29 @@ def test_a_question_that_the_agent_changes_while_it_is_read_is_not_approved(chat
     chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: approve';")
 
 
+def test_a_question_shows_its_fields_and_is_answered_with_a_note(chat: ChatPage, agent: Any) -> None:
+    """As on the session's page."""
+    chat.open()
+    chat.say("Sell old maps")
+    chat.until(lambda texts: len(texts) == 2)
+    chat.until_still()
+    at = f"/sessions/{stored(agent, chat)['session']['id']}/agent-state"
+    agent.patch(at, {"pending_action": {"id": "a1", "kind": "deploy", "payload": {"to": "<b>all</b>", "shops": [1, 2]}}})
+    chat.browser.until("return document.querySelector('#panel-approve:enabled')?.checkVisibility();")
+    fields = "return [...document.querySelectorAll('#panel-fields > div')].map((pair) => pair.innerText);"
+    assert chat.browser.run(fields) == ["to\n<b>all</b>", "shops\n[\n  1,\n  2\n]"]
+    assert not chat.browser.run("return document.getElementById('panel-payload').checkVisibility();")
+    chat.browser.run("document.getElementById('panel-note').focus();")
+    Keyboard(chat.browser).press(" After six. ")
+    chat.press("Reject")
+    chat.browser.until("return document.getElementById('panel-answer').textContent === 'alice: reject – After six.';")
+    resolution = agent.get(f"{at}/pending-action/a1").json()["resolution"]
+    assert (resolution["decision"], resolution["note"]) == ("reject", "After six.")
+    agent.patch(at, {"pending_action": {"id": "a2", "kind": "print", "payload": "500 maps"}})
+    chat.browser.until("return document.getElementById('panel-payload').textContent === '500 maps';")
+    assert chat.browser.run("return document.getElementById('panel-note').value;") == ""
+
+
 @pytest.mark.slow
 def test_a_question_with_numbers_that_browsers_round_is_answered(chat: ChatPage, agent: Any) -> None:
     plan(chat)
