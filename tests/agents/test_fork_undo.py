@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.test import Client
 
-from sessions_app.models import ChatSession, Event, Project
+from sessions_app.models import ChatSession, Event, Project, SessionFile
 from tests.support.chat import Chat
 
 TOAST = re.compile(r'class="toast[^"]*"><span>(.*?)</span>(?:<form method="post" action="([^"]+)")?', re.DOTALL)
@@ -92,7 +94,32 @@ def forget_events(made: Chat) -> None:
     Event.objects.all().delete()
 
 
-@pytest.mark.parametrize("change", [say, save_state, rename, clear, forget_events])
+def move_on(made: Chat) -> None:
+    made.api.post("/projects", {"path": "third"})
+    assert made.api.post(f"/sessions/{made.id}/move", {"to_project": "third"}).status_code == 200
+
+
+def say_and_move_on(made: Chat) -> None:
+    say(made)
+    move_on(made)
+
+
+def say_while_the_clock_is_behind(made: Chat) -> None:
+    """As if the server's clock had been set back since."""
+    say(made)
+    said = Event.objects.filter(session_id=made.id).latest("event_seq")
+    Event.objects.filter(pk=said.pk).update(at=F("at") - timedelta(hours=1))
+
+
+def upload(made: Chat) -> None:
+    session = ChatSession.objects.get(id=made.id)
+    SessionFile.objects.create(session=session, sha256="0" * 64, name="plan.txt")
+
+
+CHANGES = [say, save_state, rename, clear, forget_events, move_on, say_and_move_on, say_while_the_clock_is_behind, upload]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_what_was_changed_since_stays(page: Client, source: Chat, change: Callable[[Chat], None]) -> None:
     made, undo = forked(page, source)
     change(made)

@@ -8,13 +8,14 @@ from typing import Any
 
 import orjson
 
+from sessions_app.agents.transfer.fork_copying import FIRST
 from sessions_app.chats.lifecycle.deletion import delete_session
 from sessions_app.chats.locking import lock_project_and_current, lock_session
 from sessions_app.chats.reading.sessions import get_session
 from sessions_app.chats.sessions.services import update_session
 from sessions_app.core.errors import Conflict
 from sessions_app.core.storage.transactions import StaleRead, write
-from sessions_app.models import Caller, ChatSession, Event, SaveReceipt
+from sessions_app.models import Caller, ChatSession, Event, Message, SaveReceipt, SessionFile
 from sessions_app.models.event import EventType
 from sessions_app.projects.queries import get_project
 
@@ -52,6 +53,8 @@ def _undo[T](caller: Caller, session_id: uuid.UUID, read: Callable[[uuid.UUID, L
         if _displaced(caller, session_id) != displaced:
             raise StaleRead
         result = read(session_id, _log(row.project_id, session_id))
+        if SessionFile.objects.filter(session_id=session_id).exists():  # An upload has no event, and a copy begins without.
+            raise NotUndone
         delete_session(caller=caller, session_id=session_id)
         if displaced is not None:
             update_session(caller=caller, session_id=displaced, fields={"current": True})
@@ -71,15 +74,19 @@ def _displaced(caller: Caller, session_id: uuid.UUID) -> uuid.UUID | None:
 
 
 def _log(project_id: uuid.UUID, session_id: uuid.UUID) -> Log:
-    """Types and frames of its events since it was made, in their order. Old ones are pruned."""
+    """Types and frames of its events since it was made, in their order. Old ones are pruned. By their numbers: the clock may have
+    been set back since."""
     made_at = ChatSession.objects.values_list("created_at", flat=True).get(id=session_id)
-    log = Event.objects.filter(project_id=project_id, at__gte=made_at, session_id=session_id).order_by("event_seq")
-    return list(log.values_list("type", "frame"))
+    own = Event.objects.filter(project_id=project_id, session_id=session_id).order_by("event_seq")
+    first = own.filter(at__gte=made_at, type=EventType.SESSION_CREATED).values_list("event_seq", flat=True).first()
+    return [] if first is None else list(own.filter(event_seq__gte=first).values_list("type", "frame"))
 
 
 def _check_fork(session_id: uuid.UUID, log: Log) -> None:
-    """No fork tells of its messages, so the log has nothing but the new session."""
-    if [kind for kind, _ in log] != [EventType.SESSION_CREATED]:
+    """No fork tells of its messages, so the log has nothing but the new session. So does that of a project where it was moved
+    since: it tells of a higher rev."""
+    made_rev = FIRST if Message.objects.filter(session_id=session_id).exists() else 0
+    if [kind for kind, _ in log] != [EventType.SESSION_CREATED] or orjson.loads(log[0][1]).get("rev") != made_rev:
         raise NotUndone
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -10,9 +11,10 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 
-from sessions_app.models import ChatSession, Event, Project
+from sessions_app.models import ChatSession, Event, Project, SessionFile
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.saves import upsert
@@ -128,7 +130,21 @@ def forget_events(made: Chat) -> None:
     Event.objects.all().delete()
 
 
-@pytest.mark.parametrize("change", [say, save_state, take_more, move_on, forget_events])
+def say_while_the_clock_is_behind(made: Chat) -> None:
+    """As if the server's clock had been set back since."""
+    say(made)
+    newest = Event.objects.filter(session_id=made.id).latest("event_seq")
+    Event.objects.filter(pk=newest.pk).update(at=F("at") - timedelta(hours=1))
+
+
+def upload(made: Chat) -> None:
+    SessionFile.objects.create(session=ChatSession.objects.get(id=made.id), sha256="0" * 64, name="plan.txt")
+
+
+CHANGES = [say, save_state, take_more, move_on, forget_events, say_while_the_clock_is_behind, upload]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_what_was_changed_since_stays(page: Page, source: Chat, there: Chat, change: Callable[[Chat], None]) -> None:
     made, undo = page.transfer(source, project_of(there))
     change(made)
