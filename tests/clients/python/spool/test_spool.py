@@ -18,7 +18,8 @@ import pytest
 from stillhere import Client, Spool, SpoolError
 from stillhere.spool import append_log
 from stillhere.spool.items import Item
-from stillhere.spool.spool import STRANDED, UNSENT
+from stillhere.spool.other_scopes import STRANDED
+from stillhere.spool.spool import UNSENT
 from tests.browser.driving import wait_for
 from tests.clients.python.conftest import PROJECT, SOURCE
 from tests.clients.python.gate import Gate

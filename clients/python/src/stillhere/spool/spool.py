@@ -20,11 +20,11 @@ from stillhere.operations.projects import checked_id
 from stillhere.operations.saving import Op, pieces, upserts
 from stillhere.spool.delivery import FORGOTTEN_SECONDS, LONGEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS, Delivery
 from stillhere.spool.items import DamagedSpool, Item, Refused, SpoolError
+from stillhere.spool.other_scopes import scope_of, see_to_others
 from stillhere.spool.sender import SEQ_STEP, Sender
 from stillhere.spool.storage import Storage
 
 UNSENT = "%d saves wait in %s: the server has not taken them. The next spool with this file sends them."
-STRANDED = "%d requests in %s wait for %s and its project %s. A spool with this url and project sends them."
 # How often a server that is away is asked while somebody waits for it, and how long an idle thread may take to end.
 SECONDS_BETWEEN_QUESTIONS, ENDING_SECONDS = 1.0, 0.5
 OPENING_FIELDS = {"title", "metadata", "tags", "current"}
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class Spool:
     """Saves to a project, through a file at `path` and its log, `path` with `-log` behind it. A thread sends them, those of a
     session in their order, until the server acknowledges each; a crash or an absent server loses none. The file may be that of
-    several servers and projects: a spool sends what was saved with the same `url` and `project`, letter by letter, and logs a
+    several servers and projects: a spool sends what was saved with the same `url` and `project`, and logs a
     warning of others that wait for over a minute. Several processes may share the file, and after a fork the spool: a request may
     then be sent twice, which changes nothing. The other arguments are those of `Client`."""
 
@@ -49,9 +49,8 @@ class Spool:
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
         self._connection = Connection(url, key, project, timeout=timeout, retry_seconds=0)
-        self._storage = Storage(path, f"{self._connection.url} {self._connection.project}")
-        for scope, count in self._storage.stranded().items():
-            _log.warning(STRANDED, count, self._storage.path, *scope.split(" ", 1))
+        self._storage = Storage(path, scope_of(self._connection.url, self._connection.project))
+        see_to_others(self._storage, self._connection.url, self._connection.project)
         self._closing = threading.Event()
         self.renew()
         renew_in_forks(self)

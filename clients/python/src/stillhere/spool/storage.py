@@ -25,8 +25,9 @@ STRANDED_SECONDS = 60.0
 # A longer log moves to the table: of this, only the next request is in the memory.
 LONGEST_LOG = 262_144
 MOST_AT_ONCE = 20
+_COLUMNS = "number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev"
 _ADD = (
-    "INSERT INTO waiting (number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev, scope, made_at)"
+    f"INSERT INTO waiting ({_COLUMNS}, scope, made_at)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -70,7 +71,7 @@ class Storage:
         if self._log.size > LONGEST_LOG:
             self._move_if_there_is_room()
         recent = self._recent(number, but)
-        sql = "SELECT number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev FROM waiting"
+        sql = f"SELECT {_COLUMNS} FROM waiting"
         sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number, *but, *but))
         return recent[:MOST_AT_ONCE] if row is None else [Item(*row)]
@@ -99,6 +100,25 @@ class Storage:
         sql = "SELECT scope, count(*) FROM waiting WHERE scope != ? AND refused IS NULL AND made_at < ? GROUP BY scope"
         with self._lock, naming_damage(self.path):
             return dict(self._patiently(sql, (self._scope, time.time() - STRANDED_SECONDS)).fetchall())
+
+    def other_scopes(self) -> list[str]:
+        """In the table, whose requests wait or were refused."""
+        with self._lock, naming_damage(self.path):
+            return [row[0] for row in self._patiently("SELECT DISTINCT scope FROM waiting WHERE scope != ?", (self._scope,))]
+
+    def adopt(self, scope: str) -> None:
+        """Makes what is of another scope this one's, behind what waits here: of numbers that were given away another process may
+        know that all below them is acknowledged. If this process is killed meanwhile, some are there twice, and sent twice,
+        which changes nothing. Raises ValueError for a damaged row."""
+        self._move("UPDATE waiting SET scope = ? WHERE scope = ? AND refused IS NOT NULL", (self._scope, scope))
+        sql = f"SELECT {_COLUMNS} FROM waiting WHERE scope = ? AND refused IS NULL ORDER BY number LIMIT {MOST_AT_ONCE}"
+        while True:
+            with self._lock, naming_damage(self.path):
+                items = [Item(*row) for row in self._patiently(sql, (scope,)).fetchall()]
+            if not items:
+                return
+            self.add(items)
+            self._move("DELETE FROM waiting WHERE scope = ? AND refused IS NULL AND number <= ?", (scope, items[-1].number))
 
     def freeze(self, number: int, session: str, epoch: int) -> None:
         self._move("UPDATE waiting SET session = ?, epoch = ? WHERE number = ?", (session, epoch, number))
