@@ -130,6 +130,16 @@ def test_a_session_that_was_moved_again_stays_there(mover: Mover, chat: Chat) ->
     assert words[mover.way] in said
 
 
+def test_a_session_that_was_moved_back_and_there_again_stays_there(mover: Mover, chat: Chat) -> None:
+    undo = mover.move(chat, "new")
+    for path in ("old", "new"):
+        assert chat.api.post(f"/sessions/{chat.id}/move", {"to_project": path}).status_code == 200
+    said = mover.undo(undo)
+    assert place(chat)[:2] == ["new", "current"]
+    words = {"one": "moved again since", "many": "Left as it is, because of what was done since: 1 session."}
+    assert words[mover.way] in said
+
+
 def test_of_many_those_that_stayed_go_back_each_to_its_own_project(client: Client, alice: User, chat: Chat) -> None:
     client.force_login(alice)
     mover, other, third = Mover(client, "many"), Chat(chat.api, project="old"), Chat(chat.api, project="third")

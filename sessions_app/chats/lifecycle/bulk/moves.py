@@ -8,6 +8,7 @@ from sessions_app.chats.sessions.services import ExternalIdTaken
 from sessions_app.core.errors import Conflict, Invalid
 from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import Caller, ChatSession, Event, Project
+from sessions_app.models.event import EventType
 from sessions_app.projects.queries import ProjectDeleted, ProjectNotFound, get_project
 
 
@@ -52,6 +53,8 @@ def move(work: Work) -> list[ChatSession]:
     rows = [row for row in work.rows if row.project_id != target.id]
     if undoes is not None:  # What was moved again stays: the later move counts.
         rows = [row for row in rows if row.project_id == undoes.to]
+        again = _came_again(undoes, rows)
+        rows = [row for row in rows if row.id not in again]
     _refuse_stricter(work, target, rows)
     _refuse_taken(work, target, [row.external_id for row in rows if row.external_id is not None])
     work.leave_current(rows)
@@ -83,6 +86,12 @@ def _choose_current(work: Work, rows: list[ChatSession]) -> None:
 def _unarchived(target: Project, rows: list[ChatSession]) -> tuple[uuid.UUID, datetime] | None:
     became = [(row.id, row.archived_at) for row in rows if row.id == target.current_session_id]
     return next(((one, at) for one, at in became if at is not None), None)
+
+
+def _came_again(made: MadeMove, rows: list[ChatSession]) -> set[uuid.UUID]:
+    """Those that left that project since, and were moved there once more."""
+    arrivals = Event.objects.filter(project_id=made.to, event_seq__gt=made.event_seq, type=EventType.SESSION_CREATED)
+    return set(arrivals.filter(session_id__in=[row.id for row in rows]).values_list("session_id", flat=True))
 
 
 def _removes_secrets(project: Project) -> bool:
