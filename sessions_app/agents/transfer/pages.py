@@ -23,7 +23,7 @@ from sessions_app.chats.saving.receipts import Request
 from sessions_app.core.errors import AppError, Conflict, Invalid, NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.serialization.json_text import fingerprint
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import form_of, signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller, ChatSession, Project
 from sessions_app.projects.queries import get_project, list_projects, project_uuid
@@ -45,7 +45,7 @@ def transfer_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
     """GET: the form. POST: a preview; with the form's button: the transfer. Only the form where a dialog shows it."""
     caller = signed_in_caller(request)
     session = get_session(caller=caller, session_id=session_id)
-    form = request.POST.copy() if request.method == "POST" else _fresh(session)
+    form = form_of(request.POST) if request.method == "POST" else _fresh(session)
     preview, problem = Preview(), None
     if request.method == "POST":
         try:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from sessions_app.core.callers import caller_of_user
+from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.models import Caller, Project
 
 
@@ -22,6 +23,14 @@ def rows_asked(request: HttpRequest, least: int, most: int) -> int:
 def number_asked(request: HttpRequest, name: str, default: int, least: int, most: int) -> int:
     asked = request.GET.get(name, "")
     return max(least, min(int(asked), most)) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else default
+
+
+def form_of(*sent: QueryDict) -> QueryDict:
+    """What was sent, as a body of the API has it: PostgreSQL cannot even look for a NUL."""
+    form = QueryDict(mutable=True)
+    for name, values in (pair for one in sent for pair in one.lists()):
+        form.setlist(name, [*form.getlist(name), *map(clean_text, values)])
+    return form
 
 
 def newest_page(request: HttpRequest) -> str:

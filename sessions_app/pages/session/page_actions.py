@@ -28,9 +28,8 @@ from sessions_app.chats.sessions import services as session_services
 from sessions_app.chats.sessions.session_fields import tags_text
 from sessions_app.core.errors import Conflict, Invalid, NotFound
 from sessions_app.core.serialization.json_text import fingerprint
-from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.text import same_name
-from sessions_app.core.web.page_context import signed_in_caller
+from sessions_app.core.web.page_context import form_of, signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller, ChatSession
 from sessions_app.models.session import TITLE_LENGTH, UNTITLED
@@ -45,7 +44,7 @@ NOTE_LENGTH = 2_000
 
 
 def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    title = form.get("title", "").replace("\0", "\ufffd").strip()
+    title = form.get("title", "").strip()
     if len(title) > TITLE_LENGTH:
         raise Invalid(f"A title has at most {TITLE_LENGTH} characters.", details={"field": "title"})
     # Forms of pages from before have no such field.
@@ -140,7 +139,7 @@ def _settle(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 
 def _resolve(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    decision, note = form.get("decision", ""), form.get("note", "").replace("\0", "\ufffd").strip()
+    decision, note = form.get("decision", ""), form.get("note", "").strip()
     if decision not in DECIDED or len(note) > NOTE_LENGTH:
         raise Invalid(f"Approve or reject, with a note of at most {NOTE_LENGTH:,} characters.", details={"field": "decision"})
     # Forms of pages from before do not say which question they showed.
@@ -172,7 +171,7 @@ def _unpin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 def _tag(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     """Several tags can be typed with commas between them. Those that it has stay where they are."""
-    typed = [tag.strip() for tag in clean_text(form.get("tag", "")).split(",")]
+    typed = [tag.strip() for tag in form.get("tag", "").split(",")]
 
     def with_typed(row: SessionRow) -> str | None:
         return tags_text(list(dict.fromkeys([*row.tag_list, *filter(None, typed)])))
@@ -228,8 +227,7 @@ ACTS: dict[str, Callable[[Caller, uuid.UUID, QueryDict], Done]] = {
 def act(request: HttpRequest, session_id: uuid.UUID, name: str) -> HttpResponse:
     if name not in ACTS:
         raise NotFound
-    form = request.GET.copy()
-    form.update(request.POST)
+    form = form_of(request.GET, request.POST)
     try:
         done = ACTS[name](signed_in_caller(request), session_id, form)
     except session_services.TitleChanged as problem:

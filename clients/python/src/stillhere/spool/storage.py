@@ -26,10 +26,8 @@ STRANDED_SECONDS = 60.0
 LONGEST_LOG = 262_144
 MOST_AT_ONCE = 20
 _COLUMNS = "number, session, external_id, opening, writer_id, seq, epoch, ops, base_rev"
-_ADD = (
-    f"INSERT INTO waiting ({_COLUMNS}, scope, made_at)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_READ = f"SELECT {_COLUMNS} FROM waiting WHERE scope = ? AND refused IS NULL"  # noqa: S608 - our own names
+_ADD = f"INSERT INTO waiting ({_COLUMNS}, scope, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 
 
 class Storage:
@@ -71,8 +69,7 @@ class Storage:
         if self._log.size > LONGEST_LOG:
             self._move_if_there_is_room()
         recent = self._recent(number, but)
-        sql = f"SELECT {_COLUMNS} FROM waiting"
-        sql += f" WHERE scope = ? AND refused IS NULL AND number > ?{_without(but)} ORDER BY number LIMIT 1"
+        sql = f"{_READ} AND number > ?{_without(but)} ORDER BY number LIMIT 1"
         row = self._one(sql, (self._scope, number, *but, *but))
         return recent[:MOST_AT_ONCE] if row is None else [Item(*row)]
 
@@ -111,7 +108,7 @@ class Storage:
         know that all below them is acknowledged. If this process is killed meanwhile, some are there twice, and sent twice,
         which changes nothing. Raises ValueError for a damaged row."""
         self._move("UPDATE waiting SET scope = ? WHERE scope = ? AND refused IS NOT NULL", (self._scope, scope))
-        sql = f"SELECT {_COLUMNS} FROM waiting WHERE scope = ? AND refused IS NULL ORDER BY number LIMIT {MOST_AT_ONCE}"
+        sql = f"{_READ} ORDER BY number LIMIT {MOST_AT_ONCE}"
         while True:
             with self._lock, naming_damage(self.path):
                 items = [Item(*row) for row in self._patiently(sql, (scope,)).fetchall()]
