@@ -19,6 +19,8 @@ from sessions_app.agents.states.pending_actions import AlreadyResolved, Expired,
 from sessions_app.agents.transfer.copy_undo import NotUndone
 from sessions_app.chats.lifecycle import deletion
 from sessions_app.chats.lifecycle.bulk.moves import NotMovedBack
+from sessions_app.chats.lifecycle.bulk.services import change_sessions
+from sessions_app.chats.lifecycle.bulk.work import Act, Change
 from sessions_app.chats.lifecycle.clearing import Undo, clear_session, undo_clear
 from sessions_app.chats.lifecycle.restore_and_conflicts import ConflictNotFound, Keep, settle_conflict
 from sessions_app.chats.reading.sessions import SessionRow, get_session
@@ -58,12 +60,15 @@ def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 def _archive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
     was_current = get_session(caller=caller, session_id=session_id).is_current
     session_services.update_session(caller=caller, session_id=session_id, fields={"archived": True})
-    return Done("Archived. It no longer resumes.", undo="current" if was_current else "unarchive")
+    return Done("Archived. It no longer resumes.", undo=f"unarchive{'?current=1' * was_current}")
 
 
 def _unarchive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    session_services.update_session(caller=caller, session_id=session_id, fields={"archived": False})
-    return Done("Removed from the archive.")
+    """`current`: the undo of the current session's archiving. Who became the current one since stays it: there an agent works."""
+    get_session(caller=caller, session_id=session_id)
+    current = frozenset({session_id} if form.get("current") == "1" else ())
+    done = change_sessions(caller=caller, sessions=[session_id], change=Change(Act.UNARCHIVE, current=current))
+    return Done("Removed from the archive." + " The project has another current session by now." * bool(done.superseded))
 
 
 def _current(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
