@@ -88,7 +88,7 @@ def _unarchived(target: Project, rows: list[ChatSession]) -> tuple[uuid.UUID, da
     return next(((one, at) for one, at in became if at is not None), None)
 
 
-def _came_again(made: MadeMove, rows: list[ChatSession]) -> set[uuid.UUID]:
+def _came_again(made: MadeMove, rows: list[ChatSession]) -> set[uuid.UUID | None]:
     """Those that left that project since, and were moved there once more."""
     arrivals = Event.objects.filter(project_id=made.to, event_seq__gt=made.event_seq, type=EventType.SESSION_CREATED)
     return set(arrivals.filter(session_id__in=[row.id for row in rows]).values_list("session_id", flat=True))
