@@ -130,6 +130,45 @@ def test_an_addition_of_many_items_is_completed_before_anything_else_is_done(
     assert (found, left) == expected[what]
 
 
+@pytest.mark.parametrize("what", ["add", "pop", "clear", "get"])
+def test_an_addition_of_one_request_is_completed_before_anything_else_is_done(
+    gate: Gate, client: Client, secret: str, what: str
+) -> None:
+    """Though the server gets it later than what follows."""
+    before, late, following = ({"role": "user", "content": text} for text in ("before", "late", "next"))
+    is_first = [True]
+
+    def hold_up(body: bytes) -> None:
+        if b'"late"' in body and is_first:
+            is_first.clear()
+            time.sleep(1.5)
+
+    with Client(gate.url, secret, client.get_project().id) as through_gate:
+        session = StillhereSession("t", client=through_gate)
+
+        async def next_call() -> Any:
+            await session.add_items([before])
+            gate.own_refusal = hold_up
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(session.add_items([late]), 0.3)
+            match what:
+                case "add":
+                    return await session.add_items([following])
+                case "pop":
+                    return await session.pop_item()
+                case "clear":
+                    return await session.clear_session()
+                case _:
+                    return await session.get_items()
+
+        found = asyncio.run(next_call())
+    time.sleep(1.5)
+    left = asyncio.run(StillhereSession("t", client=client).get_items())
+    both = [before, late]
+    expected = {"add": (None, [*both, following]), "pop": (late, [before]), "clear": (None, []), "get": (both, both)}
+    assert (found, left) == expected[what]
+
+
 def test_an_addition_of_many_items_is_completed_before_the_program_ends(gate: Gate, client: Client, secret: str) -> None:
     gate.own_refusal = lambda body: time.sleep(0.6)
     with Client(gate.url, secret, client.get_project().id) as through_gate:

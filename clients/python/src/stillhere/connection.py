@@ -5,7 +5,6 @@ once, and `run` and `arun` differ only in how they send.
 """
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from stillhere.http.given_up import SECONDS, GivenUp
 from stillhere.http.json_texts import as_json
 from stillhere.http.proxied import AsyncProxied, Proxied, answer_of, is_proxied
 from stillhere.http.retries import Attempts, retry_after
-from stillhere.http.settings import project_name, setting
+from stillhere.http.settings import is_id, project_name, setting
 from stillhere.http.shared_wires import SharedWires
 from stillhere.http.wires import AsyncWires, Server
 
@@ -104,6 +103,11 @@ class Connection:
         finally:
             given_up.set()
 
+    @property
+    def serves_any_loop(self) -> bool:
+        """Does `run_in_any_loop` do without a thread?"""
+        return isinstance(self._wires, SharedWires) and self._wires.serve_loops
+
     async def run_in_any_loop[T](self, operation: Operation[T]) -> T:
         """The same, and quicker, for what may end anywhere if it is cancelled: reads, and one change."""
         if isinstance(self._wires, SharedWires) and self._wires.serve_loops:
@@ -123,6 +127,8 @@ class Connection:
         except StopIteration as end:
             result: T = end.value
             return result
+        finally:
+            operation.close()  # As in `run`; and it is told at once that nobody waits any more.
 
     def upload(self, path: str, content: Iterable[bytes], query: Mapping[str, Any]) -> Any:
         """Sends a file as a stream, once: it cannot be repeated. Returns the answer; raises StillhereError."""
@@ -252,14 +258,6 @@ class Connection:
             return request.method, target, headers, None
         headers["Content-Type"] = "application/json"
         return request.method, target, headers, as_json(request.body)
-
-
-def is_id(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _next_request[T](steps: Operation[T], answer: Answer | StillhereError, url: str) -> Request:

@@ -22,6 +22,7 @@ from stillhere.operations.projects import checked_id
 from stillhere.operations.records import Saved
 from stillhere.operations.saving import SEEN_ALL, Op, change_once, clear_once, pieces
 from stillhere.operations.sessions import by_external, get_session, in_trash, open_session, read_as, read_items
+from stillhere.operations.unanswered import Unanswered
 from stillhere.operations.whole_saves import save_whole, shown
 
 FORMAT = "openai.responses"
@@ -60,6 +61,8 @@ class StillhereSession:
         self._newest = _Newest()
         # Ids of failed additions that are, or may be, stored: they are removed before anything else is done.
         self._left: set[str] = set()
+        # Of cancelled additions.
+        self._unanswered = Unanswered()
         self.renew()
         renew_in_forks(self)
 
@@ -71,14 +74,15 @@ class StillhereSession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """All of them or none, also where it takes several requests: what is stored when one fails is removed, at the latest by
-        the next call of this object. If it is cancelled meanwhile it is completed first."""
+        the next call of this object. If it is cancelled the next call completes it, or waits until it is completed."""
         if not isinstance(items, list | tuple):
             raise TypeError("Pass a list of items: [{…}].")
         if not items:
             return
         ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
         requests = list(pieces(ops))
-        await self._run(lambda: self._add(requests), in_thread=len(requests) > 1)
+        in_loop = len(requests) == 1 and self._client.connection.serves_any_loop
+        await self._run(lambda: self._add(requests), in_thread=not in_loop)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """The newest one of `get_items`, removed. Of a message that is several items the others stay, as messages."""
@@ -131,6 +135,7 @@ class StillhereSession:
             self._id = yield from _found(self.session_id)
             if self._id is None:
                 return otherwise
+        yield from self._unanswered.complete()
         yield from self._take_back(self._id)
         result: T = yield from operation(self._id)
         return result
@@ -138,11 +143,13 @@ class StillhereSession:
     def _add(self, requests: Sequence[Sequence[Op]]) -> Operation[None]:
         if self._id is None:
             self._id = (yield from open_session(self.session_id, **self._opening)).id
+        yield from self._unanswered.complete()
         yield from self._take_back(self._id)
         stored: list[Op] = []
         for some in requests:
             try:
-                saved = yield from save_whole(self._id, some, {}, _role_of)
+                saving = save_whole(self._id, some, {}, _role_of)
+                saved = yield from (self._unanswered.noting(saving) if len(requests) == 1 else saving)
             except StillhereError as error:
                 self._left.update(op["id"] for op in [*stored, *(some if _may_be_done(error) else [])])
                 if stored or error.status:  # Else nothing is known to be stored, and the server is away.

@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+import uuid
 
 _FOLDERS = ("/", "~", ".")
 
@@ -22,3 +23,11 @@ def project_name(given: str) -> str:
     # A path that begins with `/` may be of another machine, also for Windows, where it would get the letter of a disk.
     path = named if named.startswith("/") else os.path.abspath(os.path.expanduser(named))
     return posixpath.normpath(f"/{path.lstrip('/')}" if path.startswith("/") else path)
+
+
+def is_id(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
