@@ -102,6 +102,18 @@ async def _add_and_be_cancelled(session: StillhereSession, gate: Gate, items: li
         await adding
 
 
+async def _call(session: StillhereSession, what: str, items: list[Any]) -> Any:
+    match what:
+        case "add":
+            return await session.add_items(items)
+        case "pop":
+            return await session.pop_item()
+        case "clear":
+            return await session.clear_session()
+        case _:
+            return await session.get_items()
+
+
 @pytest.mark.parametrize("what", ["add", "pop", "clear", "get"])
 def test_an_addition_of_many_items_is_completed_before_anything_else_is_done(
     gate: Gate, client: Client, secret: str, what: str
@@ -113,15 +125,7 @@ def test_an_addition_of_many_items_is_completed_before_anything_else_is_done(
 
         async def next_call() -> Any:
             await _add_and_be_cancelled(session, gate, items)
-            match what:
-                case "add":
-                    return await session.add_items(_items(1))
-                case "pop":
-                    return await session.pop_item()
-                case "clear":
-                    return await session.clear_session()
-                case _:
-                    return await session.get_items()
+            return await _call(session, what, _items(1))
 
         found = asyncio.run(next_call())
     time.sleep(0.5)  # For what would come late.
@@ -135,11 +139,11 @@ def test_an_addition_of_one_request_is_completed_before_anything_else_is_done(
     gate: Gate, client: Client, secret: str, what: str
 ) -> None:
     """Though the server gets it later than what follows."""
-    before, late, following = ({"role": "user", "content": text} for text in ("before", "late", "next"))
+    before, late, following = _items(3)
     is_first = [True]
 
     def hold_up(body: bytes) -> None:
-        if b'"late"' in body and is_first:
+        if b'"1"' in body and is_first:
             is_first.clear()
             time.sleep(1.5)
 
@@ -151,15 +155,7 @@ def test_an_addition_of_one_request_is_completed_before_anything_else_is_done(
             gate.own_refusal = hold_up
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(session.add_items([late]), 0.3)
-            match what:
-                case "add":
-                    return await session.add_items([following])
-                case "pop":
-                    return await session.pop_item()
-                case "clear":
-                    return await session.clear_session()
-                case _:
-                    return await session.get_items()
+            return await _call(session, what, [following])
 
         found = asyncio.run(next_call())
     time.sleep(1.5)
