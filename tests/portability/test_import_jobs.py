@@ -4,16 +4,18 @@ import json
 import os
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import F
 
 from sessions_app.chats.lifecycle.deletion import delete_account
 from sessions_app.core.limits import quotas
-from sessions_app.models import AppState, ChatSession, Message, Project, SessionFile
+from sessions_app.models import AppState, ChatSession, Event, Message, Project, SessionFile
 from sessions_app.models.import_job import ImportState
 from sessions_app.portability.imports.background_runner import ImportRunner
 from sessions_app.portability.imports.jobs import MOST_UNFINISHED, remove_left_files
@@ -182,6 +184,27 @@ def test_an_undo_keeps_what_was_written_since(api: Callable[..., Any], alice: Us
     assert chats[0].texts() == ["of the file", "written since"]
     assert mine.get(f"/sessions/{chats[1].id}").status_code == 404
     assert [mine.get(f"/projects/{pk}").json()["path"] for pk in projects(mine)] == ["/undo/0"]
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_an_undo_keeps_what_was_written_while_the_clock_was_set_back(api: Callable[..., Any], alice: User, joined: bool) -> None:
+    """`joined`: the session came into a project that was there before."""
+    mine = api(alice)
+    chat = Chat(mine, project="/undo/here")
+    chat.say("a", "of the file")
+    content = download(mine)
+    purge(mine)
+    if joined:
+        mine.post("/projects", {"path": "/undo/here"})
+    job = post(mine, content)
+    work()
+    chat.say("b", "written since")
+    written = Event.objects.filter(session_id=chat.id).latest("event_seq")
+    for row, name in ((Event.objects.filter(pk=written.pk), "at"), (ChatSession.objects.filter(pk=chat.id), "updated_at")):
+        assert row.update(**{name: F(name) - timedelta(hours=1)}) == 1
+    mine.post(f"/imports/{job['id']}/undo")
+    work()
+    assert chat.texts() == ["of the file", "written since"]
 
 
 @pytest.mark.parametrize("purged", [False, True])

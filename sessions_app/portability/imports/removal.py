@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import batched
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from sessions_app.chats.lifecycle.erasing.rows import erase_project, erase_sessions
 from sessions_app.core.extension import extensions
@@ -22,6 +23,8 @@ from sessions_app.portability.imports.staged_rows import staged_rows
 
 # How many sessions are hidden in one transaction, each with its event.
 AT_ONCE = 50
+# Events that seem to be older than the import are looked at for so long before it.
+CLOCK_SET_BACK = timedelta(days=1)
 # These rows are deleted with their parents; handoff snapshots only with their project.
 _LAST = {"project", "session", "handoff_snapshot"}
 
@@ -69,13 +72,19 @@ def _ids(rows: QuerySet[Any]) -> list[uuid.UUID]:
 def _changed(job: ImportJob, ids: list[uuid.UUID]) -> set[uuid.UUID]:
     """Ids changed since the import. Every change has an event, except text that only became a conflict copy, and uploads.
 
-    A session may have been moved since, away from the events of what was written to it before: a move is a change too. If the
-    project that has these events was purged, the session's own time still tells it.
+    Their numbers tell it if the clock was set back since. A session may have been moved since, away from the events of what was
+    written to it before: a move is a change too. If the project that has these events was purged, the session's own time still
+    tells it.
     """
     at = job.published_at
-    told = Event.objects.filter(project__owner_id=job.user_id, session_id__in=ids, at__gte=at)
+    assert at is not None  # noqa: S101 - for the type checker: what was never published has no visible sessions
+    told = Event.objects.filter(project__owner_id=job.user_id, session_id__in=ids, at__gte=at - CLOCK_SET_BACK)
+    arrival = told.filter(
+        project=OuterRef("project"), session_id=OuterRef("session_id"), type=EventType.SESSION_CREATED, at__gte=at
+    )
+    later = Q(at__gte=at) | Q(project__import_id=job.pk) | Exists(arrival.filter(event_seq__lt=OuterRef("event_seq")))
     found: list[uuid.UUID | None] = [
-        *told.exclude(type=EventType.SESSION_CREATED).values_list("session_id", flat=True),
+        *told.exclude(type=EventType.SESSION_CREATED).filter(later).values_list("session_id", flat=True),
         *ChatSession.objects.filter(id__in=ids, updated_at__gte=at).values_list("id", flat=True),
         *ConflictCopy.objects.filter(session__in=ids, created_at__gte=at).values_list("session_id", flat=True),
         *SessionFile.objects.filter(session__in=ids, created_at__gte=at).values_list("session_id", flat=True),
