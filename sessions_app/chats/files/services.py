@@ -47,12 +47,12 @@ def store_file(*, owner_id: int, file: Incoming, name: str, media_type: str, cre
         # Not a lock that a save would wait for: its triggers ask for the row too.
         if write(lambda: same.update(uploaded_at=now())) and (row := same.first()) is not None:
             return row
-        if (row := _stored_anew(owner_id, file, fields | {"created_at": created_at or now()})) is not None:
+        if (row := _stored_again(owner_id, file, fields | {"created_at": created_at or now()})) is not None:
             return row
     raise RuntimeError("a file was stored and removed again and again")
 
 
-def _stored_anew(owner_id: int, file: Incoming, fields: dict[str, Any]) -> StoredFile | None:
+def _stored_again(owner_id: int, file: Incoming, fields: dict[str, Any]) -> StoredFile | None:
     """None if somebody else was faster."""
     row = StoredFile(owner_id=owner_id, sha256=file.sha256, key=blobs.new_key(owner_id, file.sha256), **fields)
     try:

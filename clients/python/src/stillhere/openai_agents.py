@@ -100,8 +100,8 @@ class StillhereSession:
             await asyncio.to_thread(self._wait)
         try:
             if in_thread:
-                return await connection.run_in_thread(self._in_turn(self._anew(operation)))
-            return await connection.run_in_any_loop(self._anew(operation))
+                return await connection.run_in_thread(self._in_turn(self._retried_if_erased(operation)))
+            return await connection.run_in_any_loop(self._retried_if_erased(operation))
         except StillhereError as error:
             raise in_trash(error, self.session_id) from error
 
@@ -118,7 +118,7 @@ class StillhereSession:
         """In a forked process: the thread whose turn it was is not in it."""
         self._turn, self._pops = threading.Lock(), Turns()
 
-    def _anew[T](self, operation: Callable[[], Operation[T]]) -> Operation[T]:
+    def _retried_if_erased[T](self, operation: Callable[[], Operation[T]]) -> Operation[T]:
         """Once more, if the session was erased since it was found: then there is none, and an item begins another one."""
         known = self._id
         try:
