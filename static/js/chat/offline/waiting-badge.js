@@ -105,7 +105,8 @@ function row(message) {
   const words = document.createElement("div");
   const text = wordsOf(message);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-  const facts = `${message.project}, ${new Date(message.at).toLocaleString("en")}${message.refused ? `. Refused: ${message.refused}` : ""}`;
+  const at = new Date(message.at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+  const facts = `${message.project}, ${at}${message.refused ? `. Refused: ${message.refused}` : ""}`;
   words.append(
     Object.assign(document.createElement("span"), { className: "waiting-text", textContent: shown }),
     Object.assign(document.createElement("span"), { className: "hint", textContent: facts }),

@@ -137,7 +137,7 @@ function row({ id, title, name, updated_at }, isShown) {
   link.dataset.id = id;
   if (isShown) link.ariaCurrent = "true";
   const time = Object.assign(document.createElement("time"), { dateTime: updated_at, className: "hint" });
-  time.textContent = new Date(updated_at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
+  time.textContent = new Date(updated_at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   link.append(Object.assign(document.createElement("span"), { textContent: words }), time);
   item.append(link);
   return item;
