@@ -1,9 +1,10 @@
 """An agent's own state: full or partial saves with compare-and-set."""
 
 import uuid
+from contextlib import suppress
 from typing import Any
 
-from sessions_app.agents.states.pending_actions import ask, ask_there
+from sessions_app.agents.states.pending_actions import QuestionTaken, ask, ask_there
 from sessions_app.agents.states.queries import AgentStateNotFound, VersionNotFound
 from sessions_app.chats.locking import LockedSession, lock_session
 from sessions_app.core.errors import NotFound
@@ -26,7 +27,8 @@ class StepNotFound(NotFound):
 def save_agent_state(
     *, caller: Caller, session_id: uuid.UUID, fields: dict[str, Any], keep: bool = False, conditions: Conditions = ANY
 ) -> tuple[AgentState, bool, Redacted]:
-    """Returns the state, whether it is new, and what was redacted. `keep`: missing fields stay. None removes a field."""
+    """Returns the state, whether it is new, and what was redacted. `keep`: missing fields stay. None removes a field.
+    Raises QuestionTaken."""
     clean, redacted = redact(fields)
 
     def work() -> tuple[AgentState, bool, Redacted]:
@@ -101,8 +103,9 @@ def restore_agent_state(*, caller: Caller, session_id: uuid.UUID, rev: int) -> A
         if version is None or read_object(version.content) is None:
             raise VersionNotFound
         content = read_json(version.content)
-        if "pending_action" in content:
-            content["pending_action"] = ask_there(session_id=session_id, action=content["pending_action"])
+        if (asked := content.pop("pending_action", None)) is not None:
+            with suppress(QuestionTaken):  # The agent put another one in its place, which was answered.
+                content["pending_action"] = ask_there(session_id=session_id, action=asked)
         keep_version(state)
         return _store(caller, session, state, content)
 

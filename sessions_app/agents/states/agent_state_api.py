@@ -65,7 +65,7 @@ def has(request: HttpRequest, session_id: str) -> HttpResponse:
 
 @router.put(
     STATE,
-    response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES},
+    response={200: AgentStateSaved, 201: AgentStateSaved, **refusals(404, 409, 410, 412)},
     operation_id="save_agent_state",
     openapi_extra=takes(IF_MATCH, IF_NONE_MATCH),
 )
@@ -76,7 +76,7 @@ def put(request: HttpRequest, session_id: str, payload: AgentStateIn) -> HttpRes
 
 @router.patch(
     STATE,
-    response={200: AgentStateSaved, 201: AgentStateSaved, **CHANGES},
+    response={200: AgentStateSaved, 201: AgentStateSaved, **refusals(404, 409, 410, 412)},
     operation_id="update_agent_state",
     openapi_extra=takes(IF_MATCH, IF_NONE_MATCH),
 )

@@ -31,6 +31,11 @@ class Expired(Gone):
     code, message = "action_expired", "This action has expired. Ask the agent to propose it again."
 
 
+class QuestionTaken(Conflict):
+    code = "question_taken"
+    message = "Another question has this id, and an answer counts for the question that it was given to. Ask under another id."
+
+
 class QuestionChanged(PreconditionFailed):
     code, message = "action_changed", "The agent changed its question meanwhile. Read it, then answer."
 
@@ -54,11 +59,17 @@ def _as_browsers_read(value: Any) -> Any:
 
 
 def ask(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
-    """Store the action, in the caller's transaction. An answered action stays answered. Raises DotsAsId."""
+    """Store the action, in the caller's transaction. An answered action stays answered. Raises DotsAsId, QuestionTaken."""
     row = _find(session_id, action)
     if row is None:
         refuse_dots(id=action["id"])
     return _store(session_id, row, action)
+
+
+def check_same(present: dict[str, Any], action: dict[str, Any]) -> None:
+    """Raises QuestionTaken if `action` is another question than the one that has its id."""
+    if present.get("id") == action["id"] and key_of(present) != key_of(action):
+        raise QuestionTaken(details={"id": action["id"]})
 
 
 def _find(session_id: uuid.UUID, action: dict[str, Any]) -> PendingAction | None:
@@ -69,6 +80,7 @@ def _store(session_id: uuid.UUID, row: PendingAction | None, action: dict[str, A
     asked = {name: value for name, value in action.items() if name not in {"resolution", "status"}}
     expires = asked.get("expires_at")
     if row is not None and row.resolution is not None:
+        check_same(stored_object(row.content), asked)
         return {**asked, "resolution": read_json(row.resolution)}
     row = row or PendingAction(session_id=session_id, action_id=asked["id"])
     row.content = json_text(asked)
@@ -78,7 +90,7 @@ def _store(session_id: uuid.UUID, row: PendingAction | None, action: dict[str, A
 
 
 def ask_there(*, session_id: uuid.UUID, action: dict[str, Any]) -> dict[str, Any]:
-    """Copy an action from another session; an answer given there counts here too."""
+    """Copy an action from another session; an answer given there counts here too. Raises QuestionTaken."""
     asked = _store(session_id, _find(session_id, action), action)
     if "resolution" in action and "resolution" not in asked:
         asked["resolution"] = action["resolution"]

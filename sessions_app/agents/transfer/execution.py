@@ -9,7 +9,7 @@ import orjson
 
 from sessions_app.agents.states.agent_state import find_agent_state, keep_version, store_agent_state
 from sessions_app.agents.states.ai_states import find_ai_state, store_ai_state
-from sessions_app.agents.states.pending_actions import ask_there, withdraw
+from sessions_app.agents.states.pending_actions import ask_there, check_same, withdraw
 from sessions_app.agents.transfer.message_copies import copy_messages
 from sessions_app.agents.transfer.state_merging import merged_agent_states, merged_ai_states, provenance, without_provenance
 from sessions_app.chats.lifecycle.clearing import begin_epoch
@@ -91,7 +91,7 @@ class TransferExecution:
     def run(self) -> None:
         """Transfer the chosen parts, notify both sides. Refused, nothing is changed.
 
-        Raises InTheWay, UnknownAi, TooMuchTogether, QuotaExceeded.
+        Raises InTheWay, UnknownAi, TooMuchTogether, QuestionTaken, QuotaExceeded.
         """
         include = self.choice.include
         if Part.AI_STATES in include:
@@ -139,7 +139,9 @@ class TransferExecution:
         here, there, before = _read(place), _read(state), place.content
         how = self._how({"kind": "agent_state", "rev": place.rev}, before, here == there)
         asked = there.get("pending_action")
-        if asked is not None:
+        if asked is not None and how is not How.REFUSED:
+            if how is How.MERGED:  # One of the two would be lost.
+                check_same(here.get("pending_action") or {}, asked)
             there["pending_action"] = ask_there(session_id=self.target.id, action=asked)
         if how is How.MERGED:
             there = merged_agent_states(here, there, there_is_newer=state.saved_at > place.saved_at)

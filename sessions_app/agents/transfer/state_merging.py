@@ -45,12 +45,14 @@ def merged_ai_states(here: State, there: State, *, there_is_newer: bool, heading
 
 
 def merged_agent_states(here: State, there: State, *, there_is_newer: bool) -> State:
-    """Takes each field from the newer state; but an open question takes precedence over an answered one."""
+    """Takes each field from the newer state; but an open question takes precedence over another one that was answered. Of the
+    same question in both states an answer counts."""
     older, newer = (here, there) if there_is_newer else (there, here)
     merged = {**older, **newer}
     asked = [state["pending_action"] for state in (newer, older) if "pending_action" in state]
     if asked:
-        merged["pending_action"] = min(asked, key=lambda action: "resolution" in action)
+        choose = max if len({action.get("id") for action in asked}) == 1 else min
+        merged["pending_action"] = choose(asked, key=lambda action: "resolution" in action)
     return merged
 
 
