@@ -37,6 +37,7 @@ from memory_app.key_value.entries.services import delete_entry, put_entry
 from sessions_app.core.errors import AppError, Invalid, PreconditionFailed
 from sessions_app.core.public_names import now
 from sessions_app.core.web.preconditions import ANY, Conditions
+from sessions_app.projects.services import OtherProject
 
 PAGE = 100
 # A model may see the text only.
@@ -84,6 +85,8 @@ def _save(call: Call, given: StoreArguments) -> Outcome:
         raise Invalid("`save` needs `data`: the JSON value to keep.", details={"field": "data"})
     entry = NewEntry(pack([namespace]), key, given.data)
     place = find_place(call, given.project)
+    if place.project_id is None and call.caller.project_id is not None:  # Before a store that refuses all: nothing is held for it.
+        raise OtherProject
     name, since = HeldKey(call.caller.user_id, place.path, entry.namespace, key), now()
     with held_values.settled(name):
         try:

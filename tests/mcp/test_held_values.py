@@ -99,6 +99,22 @@ def test_a_kept_value_is_served_to_its_owner_only(
         assert store(with_no_key(caller), action="load").data["stored"]["value"] == "kept"
 
 
+def test_a_key_of_another_project_has_nothing_kept_in_this_one(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(caller, action="save", data="old")
+    limited = with_key(alice, project_path="/elsewhere")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+        for project in (None, "/home/alice/new"):
+            refused = store(limited, action="save", data="foreign", **({} if project is None else {"project": project}))
+            assert (refused.data["error"]["code"], "kept_in_memory" in refused.data) == ("other_project", False)
+        assert store(caller, action="load").data["stored"]["value"] == "kept"
+        assert store(caller, action="load", project="/home/alice/new").is_error
+    held_values.write_again()
+    assert store(caller, action="load").data["stored"]["value"] == "kept"
+
+
 def with_no_key(caller: Caller) -> Caller:
     return Caller(caller.user_id, caller.username)
 
