@@ -119,6 +119,8 @@ def all_places(thread_id: int) -> list[Place]:
 
 def read_known(thread_id: int, places: Sequence[Place], *, with_versions: bool = False) -> list[Known]:
     """Metadata only of checkpoints that have delta channels, and versions only of these, or of all."""
+    if not places:
+        return []
     given, parameters = table_of(["text", "text"], places)
     delta = f"%{DELTA_CHANNELS}%"
     statement = f"""SELECT c.ns, c.checkpoint_id, c.parent_id, CASE WHEN c.metadata LIKE %s THEN c.metadata ELSE '' END,

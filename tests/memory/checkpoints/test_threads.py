@@ -153,6 +153,13 @@ def test_a_pruned_thread_keeps_the_latest_of_each_namespace(graph: Graph) -> Non
     assert not GraphThread.objects.exists()
 
 
+def test_a_thread_that_has_no_checkpoint_yet_keeps_its_writes_when_it_is_pruned(graph: Graph) -> None:
+    graph.write("c0", (0, "x", b"early"))
+    assert graph.api.post(graph.address("/prune"), {}).json() == {"deleted": 0}
+    assert graph.put("c0").status_code == 201
+    assert [write["channel"] for write in graph.read()["items"][0]["writes"]] == ["x"]
+
+
 def test_a_pruned_thread_keeps_what_delta_channels_are_rebuilt_from(graph: Graph) -> None:
     """Back to the last checkpoint that has the channel's value, on the way of the parents."""
     counters = {DELTA_CHANNELS: {"log": [2, 2]}}
