@@ -59,9 +59,7 @@ class Answer:
         """One whose worker is gone, for its last save: what its message has, and what its stream has beyond that."""
         (text, parts), pieces = stored_answer(generation), list(_streamed(generation))
         said = "".join(piece.value for piece in pieces if piece.kind == "text")
-        # A secret can be shorter than what replaces it.
-        redacted = redact_text(said)[0] if MARK in text else ""
-        whole = said if max(len(said), len(redacted)) > len(text) else text
+        whole = text if _has_all(text, said) else said
         begun, others = _without_last_text(text, parts)
         if not whole.startswith(begun):  # Somebody changed it: theirs is not continued.
             begun, others = "", []
@@ -190,6 +188,14 @@ def _streamed(generation: Generation) -> Iterator[Piece]:
                     yield Piece("reasoning", thought)
                 case {"type": "tool_call", **call}:
                     yield Piece("tool_call", call)
+
+
+def _has_all(text: str, said: str) -> bool:
+    """Whether a message with this text has all that its stream says; not if it is another text, which somebody wrote."""
+    if MARK not in text:
+        return text.startswith(said)
+    # A secret can be shorter than what replaces it.
+    return len(text) >= max(len(said), len(redact_text(said)[0]))
 
 
 def _without_last_text(text: str, parts: Sequence[dict[str, Any]]) -> tuple[str, Sequence[dict[str, Any]]]:

@@ -111,17 +111,31 @@ def test_a_rating_that_was_given_meanwhile_stays(chat: Chat) -> None:
     assert message["parts"] == [thoughts("hm"), {"type": "text", "text": "half and more"}, called("c1")]
 
 
-def test_what_somebody_wrote_stays_and_is_not_mixed_with_the_rest(chat: Chat) -> None:
+@pytest.mark.parametrize("theirs", ["theirs", "theirs, which is longer than all that the answer had until then"])
+def test_what_somebody_wrote_stays_and_is_not_mixed_with_the_rest(chat: Chat, theirs: str) -> None:
     started(chat)
     answer = begun(chat, text("half "))
-    patch(chat, text="theirs")
+    patch(chat, text=theirs)
     for piece in (text("and more"), call("c1")):
         answer.add(piece)
     answer.stream()
     assert Looking().look_for() == 1
     message = chat.read()["messages"][-1]
-    assert (message["text"], message["status"]) == ("theirs", "interrupted")
+    assert (message["text"], message["status"]) == (theirs, "interrupted")
     assert [copy["text"] for copy in chat.conflicts()] == ["half and more"]
+
+
+def test_a_text_of_which_the_stream_has_only_the_beginning_stays(chat: Chat) -> None:
+    """Somebody ended the stream, or it was full: the message went on."""
+    started(chat)
+    answer = begun(chat)
+    answer.add(text("half "))
+    answer.stream()
+    answer.leave_stream()
+    answer.add(text("and more"))
+    answer.save()
+    assert Looking().look_for() == 1
+    assert last(chat)["text"] == "half and more"
 
 
 @pytest.mark.parametrize("removed", [True, False])
