@@ -4,7 +4,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,9 @@ from sessions_app.core.storage.sql import (
 from sessions_app.core.storage.statement_batch import Work
 
 type Place = tuple[str, str]
+MICROSECOND = timedelta(microseconds=1)
+# A file that was imported may name any time.
+MOST_BEHIND = timedelta(days=30)
 
 _ENTRY, _VERSION, _DELETED = "memory_app_memoryentry", "memory_app_memoryversion", "memory_app_deletedentry"
 _AT = "project_id = %s AND namespace = %s AND key = %s"
@@ -72,6 +75,7 @@ _TRASH = (
     f'INSERT INTO {_DELETED} (id, project_id, namespace, key, deleted_at, "by") VALUES (%s, %s, %s, %s, %s, %s)',  # noqa: S608
     f"UPDATE {_VERSION} SET deleted_id = %s, entry_id = NULL WHERE entry_id = {_ID}",  # noqa: S608
 )
+_NEWEST_DELETED = f"SELECT MAX(deleted_at) FROM {_DELETED} WHERE project_id = %s"  # noqa: S608
 _TOO_MANY = f"SELECT id FROM {_DELETED} WHERE project_id = %s ORDER BY deleted_at DESC, id LIMIT 1000000 OFFSET %s"  # noqa: S608
 _TRIM_TRASH = (
     f"DELETE FROM {_VERSION} WHERE deleted_id IN ({_TOO_MANY})",  # noqa: S608
@@ -227,12 +231,16 @@ def forget_deleted(rows: Sequence[Sequence[Any]]) -> list[Work]:
 
 
 def trash(rows: Sequence[tuple[uuid.UUID, datetime, EntryRow]], *, by: str, kept: int) -> list[Work]:
-    """Rows into the trash, which holds the last so many of a project. Each is given with its new id and its time of deletion."""
+    """Rows into the trash, which holds the last so many of a project. Each is given with its new id and its time of deletion.
+    Where the clock was set back, they are later than what is there: else they would be the first that are erased."""
     ids = [(db_uuid(deleted_id), row) for deleted_id, _, row in rows]
     own = at(rows[0][2])[:1]
+    newest = as_time(fetch_row(_NEWEST_DELETED, own)[0])
+    behind = timedelta(0) if newest is None else newest - rows[0][1] + MICROSECOND
+    later = min(max(timedelta(0), behind), MOST_BEHIND)
     return [
         Work(_KEEP_PRESENT, [at(row) for _, row in ids]),
-        Work(_TRASH[0], [[db_uuid(deleted_id), *at(row), db_time(deleted_at), by] for deleted_id, deleted_at, row in rows]),
+        Work(_TRASH[0], [[db_uuid(deleted_id), *at(row), db_time(deleted_at + later), by] for deleted_id, deleted_at, row in rows]),
         Work(_TRASH[1], [[deleted_id, *at(row)] for deleted_id, row in ids]),
         Work(_ERASE[1], [at(row) for _, row in ids]),
         *(Work(statement, [[*own, kept]]) for statement in _TRIM_TRASH),

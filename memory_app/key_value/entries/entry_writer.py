@@ -2,14 +2,14 @@
 
 import uuid
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 
 from memory_app.core.namespaces import as_sent
 from memory_app.key_value.entries import entry_rows
-from memory_app.key_value.entries.entry_rows import EntryRow, Place
+from memory_app.key_value.entries.entry_rows import MICROSECOND, EntryRow, Place
 from memory_app.key_value.entries.entry_values import CheckedEntry, Removed, Stored, as_kept, etag_of, expiry
 from memory_app.models import MemoryStore, NamespaceSettings
 from memory_app.models.entry import VERSIONS
@@ -24,7 +24,6 @@ from sessions_app.events import event_log
 DELETED = 100
 # An event names so many entries.
 NAMED = 20
-MICROSECOND = timedelta(microseconds=1)
 
 
 class MemoryFull(InsufficientStorage):

@@ -1,11 +1,12 @@
 """The trash of a project's memory: what it lists is restorable, and it has the last hundred, in order."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from memory_app.models import MemoryEntry, MemoryStore, MemoryVersion
+from memory_app.models import DeletedEntry, MemoryEntry, MemoryStore, MemoryVersion
 from tests.memory.batches.conftest import done, set_namespace
 from tests.memory.conftest import Memory
 
@@ -47,6 +48,29 @@ def test_the_last_hundred_of_a_batch_stay_last_deleted_first(memory: Memory) -> 
     # A put of a key that was deleted makes the server write in the middle of a batch.
     done(memory, *map(delete, keys[:120]), put("000", 1), delete("000"), *map(delete, keys[120:]))
     assert [row["key"] for row in trash(memory)] == [*reversed(keys[120:]), "000", *reversed(keys[51:120])]
+
+
+def test_what_is_deleted_after_the_clock_was_set_back_is_not_the_first_that_goes(
+    memory: Memory, later: Callable[[float], None]
+) -> None:
+    keys = [f"{number:03}" for number in range(104)]
+    done(memory, *(put(key, key) for key in keys))
+    later(60)
+    done(memory, *map(delete, keys[:100]))
+    later(0)
+    for key in keys[100:102]:
+        assert memory.delete(f"n/{key}").status_code == 204
+    done(memory, *map(delete, keys[102:]))
+    assert [row["key"] for row in trash(memory)] == [*reversed(keys[4:])]
+
+
+def test_any_time_that_an_imported_file_named_lets_others_be_deleted(memory: Memory) -> None:
+    for key in "ab":
+        memory.put(f"n/{key}", 1)
+    memory.delete("n/a")
+    DeletedEntry.objects.update(deleted_at=datetime.max.replace(tzinfo=UTC))
+    assert memory.delete("n/b").status_code == 204
+    assert sorted(row["key"] for row in trash(memory)) == ["a", "b"]
 
 
 def test_a_purge_counts_no_expired_entry(memory: Memory, later: Callable[[float], None]) -> None:
