@@ -85,8 +85,8 @@ def _save(call: Call, given: StoreArguments) -> Outcome:
         raise Invalid("`save` needs `data`: the JSON value to keep.", details={"field": "data"})
     entry = NewEntry(pack([namespace]), key, given.data)
     place = find_place(call, given.project)
-    if place.project_id is None and call.caller.project_id is not None:  # Before a store that refuses all: nothing is held for it.
-        raise OtherProject
+    if place.project_id is None and call.caller.project_id is not None:
+        raise OtherProject  # A store that refuses all would not say so, and the value would be held.
     name, since = HeldKey(call.caller.user_id, place.path, entry.namespace, key), now()
     with held_values.settled(name):
         try:

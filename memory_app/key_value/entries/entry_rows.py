@@ -238,9 +238,10 @@ def trash(rows: Sequence[tuple[uuid.UUID, datetime, EntryRow]], *, by: str, kept
     newest = as_time(fetch_row(_NEWEST_DELETED, own)[0])
     behind = timedelta(0) if newest is None else newest - rows[0][1] + MICROSECOND
     later = min(max(timedelta(0), behind), MOST_BEHIND)
+    deleted = [[db_uuid(deleted_id), *at(row), db_time(deleted_at + later), by] for deleted_id, deleted_at, row in rows]
     return [
         Work(_KEEP_PRESENT, [at(row) for _, row in ids]),
-        Work(_TRASH[0], [[db_uuid(deleted_id), *at(row), db_time(deleted_at + later), by] for deleted_id, deleted_at, row in rows]),
+        Work(_TRASH[0], deleted),
         Work(_TRASH[1], [[deleted_id, *at(row)] for deleted_id, row in ids]),
         Work(_ERASE[1], [at(row) for _, row in ids]),
         *(Work(statement, [[*own, kept]]) for statement in _TRIM_TRASH),

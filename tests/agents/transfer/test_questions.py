@@ -79,7 +79,8 @@ def test_a_merge_loses_neither_of_two_questions_with_one_id(chat: Chat, other: C
     ask(chat, DROP)
     if answered:
         answer(chat)
-    AgentState.objects.filter(session_id=(chat if newer == "target" else other).id).update(saved_at="2026-01-01T00:00:00Z")
+    older = chat if newer == "target" else other
+    AgentState.objects.filter(session__id=older.id).update(saved_at="2026-01-01T00:00:00Z")
     assert refusal(carry(chat, other, include=["agent_state"], on_conflict="merge")) == (409, "question_taken")
     assert shown(other) == PUBLISH
     assert (waited_for(other)["payload"], waited_for(other)["status"]) == ("Publish the page?", "pending")
