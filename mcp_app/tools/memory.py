@@ -4,7 +4,7 @@ import json
 import uuid
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from django.db import DatabaseError
 from pydantic import Field
@@ -43,6 +43,14 @@ PAGE = 100
 # A model may see the text only.
 KEPT = "Until then it is kept in the server's memory, where `load` finds it. It is lost if the server ends before."
 _ACTIONS_THAT_READ = frozenset({"load", "list", "stats"})
+
+
+class Before(NamedTuple):
+    """What a value that is kept was to replace: what was stored by this moment. `rev`: of that, because the clock may be set back
+    since; 0: there was nothing, None: the store could not be read."""
+
+    at: datetime
+    rev: int | None
 
 
 class ContextArguments(Arguments):
@@ -95,17 +103,18 @@ def _save(call: Call, given: StoreArguments) -> Outcome:
             refusal = held_values.state_of_store(error)
             if refusal is None:
                 raise
-            kept = held_values.hold(Held(name, call.caller, given.data, lambda: _put(call, place, entry, since)))
+            before = Before(since, _rev_there(place, entry))
+            kept = held_values.hold(Held(name, call.caller, given.data, lambda: _put(call, place, entry, before)))
             outcome = refused(refusal, kept_in_memory=kept)
             return replace(outcome, text=f"{outcome.text} {KEPT}") if kept else outcome
         held_values.drop(name)
         return outcome
 
 
-def _put(call: Call, place: Place, entry: NewEntry, since: datetime | None = None) -> Outcome:
-    """`since`: unless there is a value that was stored after this moment. Raises PreconditionFailed."""
+def _put(call: Call, place: Place, entry: NewEntry, before: Before | None = None) -> Outcome:
+    """`before`: unless there is a value that was stored since. Raises PreconditionFailed."""
     project_id = place.project_id or project_to_write(call, place.path)
-    conditions = ANY if since is None else _unchanged(project_id, entry, since)
+    conditions = ANY if before is None else _unchanged(project_id, entry, before)
     done = put_entry(caller=call.caller, project_id=project_id, entry=entry, conditions=conditions, run_id=call.run_id)
     row = done.entry
     return answered(
@@ -120,11 +129,21 @@ def _put(call: Call, place: Place, entry: NewEntry, since: datetime | None = Non
     )
 
 
-def _unchanged(project_id: uuid.UUID, entry: NewEntry, since: datetime) -> Conditions:
+def _rev_there(place: Place, entry: NewEntry) -> int | None:
+    if place.project_id is None:
+        return 0
+    try:
+        found = entry_rows.read_places(place.project_id, [(entry.namespace, entry.key)])
+    except DatabaseError:
+        return None
+    return max((row.rev for row in found), default=0)
+
+
+def _unchanged(project_id: uuid.UUID, entry: NewEntry, before: Before) -> Conditions:
     found = next(iter(entry_rows.read_places(project_id, [(entry.namespace, entry.key)])), None)
     if found is None or not found.is_live_at(now()):
         return Conditions(if_none_match="*")
-    if found.updated_at > since:
+    if found.updated_at > before.at or (before.rev is not None and found.rev > before.rev):
         raise PreconditionFailed
     return Conditions(if_match=entry_etag(found.rev))
 

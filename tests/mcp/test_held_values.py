@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mcp_app.core.calls import Call
 from mcp_app.core.outcomes import Outcome
 from mcp_app.core.tool import run_tool
 from mcp_app.tools.catalog import TOOLS
+from memory_app.key_value.entries import entry_writer
 from memory_app.key_value.entries.entry_values import NewEntry
 from memory_app.key_value.entries.services import put_entry
 from memory_app.models import MemoryStore
@@ -23,7 +25,7 @@ from memory_app.runs.services import end_run, start_run
 from sessions_app.accounts import api_keys
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.web.preconditions import ANY
-from sessions_app.models import ApiKey, Caller
+from sessions_app.models import ApiKey, Caller, Project
 from tests.support.databases import only_reading
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,6 +85,21 @@ def test_a_newer_value_is_not_overwritten_by_one_that_was_kept(caller: Caller, m
     with read_only(monkeypatch):
         store(caller, action="save", data="kept")
     assert not store(caller, action="save", data="newer").is_error
+    held_values.write_again()
+    assert store(caller, action="load").data["stored"]["value"] == "newer"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_nor_is_one_that_was_stored_after_the_clock_was_set_back(
+    caller: Caller, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(caller, action="save", data="old", key="k" if there else "another")
+    with read_only(monkeypatch):
+        store(caller, action="save", data="kept")
+    monkeypatch.setattr(entry_writer, "now", lambda: timezone.now() - timedelta(hours=1))
+    project_id = Project.objects.get().id
+    entry = NewEntry("notes", "k", "newer")
+    put_entry(caller=caller, project_id=project_id, entry=entry, conditions=ANY, run_id=None)
     held_values.write_again()
     assert store(caller, action="load").data["stored"]["value"] == "newer"
 
