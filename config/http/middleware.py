@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from sessions_app.core.errors import AppError, BadRequest, Forbidden, MethodNotAllowed, NotFound, TooLarge
 from sessions_app.core.serialization.strict_json import REPLACEMENT
+from sessions_app.core.web.account_header import name_account
 from sessions_app.pages.chat.offline.page_headers import add_offline_headers
 
 APIS = ("/api/", "/v1/")
@@ -50,13 +51,15 @@ class PageMessages(MessageMiddleware):
 
 
 def default_headers(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Default headers: shared caches do not store the response, and its page uses no device features.
+    """Default headers: shared caches do not store the response, its page uses no device features, and an API says whose login it was.
 
     `no-cache` and not `no-store`, which would prevent browsers from showing a page at once after going back.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
+        if request.path_info.startswith(APIS):
+            name_account(request, response)
         response.headers.setdefault("Cache-Control", "private, no-cache")
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         return response

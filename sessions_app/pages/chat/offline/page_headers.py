@@ -2,9 +2,10 @@
 
 from django.http import HttpRequest, HttpResponse
 
+from sessions_app.core.web.account_header import ACCOUNT
 from sessions_app.pages.chat.offline.static_version import static_version
 
-VERSION, ACCOUNT = "Stillhere-Version", "Stillhere-Account"
+VERSION = "Stillhere-Version"
 NOBODY = "none"
 
 

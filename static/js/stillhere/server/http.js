@@ -12,6 +12,7 @@ import { nameOf } from "../util.js";
 const TIMEOUT_MS = 30_000;
 const LONGEST_WAIT_MS = 30_000;
 const PROBE_MS = 5000;
+const ACCOUNT = "Stillhere-Account";
 // Somebody has to act: none of these ends by itself.
 /** @type {Set<number | string>} */
 const DENIED = new Set([401, 403, "origin_denied", "not_stillhere"]);
@@ -71,6 +72,8 @@ export class Http {
     // The API's documentation shows its address with `/api/v1`.
     this.base = new URL(baseUrl || "/", globalThis.location?.href).href.replace(/(\/api\/v1)?\/*$/, "");
     this.auth = auth;
+    /** Whose login the cookie was at first. Somebody else may sign in beside this page: that is refused then. */
+    this.account = "";
     /** What only pages know: some servers refuse to hear of it. @type {RequestInit} */
     this.asPage = globalThis.location ? { credentials: auth.key ? "omit" : "same-origin", cache: "no-store" } : {};
     this.readable = this.base.startsWith(`${globalThis.location?.origin}/`) || this.base === globalThis.location?.origin;
@@ -91,6 +94,7 @@ export class Http {
     if (body !== undefined) sent["Content-Type"] = "application/json";
     if (this.auth.key) sent.Authorization = `Bearer ${this.auth.key}`;
     else if (method !== "GET") sent["X-CSRFToken"] = this.csrf();
+    if (this.account) sent[ACCOUNT] = this.account;
     let response;
     let text;
     try {
@@ -108,6 +112,7 @@ export class Http {
       throw await this._unanswered(error);
     }
     this.readable = true;
+    this.account ||= response.headers.get(ACCOUNT) ?? "";
     return this._read(response, text);
   }
 
