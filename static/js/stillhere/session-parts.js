@@ -55,6 +55,7 @@ export class SessionParts {
     this.outbox = new Outbox(this.identity.scope, local, this._warning("indexedDB"), () => this.sender.poke());
     this.keyOwner = this._makeKeyOwner(local);
     this.queue = this._makeQueue();
+    this.outbox.database.gone = () => this.queue.storeAgain();
     this.batching = new Batching({ queue: this.queue, state: this.state, findOrCreate: () => this.opening.findOrCreate() });
     this.agentStates = this._makeAgentStates();
     this.mirror = this._makeMirror();

@@ -1,7 +1,7 @@
 /**
- * The unacknowledged changes of this page. `operations` still grow; `waiting` are the requests made of them, in order. Both are
- * stored in the outbox: each request when it is made, the operations as a draft that is rewritten as they grow. The stash covers
- * the time until they are stored. A `seq` is used for one body only: each form of a draft gets its own.
+ * This page's unacknowledged changes. `operations` still grow; `waiting` are the requests made of them, in order. The outbox has both:
+ * each request when it is made, the operations as a draft that is rewritten as they grow, each form with a `seq` of its own. The stash
+ * covers the time until they are stored.
  */
 import { sleep } from "../util.js";
 import { Replacing } from "./replacing.js";
@@ -115,10 +115,7 @@ export class Queue {
     this.newStep = openingStep || null;
   }
 
-  /**
-   * Stash the operations now and store them within so many milliseconds; at once if the last time was longer ago.
-   * @param {number} wait
-   */
+  /** Stash the operations now, and store them within so many milliseconds of the last time. @param {number} wait */
   keep(wait) {
     this.stash();
     const due = Math.max(performance.now(), this.storedAt + wait);
@@ -201,6 +198,13 @@ export class Queue {
     if (this.unsent) this.keep(0);
   }
 
+  /** The browser took away what it had stored. */
+  storeAgain() {
+    for (const entry of this.waiting) entry.kept = false;
+    void this._store(this.waiting);
+    this.moved();
+  }
+
   retry() {
     for (const entry of this.waiting) delete entry.refused;
   }
@@ -222,16 +226,13 @@ export class Queue {
   /** Resolves when everything is stored in this browser, or cannot be. */
   async onDisk() {
     await null;
-    for (const until = performance.now() + DISK_MS; this._exposed && performance.now() < until; ) await sleep(10);
+    // Would a killed browser lose anything?
+    const exposed = () => this.waiting.some((entry) => !entry.kept) || (this.unsent && this.version > this.stored);
+    for (const until = performance.now() + DISK_MS; exposed() && performance.now() < until; ) await sleep(10);
   }
 
   close() {
     clearTimeout(this.keeping);
-  }
-
-  /** Would a killed browser lose anything? */
-  get _exposed() {
-    return this.waiting.some((entry) => !entry.kept) || (this.unsent && this.version > this.stored);
   }
 
   // How the operations become requests.
@@ -239,9 +240,8 @@ export class Queue {
   /** @returns {Context} */
   _context() {
     const { identity, state, seenOf } = this.needs;
-    const { scope, project, chat, writer } = identity;
     const { id: session, baseRev } = state;
-    return { scope, project, chat, writer, session, created: state.session !== null, epoch: this.epoch, baseRev, seenOf };
+    return { ...identity, session, created: state.session !== null, epoch: this.epoch, baseRev, seenOf };
   }
 
   _next() {

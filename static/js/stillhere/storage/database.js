@@ -5,6 +5,8 @@ import { nameOf } from "../util.js";
 
 // Another page may be frozen while it makes the database: then this one waits until that one is awake or gone.
 const OPENING_MS = 3000;
+/** @type {Set<string | undefined>} */
+const CLOSED = new Set(["InvalidStateError", "UnknownError", "AbortError"]);
 
 /** The warning code for a failed write. @param {unknown} error @returns {"storage_full" | "storage_blocked"} */
 export const warningOf = (error) => (nameOf(error) === "QuotaExceededError" ? "storage_full" : "storage_blocked");
@@ -23,6 +25,8 @@ export class Database {
     this.opened = undefined;
     /** Called if it opens after all. */
     this.openedLate = () => {};
+    /** Called if the browser takes it away, as it does if a person clears the site's data. */
+    this.gone = () => {};
     this._open().catch(() => {}); // Ready before the first save.
   }
 
@@ -37,7 +41,7 @@ export class Database {
       return await this._transaction(await this._open(), mode, act, goesOn);
     } catch (error) {
       // The browser may close a connection at any time: retry once with a new one.
-      if (nameOf(error) !== "InvalidStateError" && nameOf(error) !== "UnknownError") throw error;
+      if (!CLOSED.has(nameOf(error))) throw error;
       this.opened = undefined;
       return this._transaction(await this._open(), mode, act, goesOn);
     }
@@ -87,8 +91,13 @@ export class Database {
         const database = opening.result;
         database.onclose = () => {
           this.opened = undefined;
+          this.gone();
         };
-        database.onversionchange = () => database.close();
+        database.onversionchange = () => {
+          database.close();
+          this.opened = undefined;
+          this.gone();
+        };
         resolve(database);
         if (!late) return;
         this.opened = Promise.resolve(database);
