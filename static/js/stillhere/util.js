@@ -10,6 +10,19 @@ export function uuid() {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
+let latest = 0;
+
+/** Milliseconds. Never before what is known: a machine's clock may be set back, and what is said later follows. */
+export function now() {
+  latest = Math.max(Date.now(), latest);
+  return latest;
+}
+
+/** What is said from now on follows this. @param {number} [at] */
+export function follows(at = 0) {
+  latest = Math.max(latest, at + 1);
+}
+
 /** A short name for a long text, to tell accounts apart in storage keys. It does not reveal the text. @param {string} text */
 export function digest(text) {
   let a = 0xdeadbeef;

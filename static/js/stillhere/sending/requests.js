@@ -1,4 +1,5 @@
 /** The requests that a page makes of its operations. Every attempt sends the same request. */
+import { now } from "../util.js";
 
 /**
  * @import { Session, StoredMessage } from "../../stillhere.js"
@@ -22,7 +23,7 @@ export const laneOf = ({ session, writer }) => `${session}/${writer}`;
 
 /** @param {Context} context @param {number} seq */
 function common({ scope, session, writer }, seq) {
-  return { at: Date.now(), scope, session, writer, seq, key: keyOf({ session, writer, seq }) };
+  return { at: now(), scope, session, writer, seq, key: keyOf({ session, writer, seq }) };
 }
 
 /**

@@ -3,6 +3,7 @@
  * The mirror, a copy of what the server has, is in localStorage; the others are in IndexedDB, and in localStorage while a page
  * closes.
  */
+import { follows, now } from "../util.js";
 import { Database, warningOf } from "./database.js";
 
 /**
@@ -35,7 +36,7 @@ export class BrowserStorage {
   /** @param {string} writer @param {KeptState | null} content without `at` it is kept now */
   keepState(writer, content) {
     const name = this._stateName(writer);
-    const kept = content && { at: Date.now(), ...content };
+    const kept = content && { at: now(), ...content };
     if (kept) this.local.set(name, kept);
     else this.local.remove(name);
     this.keep(name, kept);
@@ -79,6 +80,7 @@ export class BrowserStorage {
     const kept = unwritten ?? (await this.database.run("readonly", read).catch(() => null));
     const stashed = /** @type {KeptDraft | null} */ (this.local.get(name));
     const newest = (stashed?.at ?? 0) > (kept?.at ?? 0) ? stashed : kept;
+    follows(newest?.at);
     return newest?.text ? newest : null;
   }
 

@@ -1,4 +1,5 @@
 /** Drafts: text that was typed and not sent, one of each kind per session, stored like unacknowledged messages. */
+import { now } from "../util.js";
 
 /** @import { BrowserStorage } from "./browser-storage.js" */
 
@@ -70,7 +71,7 @@ class Draft {
 
   /** An empty text removes the draft, but only when the message that it became is stored. @param {string} text */
   async save(text) {
-    const due = { session: this.session(), text, at: Date.now() };
+    const due = { session: this.session(), text, at: now() };
     this.due = due;
     this.savedAt = due.at;
     if (!text) await this.said();

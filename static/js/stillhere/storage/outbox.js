@@ -5,7 +5,7 @@
  */
 
 import { isCreation, keyOf, laneOf, rerouted } from "../sending/requests.js";
-import { within } from "../util.js";
+import { follows, within } from "../util.js";
 import { supported } from "../web-locks.js";
 import { Database, warningOf } from "./database.js";
 import { Heirs } from "./heirs.js";
@@ -29,6 +29,7 @@ function inOrder(entries) {
   /** @type {Map<Entry, number>} */
   const times = new Map();
   for (const entry of entries.sort((a, b) => a.seq - b.seq)) {
+    follows(entry.at);
     const at = Math.max(entry.at, latest.get(laneOf(entry)) ?? 0);
     latest.set(laneOf(entry), at);
     times.set(entry, at);
