@@ -160,7 +160,7 @@ function forgetSession() {
 
 /** Clear session, Back to question and Finish planning: each clears the session and can be undone. @param {string} words */
 async function startOver(words) {
-  versions.stop();
+  versions.stop(true);
   view.alert("");
   const clearing = chat.clear();
   show([], "question");
@@ -219,7 +219,7 @@ function restored(state) {
   panel.show(state.agentState ?? null);
   view.restored(state);
   cleared.offer(state);
-  versions.restore();
+  versions.restore(state.session?.id);
   sessions.soon();
   page.watchUnfinished(() => chat.answering !== null, draw);
 }
@@ -255,7 +255,7 @@ view.on({
   again: answerAgain,
   goOn: continueAnswer,
   fresh: async () => {
-    versions.stop();
+    versions.stop(true);
     forgetSession();
     sessions.close();
     view.focus();
@@ -282,7 +282,7 @@ chat.on("answering", draw);
 chat.on("answered", ended);
 chat.on("cleared", ({ by, messages }) => {
   if (by === "this") return;
-  versions.stop();
+  versions.stop(true);
   show(messages, chat.openingStep);
   view.quiet("The chat was cleared elsewhere.");
 });

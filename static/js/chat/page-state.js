@@ -31,12 +31,10 @@ export class PageState {
     else this.messages = [...this.messages, message];
   }
 
-  /** The messages before this one. @param {string} id */
+  /** The messages before this one; all, if somebody took it out. @param {string} id */
   before(id) {
-    return this.messages.slice(
-      0,
-      this.messages.findIndex((message) => message.id === id),
-    );
+    const at = this.messages.findIndex((message) => message.id === id);
+    return at < 0 ? this.messages : this.messages.slice(0, at);
   }
 
   /**

@@ -12,6 +12,7 @@ from sessions_app.core.callers import caller_of_user
 from tests.browser.chat_page import ChatPage
 from tests.browser.driving import Browser, wait_for
 from tests.browser.frontends import Frontend, stored
+from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
@@ -134,3 +135,61 @@ def held(text: str, words: str) -> bool:
 
 def saved(client: Any, project: str) -> list[str]:
     return [message["text"].strip() for message in client.get(f"/resume?project={quote(project)}&quiet=1").json()["messages"]]
+
+
+TYPED = "return document.getElementById('chat-message').value;"
+EDIT = "document.querySelector('[role=log] [aria-label=\"Edit message\"]').click();"
+
+
+@pytest.fixture
+def agent(api: Callable[..., Any], alice: User) -> Chat:
+    agent = Chat(api(alice))
+    for number, role in enumerate(("user", "assistant", "user", "assistant")):
+        agent.say(f"m{number}", f"message {number}", role=role)
+    return agent
+
+
+@pytest.fixture
+def chat(signed_in: Browser, server: LiveServer, agent: Chat) -> ChatPage:
+    chat = ChatPage(signed_in, server.url, agent.project)
+    chat.open()
+    chat.until_answered("message 3")
+    return chat
+
+
+def begin_edit(chat: ChatPage, more: str) -> None:
+    chat.browser.run(EDIT)
+    chat.browser.textbox("Message").send_keys(more)
+
+
+def test_a_tab_that_is_loaded_again_has_what_was_typed_in_it(chat: ChatPage) -> None:
+    """And not what the other one typed since. A tab of its own begins with the newest."""
+    browser, tabs = chat.browser, [chat.browser.driver.current_window_handle]
+    tabs.append(browser.new_tab(chat.address))
+    chat.ready()
+    for tab, words in zip(tabs, ("in one", "in two"), strict=True):
+        browser.go_to(tab)
+        browser.textbox("Message").send_keys(words)
+        chat.until_draft_stored(words)
+    for tab, words in zip(tabs, ("in one", "in two"), strict=True):
+        browser.go_to(tab)
+        for _ in range(2):
+            chat.reload_hard()
+            browser.until(f"{TYPED[:-1]} === args[0];", words)
+
+
+def test_a_clear_elsewhere_leaves_what_a_question_was_edited_to(chat: ChatPage, agent: Chat) -> None:
+    chat.browser.textbox("Message").send_keys("a draft")
+    chat.until_draft_stored("a draft")
+    begin_edit(chat, " at length")
+    agent.clear()
+    chat.until(lambda texts: texts == [])
+    assert chat.browser.run(TYPED) == "a draft\n\nmessage 0 at length"
+
+
+def test_an_edit_of_what_was_taken_out_elsewhere_is_a_new_message(chat: ChatPage, agent: Chat) -> None:
+    begin_edit(chat, " once more")
+    agent.ops({"op": "delete", "id": "m0", "if_ver": 1})
+    chat.until(lambda texts: "message 0" not in texts)
+    chat.press("Send")
+    chat.until(lambda texts: texts[:4] == ["message 1", "message 2", "message 3", "message 0 once more"])

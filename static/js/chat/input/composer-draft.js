@@ -1,14 +1,16 @@
 /**
  * Stores text that is typed and not sent, one draft per session, and restores it on load. While an earlier message is edited in the
- * same field, the draft is set aside, and a reload of this tab finds both.
+ * same field, the draft is set aside, and a reload of this tab finds both. What other tabs typed into the same session since does not
+ * take the place of this tab's own.
  */
 
 /**
  * @import { Connection } from "../../stillhere.js"
- * @typedef {{session: string, id: string, text: string}} Edit `id`: the message that is edited; `text`: what it became so far
+ * @typedef {{session: string, id: string, text: string}} Edit `id`: the message that is edited, "" for a draft; `text`: so far
  */
 
-const KEY = "stillhereEdit";
+const EDIT = "stillhereEdit";
+const TYPED = "stillhereTyped";
 
 export class ComposerDraft {
   /** @param {HTMLTextAreaElement} field @param {Pick<Connection, "draft" | "saveDraft" | "session">} chat */
@@ -19,12 +21,16 @@ export class ComposerDraft {
     this.aside = null;
     /** The message that is edited. */
     this.edited = "";
+    /** The session that is shown. */
+    this.shown = "";
     field.addEventListener("input", () => this._typed());
   }
 
-  /** Never overwrites what is being typed. */
-  async restore() {
-    const text = await this.chat.draft();
+  /** Never overwrites what is being typed. @param {string} [session] that is shown, perhaps from this browser */
+  async restore(session = "") {
+    this.shown = session;
+    const own = kept(TYPED);
+    const text = (session && own?.session === session && own.text) || (await this.chat.draft());
     if (!text) return;
     if (this.aside !== null) this.aside ||= text;
     else if (!this.field.value) this._fill(text);
@@ -37,7 +43,7 @@ export class ComposerDraft {
 
   /** The chat switches to another session or project, which has its own draft. */
   leave() {
-    this.field.value = "";
+    this.field.value = this.shown = "";
     this.field.dispatchEvent(new Event("change"));
   }
 
@@ -48,24 +54,26 @@ export class ComposerDraft {
     this._fill(text);
   }
 
-  /** The edit was sent or given up: the draft is back. */
-  editDone() {
-    const text = this.aside ?? "";
+  /** The edit was sent or given up: the draft is back. @param {string} [words] what else is to be kept */
+  editDone(words) {
+    const text = [this.aside, words].filter(Boolean).join("\n\n");
     this.aside = null;
-    keep(null);
+    keep(EDIT, null);
     this._fill(text);
   }
 
   /** The edit that a reload interrupted. @returns {Edit | null} */
   interrupted() {
-    const edit = kept();
+    const edit = kept(EDIT);
     return edit?.session === this.chat.session?.id ? edit : null;
   }
 
   _typed() {
-    const { value } = this.field;
-    if (this.aside === null) this.chat.saveDraft(value);
-    else keep({ session: this.chat.session?.id ?? "", id: this.edited, text: value });
+    const { value: text } = this.field;
+    const session = this.chat.session?.id ?? this.shown;
+    if (this.aside !== null) return keep(EDIT, { session, id: this.edited, text });
+    this.chat.saveDraft(text);
+    keep(TYPED, { session, id: "", text });
   }
 
   /** As if it were typed, for those that listen to this field. @param {string} text */
@@ -75,21 +83,20 @@ export class ComposerDraft {
   }
 }
 
-/** @returns {Edit | null} */
-function kept() {
+/** @param {string} name @returns {Edit | null} */
+function kept(name) {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+    return JSON.parse(sessionStorage.getItem(name) ?? "null");
   } catch {
     return null;
   }
 }
 
-/** @param {Edit | null} edit */
-function keep(edit) {
+/** @param {string} name @param {Edit | null} edit */
+function keep(name, edit) {
   try {
-    if (edit) sessionStorage.setItem(KEY, JSON.stringify(edit));
-    else sessionStorage.removeItem(KEY);
+    sessionStorage.setItem(name, JSON.stringify(edit));
   } catch {
-    // Blocked or full: only a reload loses the edit.
+    // Blocked or full: only a reload loses it.
   }
 }

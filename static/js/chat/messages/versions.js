@@ -59,25 +59,29 @@ export class Versions {
     this.stop();
   }
 
-  stop() {
+  /** `isLost`: nobody sent it or gave it up, so what it became stays in the composer. */
+  stop(isLost = false) {
     if (!this.edited) return;
+    const { page, draft, view } = this.needs;
+    const { value } = view.message;
+    const isChanged = page.messages.find(({ id }) => id === this.edited)?.text !== value;
     this.edited = null;
-    this.needs.draft.editDone();
-    this.needs.view.editing(false);
+    draft.editDone(isLost && isChanged ? value : "");
+    view.editing(false);
   }
 
   /** The chat switches to another session, which has its own draft and files. */
   leave() {
     const { draft, view } = this.needs;
-    this.stop();
+    this.stop(true);
     draft.leave();
     view.attachments.clear();
   }
 
-  /** The draft, and an edit that a reload interrupted. */
-  restore() {
+  /** The draft, and an edit that a reload interrupted. @param {string} [session] */
+  restore(session) {
     const { page, draft } = this.needs;
-    draft.restore();
+    draft.restore(session);
     const edit = this.edited ? null : draft.interrupted();
     if (edit && page.messages.some(({ id }) => id === edit.id)) this.edit(edit.id, edit.text);
   }
