@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from sessions_app.core.errors import AppError, BadRequest, Forbidden, MethodNotAllowed, NotFound, TooLarge
 from sessions_app.core.serialization.strict_json import REPLACEMENT
-from sessions_app.core.web.account_header import name_account
+from sessions_app.core.web.csrf import name_account
 from sessions_app.pages.chat.offline.page_headers import add_offline_headers
 
 APIS = ("/api/", "/v1/")
@@ -51,7 +51,7 @@ class PageMessages(MessageMiddleware):
 
 
 def default_headers(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Default headers: shared caches do not store the response, its page uses no device features, and an API says whose login it was.
+    """Default headers: shared caches do not store the response, its page uses no device features. An API says whose login it was.
 
     `no-cache` and not `no-store`, which would prevent browsers from showing a page at once after going back.
     """

@@ -17,8 +17,7 @@ from sessions_app.core.errors import Forbidden, NotFound, Unauthorized
 from sessions_app.core.limits.request_limits import announced_by, check_request
 from sessions_app.core.storage.sql import as_uuid, db_time, fetch_row
 from sessions_app.core.text import login_hash
-from sessions_app.core.web.account_header import check_account
-from sessions_app.core.web.csrf import check_csrf
+from sessions_app.core.web.csrf import check_account, check_csrf
 from sessions_app.events.listener_queries import Admission
 from sessions_app.models import ApiKey, Caller
 from sessions_app.models.credentials import READ, WRITE

@@ -32,4 +32,4 @@ def test_what_is_for_somebody_else_is_neither_read_nor_written(browser: Client, 
         browser.put(CREATION, {"project": "shop"}, content_type="application/json", headers=other),
     ):
         assert (answer.status_code, answer.json()["error"]["code"]) == (401, "somebody_else")
-    assert not alice.projects.exists()  # type: ignore[attr-defined]
+    assert not alice.projects.exists()

@@ -55,7 +55,6 @@ export class SessionParts {
     this.outbox = new Outbox(this.identity.scope, local, this._warning("indexedDB"), () => this.sender.poke());
     this.keyOwner = this._makeKeyOwner(local);
     this.queue = this._makeQueue();
-    this.outbox.database.gone = () => this.queue.storeAgain();
     this.batching = new Batching({ queue: this.queue, state: this.state, findOrCreate: () => this.opening.findOrCreate() });
     this.agentStates = this._makeAgentStates();
     this.mirror = this._makeMirror();
@@ -123,7 +122,7 @@ export class SessionParts {
   /** @returns {Queue} */
   _makeQueue() {
     const { identity, state, store, outbox } = this;
-    return new Queue({
+    const queue = new Queue({
       identity,
       state,
       outbox,
@@ -131,6 +130,8 @@ export class SessionParts {
       queued: (entry) => this.sender.expect(entry),
       drafted: () => this.sender.tell({ kind: "draft", writer: identity.writer }),
     });
+    outbox.database.gone = () => queue.storeAgain();
+    return queue;
   }
 
   /** @returns {Responses} */

@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from sessions_app.core.web.account_header import ACCOUNT
+from sessions_app.core.web.csrf import ACCOUNT
 from sessions_app.pages.chat.offline.static_version import static_version
 
 VERSION = "Stillhere-Version"

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
 from django.contrib.auth.models import User
-from pytest import mark
 
 from tests.browser.driving import Browser
 from tests.browser.frontends import Frontend, stored
@@ -11,7 +11,7 @@ from tests.conftest import Api
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 
-pytestmark = [mark.browser, mark.once]
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 RESUME = "return chat.resume().then(() => 'shown', ({ code }) => code);"
 
 
