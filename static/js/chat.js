@@ -1,7 +1,4 @@
-/**
- * The chat page. It uses the browser module and the public API like any other frontend: read it as an example.
- * The list of messages is the page's own; every change of it is passed to `save()`, which is all that saving needs.
- */
+/** The chat page, a frontend like any other: read it as an example. All changes of its list of messages are passed to `save()`. */
 import { AgentPanel, actsOf, followState } from "./chat/agent-panel.js";
 import { DoneNotice } from "./chat/answering/done-notice.js";
 import { Instructions } from "./chat/answering/instructions.js";
@@ -174,12 +171,16 @@ async function startOver(words) {
   await clearing;
 }
 
-/** @param {string} path */
+/** What is said from now on is said there, though the server may answer late. @param {string} path */
 async function open(path) {
   if (path === chat.project) return; // A jump within the page goes through the history too.
   versions.leave();
   forgetSession();
-  restored(await chat.switchProject(path));
+  const opened = chat.switchProject(path);
+  const known = chat.peek();
+  show([], "");
+  if (known) restored(known);
+  restored(await opened);
   keepThisPage();
   remember(path);
 }
@@ -266,7 +267,6 @@ view.on({
     panel.show(null);
   },
 });
-
 panel.on(actsOf({ panel, chat, view, connection, saveState }));
 followState({ panel, chat });
 

@@ -1,13 +1,27 @@
 """What somebody types and does not send is there again, one text a session."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from django.contrib.auth.models import User
 
 from tests.browser.chat_page import ChatPage
-from tests.browser.driving import Browser
+from tests.browser.driving import Browser, wait_for
+from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.suite import is_patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
+# Sessions are read when this is released.
+HOLD = """
+    const { fetch } = window;
+    const held = new Promise((go) => { window.release = go; });
+    window.fetch = async (...given) => {
+      if (String(given[0]).includes("/resume?")) await held;
+      return fetch(...given);
+    };
+"""
 VALUE = "return document.getElementById('chat-message').value;"
 
 
@@ -62,3 +76,27 @@ def test_a_draft_outlives_a_tab_that_crashes(chat: ChatPage) -> None:
     chat.browser.crash_tab(then=home)
     chat.reload_hard()
     typed(chat, "as it died")
+
+
+def test_what_is_typed_on_the_way_to_another_project_belongs_there(chat: ChatPage, api: Callable[..., Any], alice: User) -> None:
+    """It follows the draft that is there, and is said there if it is sent."""
+    here, there = (Chat(api(alice), project=path) for path in (chat.project, f"{chat.project}-b"))
+    here.say("m1", "of one")
+    there.say("m1", "of the other")
+    chat.project = there.project
+    chat.open()
+    chat.until_answered("of the other")
+    chat.browser.textbox("Message").send_keys("count")
+    chat.until_draft_stored("count")
+    chat.project = here.project
+    chat.open()
+    chat.until_answered("of one")
+    chat.browser.run(HOLD)
+    chat.browser.textbox("Project").clear()
+    chat.browser.textbox("Project").send_keys(there.project)
+    chat.press("Open")
+    typed(chat, "count")
+    chat.say(" to 3")
+    chat.browser.run("release();")
+    wait_for(lambda: there.texts() == ["of the other", "count to 3", "1 2 3"])
+    assert here.texts() == ["of one"]
