@@ -1,10 +1,7 @@
 """The Undo of a fork."""
 
-import re
 from collections.abc import Callable
 from datetime import timedelta
-from html import unescape
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,9 +9,8 @@ from django.db.models import F
 from django.test import Client
 
 from sessions_app.models import ChatSession, Event, Project, SessionFile
+from tests.chats.toasts import toast
 from tests.support.chat import Chat
-
-TOAST = re.compile(r'class="toast[^"]*"><span>(.*?)</span>(?:<form method="post" action="([^"]+)")?', re.DOTALL)
 
 
 @pytest.fixture
@@ -28,12 +24,6 @@ def source(chat: Chat) -> Chat:
 def page(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client
-
-
-def toast(page: Client, reply: Any) -> tuple[str, str]:
-    assert reply.status_code == 302, reply.content
-    [(said, address)] = TOAST.findall(page.get(reply["Location"]).content.decode())
-    return unescape(said), unescape(address)
 
 
 def forked(page: Client, source: Chat, up_to: str = "m1") -> tuple[Chat, str]:

@@ -1,9 +1,7 @@
 """The Undo of a move, of one session and of many: it brings back what was, loses no word, and says why it cannot."""
 
-import re
 import uuid
 from collections.abc import Callable
-from html import unescape
 from typing import Any
 
 import pytest
@@ -11,9 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.models import Event, Project
+from tests.chats.toasts import toast
 from tests.support.chat import Chat
-
-TOAST = re.compile(r'class="toast[^"]*"><span>(.*?)</span>(?:<form method="post" action="([^"]+)")?', re.DOTALL)
 
 
 class Mover:
@@ -29,16 +26,11 @@ class Mover:
             reply = self.client.post(f"/sessions/{chat.id}/move/", {"project": project})
         else:
             reply = self.client.post("/sessions/bulk/", {"act": "move", "session": [chat.id], "project": project})
-        return self.toast(reply)[1]
+        return toast(self.client, reply)[1]
 
     def undo(self, address: str) -> str:
         """Returns what the page says then."""
-        return self.toast(self.client.post(address))[0]
-
-    def toast(self, reply: Any) -> tuple[str, str]:
-        assert reply.status_code == 302, reply.content
-        [(said, address)] = TOAST.findall(self.client.get(reply["Location"]).content.decode())
-        return unescape(said), unescape(address)
+        return toast(self.client, self.client.post(address))[0]
 
 
 @pytest.fixture(params=["one", "many"])
@@ -145,7 +137,7 @@ def test_of_many_those_that_stayed_go_back_each_to_its_own_project(client: Clien
     mover, other, third = Mover(client, "many"), Chat(chat.api, project="old"), Chat(chat.api, project="third")
     before = [place(one) for one in (chat, third)]
     body = {"act": "move", "session": [chat.id, other.id, third.id], "project": str(project_of("new").id)}
-    undo = mover.toast(client.post("/sessions/bulk/", body))[1]
+    undo = toast(mover.client, client.post("/sessions/bulk/", body))[1]
     chat.api.post("/projects", {"path": "fourth"})
     assert chat.api.post(f"/sessions/{other.id}/move", {"to_project": "fourth"}).status_code == 200
     said = mover.undo(undo)
@@ -202,7 +194,7 @@ def test_a_move_that_is_refused_says_why_where_it_was_asked_for(mover: Mover, ch
         assert (reply.status_code, said in html, f'value="{form["project"]}" selected' in html) == (409, True, True)
     else:
         reply = mover.client.post("/sessions/bulk/", {**form, "act": "move", "session": [mine, chat.id], "back": "/sessions/"})
-        assert (reply["Location"], mover.toast(reply)) == ("/sessions/", (said, ""))
+        assert (reply["Location"], toast(mover.client, reply)) == ("/sessions/", (said, ""))
     assert chat.read()["session"]["project"] == "old"
 
 

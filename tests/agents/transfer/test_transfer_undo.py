@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from html import unescape
-from typing import Any
 
 import httpx
 import pytest
@@ -15,12 +13,12 @@ from django.db.models import F
 from django.test import Client
 
 from sessions_app.models import ChatSession, Event, Project, SessionFile
+from tests.chats.toasts import toast
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
 from tests.support.saves import upsert
 from tests.support.transfers import PLAN, carried, everything, save_ai
 
-TOAST = re.compile(r'class="toast[^"]*"><span>(.*?)</span>(?:<form method="post" action="([^"]+)")?', re.DOTALL)
 PARTS = {"ai": "claude", "agent_state": "on", "messages": "on", "opening_step": "on", "on_conflict": "merge"}
 
 
@@ -37,11 +35,7 @@ class Page:
         form = {**hidden, **PARTS, "mode": "copy", "act": "transfer", "to": to, **fields}
         reply = self.client.post(f"/sessions/{source.id}/transfer/", form)
         assert reply.status_code == 302, reply.content
-        return Chat(source.api, session_id=reply["Location"].split("/")[2]), self.toast(reply)[1]
-
-    def toast(self, reply: Any) -> tuple[str, str]:
-        [(said, address)] = TOAST.findall(self.client.get(reply["Location"]).content.decode())
-        return unescape(said), unescape(address)
+        return Chat(source.api, session_id=reply["Location"].split("/")[2]), toast(self.client, reply)[1]
 
 
 @pytest.fixture
@@ -78,7 +72,7 @@ def test_the_copy_goes_to_the_trash_and_the_displaced_one_is_current_again(page:
     assert (current_of(there), made.texts(), there.read()["session"]["state"]) == (made.id, ["one"], "earlier")
     reply = page.client.post(undo)
     assert reply["Location"] == f"/sessions/{source.id}/"
-    said, restore = page.toast(reply)
+    said, restore = toast(page.client, reply)
     assert said == "Undone: the new session is in the trash for 30 days."
     session = there.read()["session"]
     assert (current_of(there), session["state"], session["archived_at"]) == (there.id, "current", None)
@@ -149,7 +143,7 @@ def test_what_was_changed_since_stays(page: Page, source: Chat, there: Chat, cha
     made, undo = page.transfer(source, project_of(there))
     change(made)
     before = made.read()
-    assert page.toast(page.client.post(undo))[0].startswith("Not undone: the new session was changed since.")
+    assert toast(page.client, page.client.post(undo))[0].startswith("Not undone: the new session was changed since.")
     assert made.read() == before
     assert there.read()["session"]["state"] == "earlier"
 
@@ -193,7 +187,7 @@ def test_it_is_for_transfers_of_ones_own_and_once(page: Page, source: Chat, ther
     stranger.force_login(bob)
     assert stranger.post(undo).status_code == 404
     assert page.client.get(undo).status_code == 405
-    assert "Not undone" in page.toast(page.client.post(f"/sessions/{source.id}/undo-transfer/"))[0]
+    assert "Not undone" in toast(page.client, page.client.post(f"/sessions/{source.id}/undo-transfer/"))[0]
     assert (made.texts(), source.texts()) == (["one"], ["one"])
     assert [page.client.post(undo).status_code for _ in range(2)] == [302, 410]
 

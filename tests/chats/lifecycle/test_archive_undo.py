@@ -1,7 +1,5 @@
 """The Undo of archiving a session on its page."""
 
-import re
-from html import unescape
 from typing import Any
 
 import pytest
@@ -9,21 +7,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.models import Project
+from tests.chats.toasts import toast
 from tests.support.chat import Chat
-
-TOAST = re.compile(r'class="toast[^"]*"><span>(.*?)</span>(?:<form method="post" action="([^"]+)")?', re.DOTALL)
 
 
 @pytest.fixture
 def page(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client
-
-
-def toast(page: Client, reply: Any) -> tuple[str, str]:
-    assert reply.status_code == 302, reply.content
-    [(said, address)] = TOAST.findall(page.get(reply["Location"]).content.decode())
-    return unescape(said), unescape(address)
 
 
 def state(chat: Chat) -> tuple[str, Any]:

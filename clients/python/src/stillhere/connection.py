@@ -104,14 +104,14 @@ class Connection:
             given_up.set()
 
     @property
-    def serves_any_loop(self) -> bool:
-        """Does `run_in_any_loop` do without a thread?"""
-        return isinstance(self._wires, SharedWires) and self._wires.serve_loops
+    def wires_of_any_loop(self) -> SharedWires | None:
+        """None: `run_in_any_loop` needs a thread."""
+        return self._wires if isinstance(self._wires, SharedWires) and self._wires.serve_loops else None
 
     async def run_in_any_loop[T](self, operation: Operation[T]) -> T:
         """The same, and quicker, for what may end anywhere if it is cancelled: reads, and one change."""
-        if isinstance(self._wires, SharedWires) and self._wires.serve_loops:
-            return await self._arun(operation, self._wires.asend)
+        if (wires := self.wires_of_any_loop) is not None:
+            return await self._arun(operation, wires.asend)
         return await self.run_in_thread(operation)
 
     async def arun[T](self, operation: Operation[T]) -> T:

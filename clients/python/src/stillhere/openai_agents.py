@@ -81,7 +81,7 @@ class StillhereSession:
             return
         ops = [{"op": "upsert", "id": str(uuid.uuid4()), "format": FORMAT, "raw": item} for item in items]
         requests = list(pieces(ops))
-        in_loop = len(requests) == 1 and self._client.connection.serves_any_loop
+        in_loop = len(requests) == 1 and self._client.connection.wires_of_any_loop is not None
         await self._run(lambda: self._add(requests), in_thread=not in_loop)
 
     async def pop_item(self) -> TResponseInputItem | None:
