@@ -3,7 +3,7 @@
 Django's responses to requests of one kind share most headers; these are learned from its last response.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
@@ -34,21 +34,22 @@ _OF_THIS_ANSWER = frozenset({b"content-type", b"content-length", b"cache-control
 _KINDS_KEPT = 64
 
 
-@dataclass(slots=True)
-class QuickRequest:
-    """A complete request. `counted`: against its key's rates and its account's quota."""
-
-    scope: Message
-    body: bytes
-    exchange: RequestRecord
-    counted: bool = False
-
-
 class Kind(NamedTuple):
     """What all responses to requests of one kind have in common."""
 
     headers: Headers
     route: str
+
+
+@dataclass(slots=True)
+class QuickRequest:
+    """A complete request. `counted`: against its key's rates and its account's quota. `kind`: of a write that was read."""
+
+    scope: Message
+    body: bytes
+    exchange: RequestRecord
+    counted: bool = False
+    kind: Kind | None = None
 
 
 class Kinds:
@@ -82,11 +83,17 @@ class Kinds:
 
 
 def answered_as(kind: Kind, request: QuickRequest, caller: Caller, reply: HttpResponse) -> Answered:
+    return answered_with(kind, request, caller, reply.status_code, reply.items(), reply.content)
+
+
+def answered_with(
+    kind: Kind, request: QuickRequest, caller: Caller, status: int, own: Iterable[tuple[str, str]], content: bytes
+) -> Answered:
     request.exchange.known(kind.route, caller.user_id)
-    own = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in reply.items()]
-    # A response without a body must not name its length.
-    length = [] if reply.status_code in {204, 304} else [(b"content-length", str(len(reply.content)).encode())]
-    return reply.status_code, [*own, *length, *kind.headers], reply.content
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in own]
+    if status not in {204, 304}:  # A response without a body must not name its length.
+        headers.append((b"content-length", b"%d" % len(content)))
+    return status, [*headers, *kind.headers], content
 
 
 def authorization_of(scope: Message) -> str:
@@ -116,7 +123,8 @@ class Callers:
 def read_write[T](request: QuickRequest, kinds: Kinds, callers: Callers, parse: Callable[[Caller], T]) -> T | None:
     """What `parse` makes of a write with a key, after the checks that each has; None: leave the request to Django."""
     scope = request.scope
-    if scope["query_string"] or kinds.of(request) is None:
+    request.kind = kinds.of(request)
+    if scope["query_string"] or request.kind is None:
         return None
     try:
         caller = callers.of(scope)

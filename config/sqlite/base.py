@@ -8,14 +8,30 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
+from sessions_app.core.storage.direct_cursor import DirectCursor
+
 # Statements are written once and run many times; an `IN` over a list makes one for each length.
 REMEMBERED = 1_000
 # In characters. What inserts hundreds of rows is long, and another one the next time.
 LONGEST = 4_000
 PRIVATE, OTHERS = 0o600, 0o077
+_LISTS = (list, tuple)
 
 
 class Cursor(base.SQLiteCursorWrapper):
+    """With lists of parameters it skips what Django does for mappings and generators."""
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        if type(params) not in _LISTS or len(query) > LONGEST:
+            return super().execute(query, params)
+        return super(base.SQLiteCursorWrapper, self).execute(_with_question_marks(query), params)
+
+    def executemany(self, query: str, param_list: Any) -> Any:
+        is_plain = type(param_list) is list and all(type(params) in _LISTS for params in param_list[:1])
+        if not is_plain or len(query) > LONGEST:
+            return super().executemany(query, param_list)
+        return super(base.SQLiteCursorWrapper, self).executemany(_with_question_marks(query), param_list)
+
     def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
         if param_names is None and len(query) <= LONGEST:
             return _with_question_marks(query)
@@ -30,6 +46,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def create_cursor(self, name: str | None = None) -> Cursor:
         cursor: Cursor = self.connection.cursor(factory=Cursor)
         return cursor
+
+    def make_cursor(self, cursor: Any) -> DirectCursor:
+        return DirectCursor(cursor, self)
 
 
 def make_private(name: str) -> None:

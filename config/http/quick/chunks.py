@@ -45,10 +45,9 @@ class QuickChunks:
         ]
 
     def _outcome(self, request: ChunksRequest, append: Append, offset: int | None) -> Answered | None:
-        kind = self.kinds.of(request)
-        if offset is None or kind is None:
+        if offset is None or request.kind is None:
             return None
-        return answered_as(kind, request, append.caller, offset_reply(append.stream_id, offset))
+        return answered_as(request.kind, request, append.caller, offset_reply(append.stream_id, offset))
 
 
 def _append(request: ChunksRequest, caller: Caller) -> Append:

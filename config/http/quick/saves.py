@@ -13,10 +13,10 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest
 
-from config.http.learned_headers import KEY, Answered, Callers, Kinds, QuickRequest, answered_as, read_write
+from config.http.learned_headers import KEY, Answered, Callers, Kinds, QuickRequest, answered_with, read_write
 from config.http.save_batching import LATER, Later
 from sessions_app.chats.reading.sessions import session_uuid
-from sessions_app.chats.saving.api import all_changes_of, answer_of
+from sessions_app.chats.saving.api import all_changes_of, headers_of
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import HEADER
 from sessions_app.chats.saving.save_batches import Left, Save, save_together
@@ -65,8 +65,9 @@ class QuickSaves:
     def _outcome(self, request: SaveRequest, save: Save, answer: Answer | Left) -> Answered | Later | None:
         if isinstance(answer, Left):
             return LATER if answer is Left.HELD else None
-        kind = self.kinds.of(request)
-        return None if kind is None else answered_as(kind, request, save.caller, answer_of(answer))
+        if request.kind is None:
+            return None
+        return answered_with(request.kind, request, save.caller, answer.status, headers_of(answer).items(), answer.body)
 
 
 def _save(request: SaveRequest, caller: Caller) -> Save:

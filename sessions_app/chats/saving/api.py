@@ -40,7 +40,7 @@ from sessions_app.chats.saving.services import Changes, save_changes
 from sessions_app.chats.session_changes import SessionToCreate
 from sessions_app.core.callers import caller_of
 from sessions_app.core.errors import Invalid, TooLarge
-from sessions_app.core.web.responses import IDEMPOTENCY_KEY, IF_MATCH, json_reply, refusals, takes
+from sessions_app.core.web.responses import IDEMPOTENCY_KEY, IF_MATCH, json_headers, json_reply, refusals, takes
 from sessions_app.core.web.schemas import BIGGEST, LIMIT
 from sessions_app.core.web.waiting import SINCE_REV_WAIT, Awaited, nothing_yet
 from sessions_app.models import Caller
@@ -247,10 +247,12 @@ def changes_of(
 
 
 def answer_of(answer: Answer) -> HttpResponse:
-    reply = json_reply(answer.body, status=answer.status, etag=answer.etag)
-    if answer.replayed:
-        reply["Idempotent-Replayed"] = "true"
-    return reply
+    return HttpResponse(answer.body, status=answer.status, headers=headers_of(answer))
+
+
+def headers_of(answer: Answer) -> dict[str, str]:
+    headers = json_headers(answer.etag)
+    return {**headers, "Idempotent-Replayed": "true"} if answer.replayed else headers
 
 
 def _changed(row: SessionRow, since_rev: int, limit: int, *, branches: bool) -> tuple[Page, dict[str, Any]]:

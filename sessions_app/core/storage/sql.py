@@ -16,6 +16,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
+from sessions_app.core.storage.direct_cursor import DirectCursor
 from sessions_app.core.storage.statement_batch import Work, current_batch
 
 # Of one run of a statement (`works_of`): with more of them it is hardly quicker.
@@ -148,7 +149,8 @@ _kept = _Kept()
 def _cursor() -> CursorWrapper:
     """The connection's shared cursor, opened once: opening one takes longer than most statements. Read its results at once."""
     cursor = _kept.cursor
-    if cursor is not None and cursor.connection is cursor.db.connection and not cursor.db.queries_logged:
+    # With `settings.DEBUG` none is kept.
+    if cursor is not None and cursor.cursor.connection is cursor.db.connection and not cursor.db.force_debug_cursor:
         return cursor
     cursor = fresh_cursor()
     if not cursor.db.queries_logged:
@@ -162,7 +164,7 @@ def fresh_cursor() -> CursorWrapper:
     if not on_postgresql():
         return database.cursor()
     cursor = _prepares(database)
-    return database.make_debug_cursor(cursor) if database.queries_logged else database.make_cursor(cursor)
+    return database.make_debug_cursor(cursor) if database.queries_logged else DirectCursor(cursor, database)
 
 
 def _prepares(database: BaseDatabaseWrapper) -> Any:
@@ -196,7 +198,9 @@ def json_value(value: Any) -> Any:
 
 def db_time(value: datetime) -> Any:
     """As Django stores it: SQLite keeps UTC as text."""
-    return value if on_postgresql() else str(value.astimezone(UTC).replace(tzinfo=None))
+    if on_postgresql():
+        return value
+    return (value if value.tzinfo is UTC else value.astimezone(UTC)).isoformat(" ")[: -len("+00:00")]
 
 
 def as_time(value: Any) -> Any:
@@ -217,7 +221,7 @@ def _with_zone(moment: datetime) -> datetime:
 
 def rfc3339(value: datetime) -> str:
     """UTC with milliseconds: `2026-11-21T09:30:00.000Z`."""
-    return value.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    return (value if value.tzinfo is UTC else value.astimezone(UTC)).isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def rfc3339_sql(column: str) -> str:

@@ -70,11 +70,12 @@ def no_content() -> HttpResponse:
 
 def json_reply(content: bytes | dict[str, Any], *, status: int = 200, etag: str | None = None) -> HttpResponse:
     body = content if isinstance(content, bytes) else orjson.dumps(content)
-    reply = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
-    reply["Cache-Control"] = "no-store" if etag is None else "private, no-cache"
-    if etag is not None:
-        reply["ETag"] = etag
-    return reply
+    return HttpResponse(body, status=status, headers=json_headers(etag))
+
+
+def json_headers(etag: str | None) -> dict[str, str]:
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    return headers | ({"Cache-Control": "no-store"} if etag is None else {"Cache-Control": "private, no-cache", "ETag": etag})
 
 
 def conditions_of(request: HttpRequest) -> Conditions:
