@@ -96,7 +96,8 @@ class StillhereSessionStore(SessionStore):
     async def delete(self, key: SessionKey) -> None:
         await self._settled()
         await self._settled(_external_id(key))
-        await self._read(_delete(key))
+        await asyncio.to_thread(self._warn_of_refused)
+        await self.client.connection.run_in_thread(_delete(key))  # It goes on if it is cancelled: half of it is no deletion.
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         await self._settled()
@@ -136,7 +137,7 @@ class StillhereSessionStore(SessionStore):
 
     async def _read[T](self, operation: Operation[T]) -> T:
         await asyncio.to_thread(self._warn_of_refused)
-        return await self.client.connection.run_in_thread(operation)
+        return await self.client.connection.run_in_any_loop(operation)
 
     def _warn_of_refused(self) -> None:
         self._looks_at = time.monotonic() + SECONDS_BETWEEN_LOOKS
