@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connections
 
 from config.logs import place_of
-from generation_app.streams.services import interrupt_silent
+from generation_app.streams.silent_streams import SilenceWatch
 from mcp_app.activity.services import store_recorded
 from mcp_app.core.held_values import write_again, write_last
 from memory_app.errors.noise.filtering import flush_filtered
@@ -60,7 +60,7 @@ TASKS = (
     BackgroundTask("indexing rows", 5.0, index_rows_in_passing),
     BackgroundTask("importing", 0.5, ImportRunner().work),
     BackgroundTask("counting tokens", 0.5, session_totals.count_on),
-    BackgroundTask("silent streams", 5.0, interrupt_silent),
+    BackgroundTask("silent streams", 5.0, SilenceWatch()),
     BackgroundTask("flushing", settings.FLUSH_SECONDS, flush_filtered, at_end=flush_filtered),
     BackgroundTask("writing held values", 5.0, write_again, at_end=write_last),
     BackgroundTask("recording agents", 2.0, store_recorded, at_end=store_recorded),

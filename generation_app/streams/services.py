@@ -9,9 +9,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
 
-from generation_app.models import Generation, Stream, StreamState
+from generation_app.models import Stream, StreamState
 from generation_app.streams import hub
 from generation_app.streams.chunk_rows import NewChunks, size_of, store_chunks
 from generation_app.streams.queries import OPEN, StreamNotFound, StreamRow, chunks_from, find_stream
@@ -118,34 +117,10 @@ def end_stream(*, caller: Caller, stream_id: uuid.UUID, state: str = StreamState
     def work() -> StreamRow:
         stream = _lock(caller, stream_id)
         if stream.state == OPEN:
-            _end(stream_id, stream.count, state)
+            end_locked(stream_id, stream.count, state)
         return find_stream(caller=caller, stream_id=stream_id)
 
     return write(work)
-
-
-def interrupt_silent() -> int:
-    """End streams whose producer is silent. Returns their number."""
-    silent = list(_silent().values_list("id", flat=True)[:500])
-    return sum(write(lambda one=stream_id: _interrupt(one)) for stream_id in silent)  # type: ignore[misc]
-
-
-def _silent() -> QuerySet[Stream]:
-    """Without those of generations that wait or are made: models think for minutes, and the lease tells whether their worker
-    lives."""
-    since = now() - timedelta(seconds=settings.STREAM_SECONDS)
-    made = Generation.objects.filter(stream_id=OuterRef("id"), ended_at=None)
-    return Stream.objects.filter(~Exists(made), ended_at=None, written_at__lt=since)
-
-
-def _interrupt(stream_id: uuid.UUID) -> int:
-    """0 if it lived meanwhile."""
-    rows = _silent().select_for_update(no_key=True).filter(id=stream_id)
-    count = rows.values_list("chunk_count", flat=True).first()
-    if count is None:
-        return 0
-    _end(stream_id, count, StreamState.INTERRUPTED.value)
-    return 1
 
 
 def _lock(caller: Caller, stream_id: uuid.UUID) -> _Locked:
@@ -178,6 +153,7 @@ def _write(stream_id: uuid.UUID, stream: _Locked, new: Sequence[str]) -> int:
     return written.end
 
 
-def _end(stream_id: uuid.UUID, count: int, state: str) -> None:
+def end_locked(stream_id: uuid.UUID, count: int, state: str) -> None:
+    """`count`: of its chunks. Its row is locked."""
     Stream.objects.filter(id=stream_id).update(state=state, ended_at=now())
     transaction.on_commit(lambda: hub.push(stream_id, count, [], state), robust=True)

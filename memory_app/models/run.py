@@ -19,6 +19,7 @@ class Run(models.Model):
     started_at = models.DateTimeField(default=now, editable=False)
     last_seen_at = models.DateTimeField(default=now, editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
+    end_sha256 = models.CharField(max_length=64, blank=True, help_text="Of the request that ended it, so that a retry is known.")
 
     class Meta:
         ordering = ("-started_at", "id")

@@ -138,7 +138,7 @@ def _without_secrets(text: str, field: str, *, exact: bool = False) -> str:
 KINDS = (
     Kind("memory", MemoryStore, "project", "project", without=("holder", "lease_expires_at", "checkpoint_bytes")),
     Kind("memory_settings", NamespaceSettings, "project", "project", ("namespace",), clean=_clean_settings),
-    Kind("run", Run, "project", "project", ("number",)),
+    Kind("run", Run, "project", "project", ("number",), without=("end_sha256",)),
     Kind("memory_entry", MemoryEntry, "project", "project", ("namespace", "key"), clean=_clean_entry),
     Kind("memory_version", MemoryVersion, "memory_entry", "entry", ("rev",), without=("deleted",), clean=_clean_value),
     Kind("deleted_entry", DeletedEntry, "project", "project", ("deleted_at", "id"), clean=_clean_named),

@@ -4,6 +4,7 @@ from ninja import Router
 from memory_app.core.lease import RunNotFound
 from memory_app.runs import services as run_services
 from memory_app.runs.schemas import RunEnd, RunEnded, RunIn, RunOut
+from sessions_app.chats.saving.request_identity import identity_of
 from sessions_app.core.callers import caller_of
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.web.responses import json_reply, refusals
@@ -42,11 +43,13 @@ def take_over(request: HttpRequest, project_id: str, run_id: str) -> HttpRespons
 
 @router.post(RUN + "/end", response={200: RunEnded, **refusals(404, 409, 410, 413, 423)}, operation_id="end_run")
 def end(request: HttpRequest, project_id: str, run_id: str, payload: RunEnd = NOTHING_HELD) -> HttpResponse:
-    """Write the agent's unsaved data and free the lease, all or nothing. Idempotent."""
+    """Write the agent's unsaved data and free the lease, all or nothing. A retry is answered as done; other data of a run that
+    has ended is refused: 410 `run_ended`."""
     held = run_services.Held(
         entries=payload.new_entries(request.body, getattr(request, "normalized", [])),
         errors=[error.as_new() for error in payload.errors],
         ai_states=[state.as_held() for state in payload.ai_states],
+        sha256=identity_of(request, payload),
     )
     ended = run_services.end_run(
         caller=caller_of(request),

@@ -1,6 +1,7 @@
 """Runs of agents: start, heartbeat, takeover, end."""
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from sessions_app.projects.services import count_run
 
 
 class RunEnded(Gone):
-    code, message = "run_ended", "This run has ended. Start another one."
+    code, message = "run_ended", "This run has ended. Start another one; nothing of this request was stored."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,15 @@ class HeldState:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An agent's unsaved data at its end."""
+    """An agent's unsaved data at its end. `sha256`: of the request, equal in a retry."""
 
     entries: list[NewEntry] = field(default_factory=list)
     errors: list[NewError] = field(default_factory=list)
     ai_states: list[HeldState] = field(default_factory=list)
+    sha256: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.entries or self.errors or self.ai_states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,8 @@ def free_lease(*, caller: Caller, project_id: uuid.UUID) -> Run | None:
 
 
 def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: Held) -> Ended:
-    """Write the agent's unsaved data and free the lease, in one transaction. Idempotent.
+    """Write the agent's unsaved data and free the lease, in one transaction. The same again, or an end without data, changes
+    nothing; other data of a run that has ended is refused: RunEnded.
 
     Writes to memory need the lease, except in namespaces with `leased: false`; an AI's state in a chat does not.
     """
@@ -154,25 +160,34 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
         store = lock_store(caller=caller, project_id=project_id)
         run = get_run(project_id=project_id, run_id=run_id)
         if run.ended_at is not None:
+            if held and held.sha256 != run.end_sha256:
+                raise RunEnded
             return Ended(RunState(run, store))
         if entries or errors.errors:
             touched = None if errors.errors else [(entry.namespace, False) for entry in entries]
             store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id, touched=touched)
         redacted = [store_entry(caller=caller, store=store, entry=entry).redacted for entry in entries]
         recorded = store_errors(caller=caller, store=store, batch=errors, run_id=run_id)
-        for session_id, state in zip(sessions, held.ai_states, strict=True):
-            _, _, taken_out = save_ai_state(
-                caller=caller, session_id=session_id, ai_id=state.ai_id, fields=state.fields, keep=True
-            )
-            redacted.append(taken_out)
-        run.ended_at = run.last_seen_at = now()
-        run.save(update_fields=["ended_at", "last_seen_at"])
-        if store.holder_id == run.id:
-            free(store)
-            _tell(caller, store, run)
+        redacted += _save_ai_states(caller, sessions, held.ai_states)
+        _end(caller, store, run, held.sha256)
         return Ended(RunState(run, store), recorded.recorded, recorded.filtered, total([*redacted, recorded.redacted]))
 
     return write(work)
+
+
+def _save_ai_states(caller: Caller, sessions: list[uuid.UUID], states: list[HeldState]) -> Iterator[Redacted]:
+    for session_id, state in zip(sessions, states, strict=True):
+        _, _, taken_out = save_ai_state(caller=caller, session_id=session_id, ai_id=state.ai_id, fields=state.fields, keep=True)
+        yield taken_out
+
+
+def _end(caller: Caller, store: MemoryStore, run: Run, sha256: str) -> None:
+    run.ended_at = run.last_seen_at = now()
+    run.end_sha256 = sha256
+    run.save(update_fields=["ended_at", "end_sha256", "last_seen_at"])
+    if store.holder_id == run.id:
+        free(store)
+        _tell(caller, store, run)
 
 
 def _lock_sessions(caller: Caller, project_id: uuid.UUID, states: list[HeldState]) -> list[uuid.UUID]:

@@ -37,5 +37,5 @@ def test_a_new_store_gets_the_tables_of_an_app_at_once(monkeypatch: pytest.Monke
     executor = MigrationExecutor(connection)
     plan = {(migration.app_label, migration.name) for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())}
     assert {name for app, name in plan if app in {"sessions_app", "memory_app"}} == {
-        "0001_squashed_0031_tokens_of_logins", "0001_squashed_0012_words",
+        "0001_squashed_0031_tokens_of_logins", "0001_squashed_0012_words", "0013_run_ends",
     }  # fmt: skip

@@ -9,7 +9,8 @@ import pytest
 from generation_app.generations.claims import LeaseWatch, claim, end_abandoned, renew
 from generation_app.generations.queries import Question, question_of
 from generation_app.models import Generation, Stream
-from generation_app.streams.services import append_chunks, interrupt_silent
+from generation_app.streams.services import append_chunks
+from generation_app.streams.silent_streams import interrupt_silent
 from sessions_app.core.public_names import now
 from sessions_app.models import Caller
 from tests.generation.generations.steps import Looking, ask, claimed, started, step

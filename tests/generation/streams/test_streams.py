@@ -9,7 +9,8 @@ import pytest
 
 from generation_app.models import Stream, StreamPiece
 from generation_app.streams.queries import chunks_from
-from generation_app.streams.services import append_chunks, interrupt_silent
+from generation_app.streams.services import append_chunks
+from generation_app.streams.silent_streams import interrupt_silent
 from sessions_app.chats.lifecycle.pruning import prune
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.public_names import now

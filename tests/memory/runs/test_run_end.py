@@ -60,14 +60,30 @@ def test_rules_that_end_with_the_run_filter_its_errors(memory: Memory) -> None:
     assert (ended["recorded"], ended["filtered"]) == (1, 1)
 
 
-def test_a_second_end_changes_nothing(memory: Memory, chat: Chat) -> None:
+def test_a_retried_end_changes_nothing(memory: Memory, chat: Chat) -> None:
     run = memory.start()
-    body = {"errors": [ERROR], "ai_states": [{"ai_id": "claude", "working_notes": "one"}]}
+    body = {"entries": [NOTE], "errors": [ERROR], "ai_states": [{"ai_id": "claude", "working_notes": "one"}]}
     assert memory.run(run["run_id"], "end", body).json()["recorded"] == 1
-    again = memory.run(run["run_id"], "end", {"errors": [ERROR], "ai_states": [{"ai_id": "claude", "working_notes": "two"}]})
-    assert (again.status_code, again.json()["recorded"]) == (200, 0)
+    again: dict[str, Any]
+    for again in (body, {**body, "entries": [dict(reversed(NOTE.items()))]}, {}, {"errors": []}):
+        ended = memory.run(run["run_id"], "end", again)
+        assert (ended.status_code, ended.json()["recorded"]) == (200, 0)
     assert errors_of(memory)[0]["count"] == 1
-    assert ai_state(chat).json()["working_notes"] == "one"
+    assert memory.get("notes/n").json()["rev"] == 1
+
+
+@pytest.mark.parametrize("first", [{}, {"errors": [ERROR]}])
+@pytest.mark.parametrize("more", [{"entries": [NOTE]}, {"errors": [ERROR, ERROR]}, {"ai_states": [{"ai_id": "claude"}]}])
+def test_what_a_run_holds_after_its_end_is_refused_not_dropped(memory: Memory, chat: Chat, first: Any, more: Any) -> None:
+    run = memory.start()
+    assert memory.run(run["run_id"], "end", first).status_code == 200
+    for _ in range(2):
+        late = memory.run(run["run_id"], "end", more)
+        assert (late.status_code, late.json()["error"]["code"]) == (410, "run_ended")
+    assert not MemoryEntry.objects.exists()
+    assert not AiState.objects.exists()
+    next_run = memory.start()
+    assert memory.run(next_run["run_id"], "end", more).status_code == 200
 
 
 @pytest.mark.parametrize(
