@@ -10,7 +10,7 @@ export class Refused extends Error {
 }
 
 export class Api {
-  /** @param {{csrf: string}} auth as it is when something is called */
+  /** @param {{user: string, csrf: string}} auth as it is when something is called */
   constructor(auth) {
     this.auth = auth;
   }
@@ -20,7 +20,8 @@ export class Api {
    * @template T @param {string} method @param {string} path @param {object} [content] @returns {Promise<T>}
    */
   async call(method, path, content) {
-    const headers = { "Content-Type": "application/json", "X-CSRFToken": this.auth.csrf };
+    const { user, csrf } = this.auth;
+    const headers = { "Content-Type": "application/json", "X-CSRFToken": csrf, "Stillhere-Account": user };
     const answer = await fetch(`/api/v1${path}`, { method, headers, body: content && JSON.stringify(content) }).catch(() => {
       throw new TypeError("The server does not answer.");
     });

@@ -137,7 +137,9 @@ export class Http {
    */
   async open(path, signal) {
     /** @type {Record<string, string>} */
-    const headers = { Accept: "text/event-stream", ...(this.auth.key ? { Authorization: `Bearer ${this.auth.key}` } : {}) };
+    const headers = { Accept: "text/event-stream" };
+    if (this.auth.key) headers.Authorization = `Bearer ${this.auth.key}`;
+    if (this.account) headers[ACCOUNT] = this.account;
     let response;
     try {
       response = await fetch(`${this.base}/api/v1${path}`, { headers, ...this.asPage, signal });

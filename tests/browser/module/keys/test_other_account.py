@@ -42,3 +42,24 @@ def test_a_page_keeps_to_the_account_that_it_began_with(
     sessions = [Chat(api(alice), session_id=one["id"]).texts() for one in api(alice).get("/sessions").json()["items"]]
     assert sorted(sessions) == [["in another session"], ["of alice", "still of alice"]]
     browser.leave()
+
+
+ASK = """
+const [{ Api }, { Http }] = await Promise.all([import("/static/js/chat/api.js"), import("/static/js/stillhere/server/http.js")]);
+const http = new Http("", { cookie: true });
+await http.request("GET", "/projects");
+const chat = new Api({ user: http.account, csrf: "" });
+const codes = () => Promise.all([
+  chat.get("/projects").then(() => "read", ({ code }) => code),
+  http.open("/streams/00000000-0000-4000-8000-000000000000", AbortSignal.timeout(5000)).catch(({ code }) => code),
+]);
+"""
+
+
+def test_what_the_chat_asks_and_answers_that_stream_are_for_that_account_too(
+    browser: Browser, server: LiveServer, alice: User, bob: User
+) -> None:
+    Frontend(browser, server, alice, project="shop").load()
+    assert browser.run(f"{ASK} window.codes = codes; return codes();") == ["read", "not_found"]
+    browser.sign_in_as(bob, server.url)
+    assert browser.run("return codes();") == ["somebody_else"] * 2
