@@ -218,7 +218,9 @@ class Staging:
         made = kind.model(**{name: value for name, value in values.items() if name not in kind.later})
         if isinstance(made, Project):
             made.import_id, made.import_current = self.job.id, values.get("current_session_id")
-            self._new |= {("project", made.id): made.settings, ("path", made.path): made.id}
+            self._new["project", made.id] = made.settings
+            if made.deleted_at is None:  # In the trash its path is free.
+                self._new["path", made.path] = made.id
         elif isinstance(made, ChatSession):
             made.import_id, self._new["session", made.id] = self.job.id, None
             above = above if above.made else Place(made=False, pk=self._inbox(above))
