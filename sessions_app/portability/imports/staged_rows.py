@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 
 from sessions_app.core.errors import Conflict
-from sessions_app.models import ImportJob, Message
+from sessions_app.models import ImportJob, Message, Project
 from sessions_app.portability.content_kinds import USER, Kind, export_kinds, kind_named
 
 
@@ -34,9 +34,10 @@ class Place:
     pk: Any = None
     # A row gets its key on insert.
     row: Model | None = None
-    # Of a project: the file's current session, and the inbox for its sessions.
+    # Of a project: the file's current session, the inbox for its sessions, and whether it is in the trash here only.
     current: uuid.UUID | None = None
     inbox: uuid.UUID | None = None
+    gone: bool = False
 
     @property
     def key(self) -> Any:
@@ -44,17 +45,21 @@ class Place:
 
     def as_json(self) -> list[Any]:
         keys = (self.key, self.current, self.inbox)
-        return [self.made, *(str(key) if isinstance(key, uuid.UUID) else key for key in keys)]
+        return [self.made, *(str(key) if isinstance(key, uuid.UUID) else key for key in keys), self.gone]
 
 
 def read_places(stored: dict[str, list[Any]]) -> dict[str, Place]:
     places = {USER: Place(made=False)}
     for kind in export_kinds():
         if kind.name in stored:
-            made, pk, current, inbox = stored[kind.name]
+            made, pk, current, inbox, *gone = stored[kind.name]  # Earlier versions did not note the last.
             key = kind.model._meta.pk.to_python(pk)
-            places[kind.name] = Place(made, key, None, current and uuid.UUID(current), inbox and uuid.UUID(inbox))
+            places[kind.name] = Place(made, key, None, current and uuid.UUID(current), inbox and uuid.UUID(inbox), any(gone))
     return places
+
+
+def in_trash(project_id: uuid.UUID) -> bool:
+    return Project.objects.filter(id=project_id).exclude(deleted_at=None).exists()
 
 
 def insertion(rows: list[tuple[Model, Any]]) -> tuple[str, list[list[Any]]]:

@@ -32,6 +32,7 @@ from sessions_app.portability.imports.staged_rows import (
     IdTaken,
     Place,
     Stopped,
+    in_trash,
     insertion,
     read_places,
     staged_rows,
@@ -187,10 +188,11 @@ class Staging:
             found = values["id"]
             if not Project.objects.filter(mine | staged, id=found).exists():
                 raise IdTaken(kind, str(found))
-        if found is None and values.get("deleted_at") is None:
+        is_live = values.get("deleted_at") is None
+        if is_live and (found is None or in_trash(found)):
             path = values.get("path", "")
             there = Project.objects.filter(mine | staged, path=path, deleted_at=None)
-            found = self._new.get(("path", path)) or there.values_list("id", flat=True).first()
+            found = self._new.get(("path", path)) or there.values_list("id", flat=True).first() or found
         if self.job.only_project not in {None, found}:
             raise OtherProject
         if found is None:
@@ -198,7 +200,8 @@ class Staging:
         stored = Project.objects.filter(id=found).values_list("settings", "owner_id").first()
         settings, owner_id = stored or (self._new["project", found], None)
         self._redaction = _rule(settings)
-        return Place(False, found, None, values.get("current_session_id"), found if owner_id is None else None)
+        inbox = found if owner_id is None else None
+        return Place(False, found, None, values.get("current_session_id"), inbox, gone=is_live and in_trash(found))
 
     def _find_session(self, kind: Kind, values: dict[str, Any]) -> Place | None:
         if ("session", values["id"]) in self._new:
@@ -243,10 +246,19 @@ class Staging:
             inboxes = Project.objects.filter(import_id=self.job.id, import_into=project.pk)
             project.inbox = inboxes.values_list("id", flat=True).first()
         if project.inbox is None:
-            made = Project(import_id=self.job.id, import_into=project.pk, import_current=project.current)
+            made = self._live_again(project) if project.gone else Project(import_into=project.pk)
+            made.import_id, made.import_current = self.job.id, project.current
             self._wait("project", made, Place(made=False))
             project.inbox = made.id
         return project.inbox
+
+    def _live_again(self, project: Place) -> Project:
+        """In the trash nobody would see what comes in, and it would be erased with what has been there for days."""
+        if self.job.only_project is not None:
+            raise OtherProject
+        there, self.counts["present"] = Project.objects.get(id=project.pk), self.counts["present"] - Counter(project=1)
+        self.counts["added"]["project"] += 1
+        return Project(path=there.path, name=there.name, settings=there.settings)
 
     def _name_author(self, kind: Kind, values: dict[str, Any]) -> None:
         """Prevents forged authors: another author named in the file is marked as the file's claim."""
