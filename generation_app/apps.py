@@ -11,7 +11,7 @@ class GenerationConfig(AppConfig):
         import generation_app.streams.admin  # noqa: F401 - importing registers their pages
         from generation_app.generations import retention as generations
         from generation_app.streams import retention as streams
-        from generation_app.streams.queries import stream_bytes
+        from generation_app.streams.queries import sessions_streamed_since, stream_bytes
         from sessions_app.chats.lifecycle.pruning import Due
         from sessions_app.core.extension import Extension, register
 
@@ -22,6 +22,7 @@ class GenerationConfig(AppConfig):
             Extension(
                 name="generations",
                 account_bytes=stream_bytes,
+                sessions_written_since=sessions_streamed_since,
                 due_rows=due_rows,
                 routers=(
                     ("", "generation_app.streams.api.router"),

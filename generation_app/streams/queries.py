@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import batched
 
 from django.db.models import QuerySet, Sum
@@ -109,3 +110,8 @@ def standing_of(stream_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[int, s
 def stream_bytes(user_id: int) -> int:
     """Bytes of an account's chunks."""
     return int(Stream.objects.filter(owner_id=user_id).aggregate(total=Sum("size_bytes"))["total"] or 0)
+
+
+def sessions_streamed_since(sessions: list[uuid.UUID], at: datetime) -> set[uuid.UUID]:
+    """A stream has chunks that no message may have yet, and its writer and readers are there."""
+    return set(Stream.objects.filter(session__in=sessions, written_at__gte=at).values_list("session_id", flat=True))

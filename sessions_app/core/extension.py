@@ -56,6 +56,7 @@ class Extension:
     `settle_import`: called with each project that an import made, in the import's transaction, once all its rows are in.
     `written_since`: whether something was written to this project since this time that no event tells of. Undoing an import then
     keeps the project.
+    `sessions_written_since`: those of these sessions to which something was written since this time that no event tells of.
     `due_rows`: expired rows, by the name under which their number is reported.
     `rows_of_projects`: in the same form all rows of these projects, if they can be too many for the transaction that erases one.
     `search_sources`: what a search finds besides titles and messages, by the name for it in `in=`.
@@ -76,6 +77,7 @@ class Extension:
     export_kinds: Sequence["Kind"] = ()
     settle_import: Callable[[uuid.UUID], None] = lambda project_id: None
     written_since: Callable[[uuid.UUID, datetime], bool] = lambda project_id, at: False
+    sessions_written_since: Callable[[list[uuid.UUID], datetime], set[uuid.UUID]] = lambda sessions, at: set()
     due_rows: Callable[[], Mapping[str, "Due"]] = _nothing_due
     rows_of_projects: Callable[[list[uuid.UUID]], Mapping[str, "Due"]] = lambda projects: {}
     search_sources: Mapping[str, "Source"] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from memory_app.models import MemoryStore, NamespaceSettings
 from sessions_app.core.errors import Conflict
 from sessions_app.core.public_names import Caller
 from sessions_app.core.storage.transactions import write
+from sessions_app.projects.services import note_change
 
 # Namespaces of a project with settings of their own: all are read with every write.
 MOST_SETTINGS = 200
@@ -42,10 +43,11 @@ def put_settings(
         if found is None and rows.count() >= MOST_SETTINGS:
             raise TooManySettings
         row = found or NamespaceSettings(project_id=project_id, namespace=namespace)
+        changed = found is None or any(getattr(row, name) != value for name, value in values.items())
         for name, value in values.items():
             setattr(row, name, value)
         row.save()
-        _note(store, has_settings=True)
+        _note(store, has_settings=True, changed=changed)
         return row, found is None
 
     return write(work)
@@ -60,12 +62,15 @@ def delete_settings(*, caller: Caller, project_id: uuid.UUID, namespace: str) ->
         deleted, _ = rows.filter(namespace=namespace).delete()
         if not deleted:
             raise SettingsNotFound
-        _note(store, has_settings=rows.exists())
+        _note(store, has_settings=rows.exists(), changed=True)
 
     write(work)
 
 
-def _note(store: MemoryStore, *, has_settings: bool) -> None:
+def _note(store: MemoryStore, *, has_settings: bool, changed: bool) -> None:
+    """As for settings of the project itself, its row tells the time of the change: no event does."""
     if store.has_settings != has_settings:
         store.has_settings = has_settings
         store.save(update_fields=["has_settings"])
+    if changed:
+        note_change(project_id=store.project_id)

@@ -13,7 +13,7 @@ from sessions_app.core.extension import extensions
 from sessions_app.core.storage.paced_writes import Pace
 from sessions_app.core.storage.transactions import write
 from sessions_app.events import event_log
-from sessions_app.models import AppState, Caller, ChatSession, ConflictCopy, Event, ImportJob, Project, SessionFile
+from sessions_app.models import ApiKey, AppState, Caller, ChatSession, ConflictCopy, Event, ImportJob, Project, SessionFile
 from sessions_app.models.event import EventType
 from sessions_app.models.import_job import ImportState
 from sessions_app.models.times import now
@@ -70,7 +70,8 @@ def _ids(rows: QuerySet[Any]) -> list[uuid.UUID]:
 
 
 def _changed(job: ImportJob, ids: list[uuid.UUID]) -> set[uuid.UUID]:
-    """Ids changed since the import. Every change has an event, except text that only became a conflict copy, and uploads.
+    """Ids changed since the import. Every change has an event, except text that only became a conflict copy, uploads, and what
+    other apps have.
 
     Their numbers tell it if the clock was set back since. A session may have been moved since, away from the events of what was
     written to it before: a move is a change too. If the project that has these events was purged, the session's own time still
@@ -89,7 +90,8 @@ def _changed(job: ImportJob, ids: list[uuid.UUID]) -> set[uuid.UUID]:
         *ConflictCopy.objects.filter(session__in=ids, created_at__gte=at).values_list("session_id", flat=True),
         *SessionFile.objects.filter(session__in=ids, created_at__gte=at).values_list("session_id", flat=True),
     ]
-    return {pk for pk in found if pk is not None}
+    of_others = (extension.sessions_written_since(ids, at) for extension in extensions())
+    return {pk for pk in found if pk is not None}.union(*of_others)
 
 
 def _hide_sessions(caller: Caller, job: ImportJob, ids: list[uuid.UUID]) -> None:
@@ -117,7 +119,10 @@ def _written_to(job: ImportJob, project_id: uuid.UUID) -> bool:
     told, at = Event.objects.filter(project_id=project_id), job.published_at
     if told.exclude(type__in=(EventType.SESSION_CREATED, EventType.SESSION_DELETED)).exists():
         return True
-    return at is not None and any(extension.written_since(project_id, at) for extension in extensions())
+    if at is None:
+        return False
+    has_key = ApiKey.objects.filter(project=project_id, created_at__gte=at, revoked_at=None).exists()
+    return has_key or any(extension.written_since(project_id, at) for extension in extensions())
 
 
 def _erase_project(job: ImportJob, project: Project) -> None:
