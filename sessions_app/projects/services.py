@@ -54,6 +54,8 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
     """Rename, or change settings; what `fields` omits stays."""
 
     def work() -> Project:
+        # Settings are one column: another request that changes another one of them waits.
+        Project.objects.visible_to(caller).select_for_update(no_key=True).filter(id=project_id).first()
         project = get_project(caller=caller, project_id=project_id)
         changed = fields.keys() & {"name", "settings"}
         if "name" in changed:
