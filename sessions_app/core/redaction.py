@@ -154,14 +154,25 @@ def _clean(value: Any, found: Counter[str]) -> Any:
 
 def _clean_object(value: dict[str, Any], found: Counter[str]) -> dict[str, Any]:
     named = value.get("name", value.get("key"))
-    if "value" in value and isinstance(named, str) and (kind := kind_of_name(named)):
-        rest = {name: _clean(item, found) for name, item in value.items() if name != "value"}
-        return {name: rest[name] if name in rest else _cover(value["value"], kind, found) for name in value}
-    cleaned = {}
+    kind_of_value = kind_of_name(named) if "value" in value and isinstance(named, str) else None
+    cleaned: dict[str, Any] = {}
+    marked = Counter[str]()
     for name, item in value.items():
-        kind = kind_of_name(name)
-        cleaned[_clean_text(name, found)] = _clean(item, found) if kind is None else _cover(item, kind, found)
+        kind = kind_of_value if name == "value" and kind_of_value else kind_of_name(name)
+        clean_name = _clean_text(name, found)
+        if clean_name != name:
+            clean_name = _free_name(clean_name, value, marked)
+        cleaned[clean_name] = _clean(item, found) if kind is None else _cover(item, kind, found)
     return cleaned
+
+
+def _free_name(name: str, value: dict[str, Any], marked: Counter[str]) -> str:
+    """Two names that had a secret each stay two: else what is behind one of them would be lost. `marked`: how often each came."""
+    while True:
+        marked[name] += 1
+        free = name if marked[name] == 1 else f"{name} ({marked[name]})"
+        if free not in value:
+            return free
 
 
 def kind_of_name(name: str) -> str | None:
@@ -172,6 +183,8 @@ def kind_of_name(name: str) -> str | None:
 # Messages repeat a small set of names.
 @lru_cache(maxsize=2_000)
 def _kind_of_short_name(name: str) -> str | None:
+    if MARK in name:  # In the place of a secret in the name. The mark's kind says nothing of what is behind the name.
+        return None
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     if plain in _NAMES:
         return _NAMES[plain]

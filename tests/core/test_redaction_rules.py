@@ -52,6 +52,24 @@ def test_a_number_is_a_password_and_no_other_secret() -> None:
     assert redact(given) == ({**given, "password": mark, "passwd": mark}, {"password": 2})
 
 
+def test_names_that_hold_secrets_stay_as_many() -> None:
+    github, mark = ["ghp_" + letter * 36 for letter in "abcd"], "[REDACTED:github_token]"
+    given = {**{name: f"of {name[-1]}" for name in github}, f"{mark} (3)": "was there"}
+    kept = {mark: "of a", f"{mark} (2)": "of b", f"{mark} (4)": "of c", f"{mark} (5)": "of d", f"{mark} (3)": "was there"}
+    assert redact(given) == (kept, {"github_token": 4})
+    assert redact(kept) == (kept, {})
+    pair = redact([github[0], "what it is for"])[0]
+    assert (pair, redact(pair)) == ([mark, "what it is for"], (pair, {}))
+
+
+def test_what_is_beside_a_named_value_is_looked_at_too() -> None:
+    given = {"name": "token", "value": "one two", "password": "hunter two", KEY: "x", "note": KEY}
+    mark = "[REDACTED:aws_key]"
+    kept = {"name": "token", "value": "[REDACTED:token]", "password": "[REDACTED:password]", mark: "x", "note": mark}
+    assert redact(given) == (kept, {"token": 1, "password": 1, "aws_key": 2})
+    assert may_hold_secrets(json_text(given))
+
+
 def test_an_object_under_a_secret_name_is_looked_at_field_by_field() -> None:
     described = {"type": "string", "min": 8, "example": f"as {KEY}", "password": "hunter two", "deep": [{"secret": "x y"}]}
     cleaned = {
