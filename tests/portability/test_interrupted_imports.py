@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ChatSession, ImportJob, Message, Project
 from sessions_app.models.import_job import ImportState
 from sessions_app.models.times import now
+from sessions_app.portability.imports import jobs
 from sessions_app.portability.imports.background_runner import ImportRunner
 from sessions_app.portability.imports.jobs import RESUMABLE_FOR, STALE_AFTER, steps, take_over
+from sessions_app.portability.imports.publishing import settle
 from sessions_app.portability.imports.services import import_file
 from sessions_app.portability.imports.staged_rows import Stopped
 from tests.portability.background_imports import account, leave, pieces, post, stop_in_the_middle, work
@@ -129,6 +131,31 @@ def test_who_lost_a_job_to_another_process_adds_nothing_more(api: Callable[..., 
         list(slow)
     list(steps(caller_of_user(alice), other, io.BytesIO(content)))
     assert everything(mine) == before
+
+
+@pytest.mark.parametrize("command", [False, True])
+def test_who_waits_for_an_import_is_told_that_it_was_stopped(
+    api: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: bool
+) -> None:
+    mine = api(alice)
+    content = account(mine)
+    purge(mine)
+
+    def settle_too_late(job: ImportJob) -> Any:
+        assert mine.delete(f"/imports/{job.pk}").json()["state"] == "removing"
+        return settle(job)
+
+    monkeypatch.setattr(jobs, "settle", settle_too_late)
+    if command:
+        file = tmp_path / "all.ndjson"
+        file.write_bytes(content)
+        with pytest.raises(CommandError, match="This import was stopped"):
+            call_command("import", "--user", "alice", str(file))
+    else:
+        refused = upload(mine, content)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "import_stopped")
+    work()
+    assert (mine.get("/imports").json()["items"][0]["state"], Message.objects.exists()) == ("stopped", False)
 
 
 def test_a_job_that_is_silent_for_a_moment_only_is_left_alone(alice: User) -> None:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from django.db import IntegrityError
 
+from sessions_app.core.errors import Conflict
 from sessions_app.core.storage.paced_writes import run_paced
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, ImportJob
@@ -18,8 +19,14 @@ from sessions_app.models.import_job import ACTIVE, ImportState
 from sessions_app.models.times import now
 from sessions_app.portability.imports.file_reader import SKIPPED_AT_ONCE
 from sessions_app.portability.imports.jobs import STALE_AFTER, ImportRunning, steps, take_over
+from sessions_app.portability.imports.staged_rows import Stopped
 
 LOOK_EVERY_SECONDS = 0.5
+
+
+class ImportStopped(Conflict):
+    code = "import_stopped"
+    message = "This import was stopped, or another process continues it: the page /import/ and `GET /imports` say which."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +39,18 @@ class Imported:
 
 
 def import_file(*, caller: Caller, file: BinaryIO, sent_bytes: int = 0, patient: bool = False) -> Imported:
-    """Add the file's content. Raises BadFile, IdTaken, OtherProject, ExternalIdTaken, QuotaExceeded, ImportRunning; then nothing
-    was added.
+    """Add the file's content. Raises BadFile, IdTaken, OtherProject, ExternalIdTaken, QuotaExceeded, ImportRunning,
+    ImportStopped; then nothing was added.
 
     An interrupted import of the same file is continued; leftovers of another one are removed first. `sent_bytes`: of a
     file that a request sent, which the quota has counted. `patient`: wait for another import of the same user.
     """
     digest = _sha256(file)
     job = _left_by_another(caller, digest, patient=patient) or _begin(caller, digest, sent_bytes)
-    run_paced(steps(caller, job, file))
+    try:
+        run_paced(steps(caller, job, file))
+    except Stopped:
+        raise ImportStopped from None
     job.refresh_from_db()
     return imported(job)
 
