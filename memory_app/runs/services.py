@@ -8,8 +8,8 @@ from typing import Any
 from memory_app.core.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
 from memory_app.core.namespaces import check_new_names
 from memory_app.errors.noise.filtering import read_rules
-from memory_app.errors.services import NewError, make_batch, store_errors, total
-from memory_app.key_value.entries.entry_values import NewEntry, check_entry
+from memory_app.errors.services import Batch, NewError, make_batch, store_errors, total
+from memory_app.key_value.entries.entry_values import CheckedEntry, NewEntry, check_entry
 from memory_app.key_value.entries.services import store_entry
 from memory_app.models import MemoryStore, Run
 from memory_app.models.run import AGENT_LENGTH
@@ -17,6 +17,7 @@ from sessions_app.agents.states.ai_states import save_ai_state
 from sessions_app.chats.locking import lock_session
 from sessions_app.chats.reading.sessions import SessionNotFound
 from sessions_app.core.errors import Gone, Invalid
+from sessions_app.core.limits import quotas
 from sessions_app.core.public_names import Caller, EventType, now
 from sessions_app.core.redaction import Redacted
 from sessions_app.core.storage.transactions import write
@@ -149,9 +150,7 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
 
     Writes to memory need the lease, except in namespaces with `leased: false`; an AI's state in a chat does not.
     """
-    for entry in held.entries:
-        check_new_names(entry.namespace, entry.key)
-    entries = [check_entry(entry) for entry in held.entries]
+    entries = [_checked(entry) for entry in held.entries]
     config = next((entry.text for entry in entries if (entry.namespace, entry.key) == ("noise", "config")), None)
     errors = make_batch(project_id, held.errors, None if config is None else read_rules(config))
 
@@ -166,6 +165,7 @@ def end_run(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, held: H
         if entries or errors.errors:
             touched = None if errors.errors else [(entry.namespace, False) for entry in entries]
             store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id, touched=touched)
+            _check_room(caller, entries, errors)
         redacted = [store_entry(caller=caller, store=store, entry=entry).redacted for entry in entries]
         recorded = store_errors(caller=caller, store=store, batch=errors, run_id=run_id)
         redacted += _save_ai_states(caller, sessions, held.ai_states)
@@ -188,6 +188,17 @@ def _end(caller: Caller, store: MemoryStore, run: Run, sha256: str) -> None:
     if store.holder_id == run.id:
         free(store)
         _tell(caller, store, run)
+
+
+def _checked(entry: NewEntry) -> CheckedEntry:
+    check_new_names(entry.namespace, entry.key)
+    return check_entry(entry)
+
+
+def _check_room(caller: Caller, entries: list[CheckedEntry], errors: Batch) -> None:
+    """The request itself is taken from a full account too, because it ends the run. Raises QuotaExceeded."""
+    held = [entry.text for entry in entries] + [text for error in errors.errors for text in (error.message, error.stack)]
+    quotas.check_bytes(caller.user_id, sum(len(text.encode()) for text in held))
 
 
 def _lock_sessions(caller: Caller, project_id: uuid.UUID, states: list[HeldState]) -> list[uuid.UUID]:

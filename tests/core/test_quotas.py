@@ -11,6 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from memory_app.models import MemoryEntry
 from sessions_app.core.limits import quotas, rate_limits
 from sessions_app.core.limits.request_limits import ANNOUNCED, IMPORTED, Announced
 from sessions_app.models import Caller, ChatSession
@@ -164,6 +165,29 @@ def test_a_fork_needs_room_for_what_it_copies(chat: Chat, alice: User, settings:
     assert chat.post_plain("fork", {"up_to": "m1"}).status_code == 201
     settings.ACCOUNT_BYTES = used + 20_000
     assert [chat.post_plain("fork", {}).status_code for _ in range(2)] == [201, 507]
+
+
+def test_a_copied_thread_of_checkpoints_needs_room(chat: Chat, alice: User, settings: Any) -> None:
+    threads = f"/projects/{chat.read()['session']['project_id']}/threads"
+    graph = {"checkpoint": {"type": "bytes", "base64": "AAAA" * 3_000}}
+    assert chat.api.put(f"{threads}/t/checkpoints/~/c1", graph).status_code == 201
+    settings.ACCOUNT_BYTES = quotas.usage_now(alice.pk).size_bytes + 5_000
+    assert error(chat.api.post(f"{threads}/t/copy", {"to": "twin"}), 507, "quota_exceeded")["needed"] > 9_000
+    assert [item["thread"] for item in chat.api.get(threads).json()["items"]] == ["t"]
+    settings.ACCOUNT_BYTES = 0
+    assert chat.api.post(f"{threads}/t/copy", {"to": "twin"}).status_code == 201
+
+
+def test_what_a_run_still_holds_needs_room_and_its_end_none(chat: Chat, alice: User, settings: Any) -> None:
+    runs = f"/projects/{chat.read()['session']['project_id']}/runs"
+    run = chat.api.post(runs).json()["run_id"]
+    settings.ACCOUNT_BYTES = quotas.usage_now(alice.pk).size_bytes + 5_000
+    held = {"entries": [{"namespace": "notes", "key": "n", "value": "x" * 4_000}], "errors": [{"message": "y" * 2_000}]}
+    assert error(chat.api.post(f"{runs}/{run}/end", held), 507, "quota_exceeded")["needed"] > 6_000
+    assert not MemoryEntry.objects.exists()
+    settings.ACCOUNT_BYTES = 1
+    assert chat.api.post(f"{runs}/{run}/end", {}).status_code == 200
+    assert chat.api.post(f"{runs}/{run}/end", held).status_code == 200, "it has ended, and this stores nothing"
 
 
 def test_a_transfer_needs_room_for_what_the_target_lacks(chat: Chat, alice: User, settings: Any) -> None:

@@ -15,6 +15,7 @@ from memory_app.checkpoints.thread_locks import (
 )
 from memory_app.checkpoints.threads.erasing import Piece, erase_some, erase_unused_values, in_pieces
 from sessions_app.core.errors import Conflict, Invalid
+from sessions_app.core.limits import quotas
 from sessions_app.core.public_names import Caller
 from sessions_app.core.storage.transactions import write
 
@@ -25,7 +26,7 @@ class ThreadExists(Conflict):
 
 def copy_thread(*, caller: Caller, project_id: uuid.UUID, name: str, to: str) -> int:
     """Copy all checkpoints, values and writes to another thread. Returns the number of checkpoints. Raises ThreadNotFound,
-    ThreadExists, CheckpointsFull; then nothing of the copy is left, only what others put into the thread meanwhile."""
+    ThreadExists, CheckpointsFull, QuotaExceeded; then nothing of the copy is left, only what others put there meanwhile."""
     if name == to:
         raise Invalid("A thread is copied to another one.", details={"field": "to"})
     copy = _Copy(caller, project_id, name, to)
@@ -90,5 +91,6 @@ class _Copy:
             if not rows.is_empty(target):
                 raise ThreadExists
             check_room(self._project_id, source.size_bytes)
+            quotas.check_bytes(self._caller.user_id, source.size_bytes)  # The request's own bytes say nothing of it.
         elif target.id != self.target:  # It was deleted in between.
             raise ThreadNotFound
