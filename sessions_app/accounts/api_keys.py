@@ -14,7 +14,7 @@ from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.storage.transactions import write
 from sessions_app.core.text import sha256
 from sessions_app.models import ApiKey, Caller, SocketTicket
-from sessions_app.models.credentials import MOST_DAYS, SCOPES
+from sessions_app.models.credentials import KEY_NAME_LENGTH, MOST_DAYS, SCOPES
 from sessions_app.models.times import now
 from sessions_app.projects.services import ensure_project
 
@@ -54,7 +54,7 @@ def create_key(
 
     `form`: the same form sent twice at once (a double click) leaves one key: nobody has seen the secret of the first one.
     """
-    _check(scopes, days)
+    _check(name, scopes, days)
     secret = make_secret()
 
     def work() -> NewKey:
@@ -77,7 +77,9 @@ def create_key(
     return write(work)
 
 
-def _check(scopes: tuple[str, ...], days: int | None) -> None:
+def _check(name: str, scopes: tuple[str, ...], days: int | None) -> None:
+    if len(name) > KEY_NAME_LENGTH:
+        raise Invalid(f"A key's name has at most {KEY_NAME_LENGTH} characters.", details={"field": "name"})
     if days is not None and not 1 <= days <= MOST_DAYS:
         raise Invalid(f"A key expires after 1 to {MOST_DAYS} days, or never.", details={"days": days})
     unknown = set(scopes) - set(SCOPES)

@@ -19,7 +19,7 @@ from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller
-from sessions_app.models.credentials import MOST_DAYS, READ, WRITE
+from sessions_app.models.credentials import KEY_NAME_LENGTH, MOST_DAYS, READ, WRITE
 from sessions_app.projects.queries import list_projects
 
 PROJECTS_OFFERED = 200
@@ -32,7 +32,9 @@ EXAMPLE_PROJECT = "/path/to/project"
 class KeyForm(forms.Form):
     """`project`: a path of the caller's, or all."""
 
-    name = forms.CharField(max_length=100, required=False, help_text="Optional: what it is for, such as “laptop” or “web shop”.")
+    name = forms.CharField(
+        max_length=KEY_NAME_LENGTH, required=False, help_text="Optional: what it is for, such as “laptop” or “web shop”."
+    )
     scopes = forms.MultipleChoiceField(
         choices=[(READ, "Read"), (WRITE, "Write")], initial=[READ, WRITE], widget=forms.CheckboxSelectMultiple
     )

@@ -6,12 +6,12 @@ from pydantic import Field
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.web.schemas import In
 from sessions_app.models import ApiKey
-from sessions_app.models.credentials import MOST_DAYS
+from sessions_app.models.credentials import KEY_NAME_LENGTH, MOST_DAYS
 from sessions_app.projects.schemas import Path
 
 
 class KeyIn(In):
-    name: Annotated[str, Field(max_length=100)] = ""
+    name: Annotated[str, Field(max_length=KEY_NAME_LENGTH)] = ""
     scopes: Annotated[list[Literal["read", "write"]], Field(min_length=1, max_length=2)] = ["read", "write"]
     project: Path | None = None
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None

@@ -17,6 +17,7 @@ READ, WRITE = "read", "write"
 SCOPES = (READ, WRITE)
 # Ten years.
 MOST_DAYS = 3650
+KEY_NAME_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ApiKey(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=100, blank=True)
+    name = models.CharField(max_length=KEY_NAME_LENGTH, blank=True)
     prefix = models.CharField(max_length=8, editable=False)
     key_sha256 = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.CharField(max_length=20, default="read,write", help_text="Comma-separated: read, write.")

@@ -46,3 +46,10 @@ def test_a_key_for_no_time_or_for_ever_is_refused_in_a_sentence(alice: User, day
     with pytest.raises(CommandError, match="after 1 to 3650 days"):
         create_key(f"--days={days}")
     assert not ApiKey.objects.exists()
+
+
+def test_a_name_that_is_too_long_is_refused_in_a_sentence(alice: User) -> None:
+    with pytest.raises(CommandError, match="at most 100 characters"):
+        create_key("--name", "x" * 101)
+    create_key("--name", "é" * 100)
+    assert ApiKey.objects.get().name == "é" * 100
