@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from config.backups.post_restore import begin_incarnation
 from sessions_app.agents.transfer import fork_copying, forking
 from sessions_app.chats.lifecycle.pruning import prune
 from sessions_app.models import ChatSession, Message, Project
@@ -212,6 +213,12 @@ def test_the_same_request_goes_on_where_nobody_does(killed: Chat, monkeypatch: p
     assert forked(killed, seq=5).id == fork.id
     assert not staged()
     assert ChatSession.objects.count() == 2
+
+
+def test_the_same_request_goes_on_in_a_restored_backup(killed: Chat) -> None:
+    begin_incarnation()
+    ChatSession.objects.filter(project__owner=None).update(updated_at=now() - timedelta(seconds=16))
+    assert forked(killed, seq=5).texts() == SAID
 
 
 def test_who_was_taken_over_gives_what_the_other_one_made(long: Chat, meanwhile: Meanwhile) -> None:

@@ -14,6 +14,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
+from config.backups.post_restore import begin_incarnation
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ChatSession, ImportJob, Message, Project
 from sessions_app.models.import_job import ImportState
@@ -131,6 +132,20 @@ def test_who_lost_a_job_to_another_process_adds_nothing_more(api: Callable[..., 
         list(slow)
     list(steps(caller_of_user(alice), other, io.BytesIO(content)))
     assert everything(mine) == before
+
+
+def test_an_import_goes_on_after_a_restored_backup(api: Callable[..., Any], alice: User) -> None:
+    """A restore gives every session that somebody has seen a new epoch."""
+    mine = api(alice)
+    chat = Chat(mine)
+    for number in range(20):
+        chat.say(f"m{number}", f"words {number}")
+    content, before = download(mine), chat.texts()
+    purge(mine)
+    stop_in_the_middle(alice, content)
+    begin_incarnation()
+    assert import_file(caller=caller_of_user(alice), file=io.BytesIO(content)).added["message"] == 20
+    assert (chat.texts(), chat.read()["session"]["message_count"]) == (before, 20)
 
 
 @pytest.mark.parametrize("command", [False, True])
