@@ -8,13 +8,12 @@ import pytest
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
-from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.session import Session
 from google.genai import types
 
 from stillhere import Client
-from stillhere.adk import StillhereMemoryService, StillhereSessionService
+from stillhere.adk import StillhereSessionService
 from tests.clients.python.adk.fixtures import Make, MakeOurs
 from tests.clients.python.gate import Gate
 
@@ -231,33 +230,5 @@ def test_lost_answers_store_nothing_twice(project: str) -> None:
             gate.next.extend(["lost", (503, 0.0), "lost"])
             await service.append_event(session, event(2, k=2, app__k=2))
             assert await service.get_session(**ANA, session_id="s") == session
-
-    asyncio.run(run())
-
-
-def test_memories_are_found_by_their_words(ours: MakeOurs) -> None:
-    def texts(found: Any) -> list[str]:
-        return [each.content.parts[0].text for each in found.memories]
-
-    async def run() -> None:
-        sessions = ours()
-        service = StillhereMemoryService(client=sessions.client)
-        session = await sessions.create_session(**ANA, session_id="s")
-        for number, text in enumerate(["The cart is red", "私はPythonを使う", "A red red door in the hall"]):
-            await sessions.append_event(session, event(number, text=text))
-        await service.add_session_to_memory(session)
-        await service.add_session_to_memory(session)
-        await service.add_events_to_memory(**ANA, events=[event(9, text="Blue cart")])
-        memory = types.Content(parts=[types.Part(text="Likes the cart")])
-        await service.add_memory(**ANA, memories=[MemoryEntry(content=memory, author="user")])
-        assert texts(await service.search_memory(**ANA, query="red CART!")) == [
-            "The cart is red",
-            "Likes the cart",
-            "A red red door in the hall",
-            "Blue cart",
-        ]
-        assert texts(await service.search_memory(**ANA, query="python")) == ["私はPythonを使う"]
-        assert texts(await service.search_memory(**ANA, query="使う")) == ["私はPythonを使う"]
-        assert texts(await service.search_memory(**BEN, query="cart")) == []
 
     asyncio.run(run())

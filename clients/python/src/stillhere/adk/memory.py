@@ -65,7 +65,7 @@ class StillhereMemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         (found,) = await self.client.connection.run_in_any_loop(self._store.values([place_of_memories(app_name, user_id)]))
         wanted = _words(query)
-        values = sorted((entry.value for entry in found), key=lambda value: float(value["at"]))
+        values = sorted(found, key=lambda value: float(value["at"]))
         scored = [(score, value["memory"]) for value in values if (score := _score(value["text"], wanted))]
         scored.sort(key=lambda pair: -pair[0])
         return SearchMemoryResponse(memories=[_memory_of(memory) for _, memory in scored[:MOST_FOUND]])

@@ -66,20 +66,20 @@ class Store:
         users = [ROOT, _label(app_name), "user"]
         places = [[ROOT, _label(app_name), "app"], users if user_id is None else [*users, _label(user_id)]]
         app, of_users = yield from self.values(places)
-        made = Shared({each["key"]: each["value"] for each in map(_as_sent, app)}, {})
-        for each in map(_as_sent, of_users):
+        made = Shared({each["key"]: each["value"] for each in app}, {})
+        for each in of_users:
             made.users.setdefault(each["user"], {})[each["key"]] = each["value"]
         return made
 
-    def values(self, places: Sequence[Sequence[str]]) -> Operation[list[list[Entry]]]:
-        """All entries of these namespaces and beneath them."""
-        found: list[list[Entry]] = [[] for _ in places]
+    def values(self, places: Sequence[Sequence[str]]) -> Operation[list[list[Any]]]:
+        """All that `put` stored in these namespaces and beneath them, as it was given."""
+        found: list[list[Any]] = [[] for _ in places]
         cursors: dict[int, str | None] = dict.fromkeys(range(len(places)))
         while cursors:
             ops = [_list(places[number], cursor) for number, cursor in cursors.items()]
             answers = dict(zip(cursors, (yield from memory.batch(ops)), strict=True))
             for number, answer in answers.items():
-                found[number] += [Entry.of(each) for each in answer["items"]]
+                found[number] += [_as_sent(Entry.of(each)) for each in answer["items"]]
             cursors = {number: answer["next"] for number, answer in answers.items() if answer["next"] is not None}
         return found
 
