@@ -193,7 +193,7 @@ def test_people_may_change_the_title_and_add_messages(ours: MakeOurs) -> None:
         session = await service.create_session(**ANA, session_id="s")
         await service.append_event(session, event(1, text="Hello"))
         (stored,) = service.client.list_sessions(tag="adk").items
-        service.client.update_session(stored.id, title="By a person", metadata={"mine": 1})
+        service.client.update_session(stored.id, title="By a person", metadata={"mine": 1}, tags=[*stored.tags, "mine"])
         service.client.save(stored.id, [{"role": "user", "text": "By a person"}])
         await service.append_event(session, event(2, author="agent", text="Hi"))
         found = await service.get_session(**ANA, session_id="s", config=GetSessionConfig(num_recent_events=2))
@@ -201,6 +201,7 @@ def test_people_may_change_the_title_and_add_messages(ours: MakeOurs) -> None:
         assert [each.timestamp for each in found.events] == [1_700_000_001, 1_700_000_002]
         shown = [(each.role, each.text) for each in service.client.read_messages(stored.id).items]
         assert shown == [("user", "Hello"), ("user", "By a person"), ("assistant", "Hi")]
+        assert service.client.get_session(stored.id).tags == [*stored.tags, "mine"]
 
     asyncio.run(run())
 

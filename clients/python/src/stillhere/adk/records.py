@@ -13,7 +13,7 @@ from stillhere.operations.long_objects import read_object, upserts_of
 from stillhere.operations.projects import without_none
 from stillhere.operations.records import Session
 from stillhere.operations.saving import pieces
-from stillhere.operations.sessions import find_usable, get_session, list_all_sessions
+from stillhere.operations.sessions import find_usable, get_session, list_all_sessions, tags_with
 from stillhere.operations.whole_saves import save_whole
 
 TAG = MEMBER = "adk"
@@ -36,11 +36,12 @@ class Record(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which session of ours has a record, and at which `rev`."""
+    """Which session of ours has a record, and at which `rev`; and with which tags."""
 
     session: str
     rev: int
     record: Record
+    tags: Sequence[str]
 
 
 class Records:
@@ -60,19 +61,20 @@ class Records:
         """Raises StillhereError with `external_id_taken`."""
         name = external_id(record.app_name, record.user_id, record.id)
         create = {"project": self._project, "external_id": name, "current": False}
-        return (yield from self.store(Place(str(uuid.uuid4()), 0, record), [], create))
+        return (yield from self.store(Place(str(uuid.uuid4()), 0, record, []), [], create))
 
     def store(self, place: Place, ops: Sequence[dict[str, Any]], create: dict[str, Any] | None = None) -> Operation[Place]:
         """The record comes with the last of the operations. Raises StillhereError: `rev_changed` if `place` is an old one, and
         before anything is stored `state_too_long`; `rejected`, and of this request nothing is stored."""
         state = _state_ops(place.record)
         _keep(self._unknown, place.record.revision, _print_of(place.record, ops))
-        fields, requests, rev = _fields(place.record, len(state)), _requests(ops, state), place.rev
+        tags = tags_with(_tags_of(place.record), place.tags)
+        fields, requests, rev = _fields(place.record, len(state), tags), _requests(ops, state), place.rev
         for number, some in enumerate(requests, start=1):
             body = without_none(create=create, session=fields if number == len(requests) else None)
             body |= {"if_rev": rev, "base_rev": rev}
             rev, create = (yield from save_whole(place.session, some, body)).rev, None
-        return self._remember(place._replace(rev=rev))
+        return self._remember(place._replace(rev=rev, tags=tags or place.tags))
 
     def is_stored(self, place: Place, ops: Sequence[dict[str, Any]]) -> bool:
         """Did an earlier call leave this, with the same operations, whose caller does not know?"""
@@ -88,7 +90,7 @@ class Records:
         session is in the trash."""
         session = yield from find_usable(external_id(app_name, user_id, own_id), own_id)
         record = None if session is None else (yield from _record_of(session))
-        return None if session is None or record is None else self._remember(Place(session.id, session.rev, record))
+        return None if session is None or record is None else self._remember(Place(session.id, session.rev, record, session.tags))
 
     def all_with(self, tags: Sequence[str]) -> Operation[list[Record]]:
         """Without those whose state is missing."""
@@ -140,12 +142,15 @@ def _requests(ops: Sequence[dict[str, Any]], state: list[dict[str, Any]]) -> lis
     return [*first, *([[*last, *state]] if len(list(pieces([*last, *state]))) == 1 else [last, state])]
 
 
-def _fields(record: Record, messages: int) -> dict[str, Any]:
+def _fields(record: Record, messages: int, tags: Sequence[str] | None) -> dict[str, Any]:
     """Of the session, in the same transaction as the event. A text, because metadata are merged and a state is replaced.
-    `messages`: how many the state has of its own."""
+    `messages`: how many the state has of its own. `tags`: None if they stay."""
     kept = record._replace(state={}) if messages else record
-    tags = [TAG, tag_of("app", record.app_name), tag_of("user", record.app_name, record.user_id)]
-    return {"metadata": {MEMBER: json.dumps([*kept, messages])}, "tags": tags}
+    return without_none(metadata={MEMBER: json.dumps([*kept, messages])}, tags=tags)
+
+
+def _tags_of(record: Record) -> list[str]:
+    return [TAG, tag_of("app", record.app_name), tag_of("user", record.app_name, record.user_id)]
 
 
 def _state_ops(record: Record) -> list[dict[str, Any]]:

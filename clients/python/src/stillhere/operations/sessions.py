@@ -11,6 +11,8 @@ _SESSIONS = "/projects/{project}/sessions"
 _IN_TRASH = "The session {} is in the trash. Restore it on its page, or use another id."
 # What one request reads at most.
 MOST_READ = 500
+# That the server takes of a session.
+MOST_TAGS = 20
 
 
 def create_session(
@@ -90,6 +92,12 @@ def list_all_sessions(tags: Sequence[str]) -> Operation[list[Session]]:
         cursor = page.next
         if cursor is None:
             return found
+
+
+def tags_with(own: Sequence[str], present: Sequence[str]) -> list[str] | None:
+    """All that a session is to have whose tags are `present`: those of people stay. None: it has its own, or no room for them."""
+    both = [*present, *(tag for tag in own if tag not in present)]
+    return both if len(present) < len(both) <= MOST_TAGS else None
 
 
 def erase_session(session: str) -> Operation[None]:

@@ -15,7 +15,7 @@ from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Message, Session
 from stillhere.operations.saving import pieces
-from stillhere.operations.sessions import find_usable, list_sessions, read_message
+from stillhere.operations.sessions import find_usable, list_sessions, read_message, tags_with
 from stillhere.operations.whole_saves import save_whole
 from stillhere.pydantic_ai.entries import (
     FORMAT,
@@ -44,6 +44,7 @@ class _Place(NamedTuple):
     session: str
     rev: int
     revision: str | None
+    tags: Sequence[str]
 
 
 class StillhereConversationStore(ConversationStore):
@@ -112,7 +113,8 @@ class StillhereConversationStore(ConversationStore):
             for tip in [record.head_id, *record.branches]:
                 self._know_home(tip, session.id)
         if conversation_id is not None:
-            _remember(self._places, conversation_id, _Place(session.id, session.rev, record.revision if record else None))
+            revision = record.revision if record else None
+            _remember(self._places, conversation_id, _Place(session.id, session.rev, revision, session.tags))
         return record
 
     def _list(self, scope: str | None, limit: int | None) -> Operation[list[ConversationRecord]]:
@@ -153,14 +155,14 @@ class StillhereConversationStore(ConversationStore):
         return self._places.get(conversation_id)
 
     def _store(self, record: ConversationRecord, entries: Sequence[ConversationEntry], place: _Place | None) -> Operation[None]:
-        session, rev = (place.session, place.rev) if place is not None else (str(uuid.uuid4()), 0)
+        session, rev, _, present = place or _Place(str(uuid.uuid4()), 0, None, [])
         whole = [*(yield from self._copied(record, entries, session)), *entries]
         ops = [op for entry in whole for op in upserts_of_entry(entry)]
         create = None
         if place is None:
             name = external_id(record.conversation_id)
             create = {"project": self.client.connection.project, "external_id": name, "current": False}
-        tags = [TAG] if record.scope is None else [TAG, scope_tag(record.scope)]
+        tags = tags_with([TAG] if record.scope is None else [TAG, scope_tag(record.scope)], present)
         metadata, beside = metadata_of(record)
         fields = without_none(metadata=metadata, tags=tags, head=record.head_id)
         requests = list(pieces([*ops, *beside]))
@@ -168,7 +170,7 @@ class StillhereConversationStore(ConversationStore):
             # The record comes with the last of its messages.
             body = without_none(if_rev=rev, base_rev=rev, create=create, session=fields if number == len(requests) else None)
             rev, create = (yield from save_whole(session, some, body, lambda _: "assistant")).rev, None
-        _remember(self._places, record.conversation_id, _Place(session, rev, record.revision))
+        _remember(self._places, record.conversation_id, _Place(session, rev, record.revision, tags or present))
         for entry in whole:
             self._know_home(entry.id, session)
 
