@@ -7,6 +7,7 @@ from typing import Any
 
 from memory_app.core.stored_json import quick_or_exact
 from sessions_app.core.errors import Invalid
+from sessions_app.core.serialization.json_text import json_text
 from sessions_app.core.serialization.stored_json import strict_json
 
 MOST_FIELDS = 20
@@ -18,10 +19,11 @@ type Test = Callable[[Any], bool]
 @dataclass(frozen=True, slots=True)
 class Filter:
     """`exact`: it names a number beyond 64 bits. Any other compares with a rounded one as with the exact one, for rounding moves
-    no number below 2**63."""
+    no number below 2**63. `fields`: what it was made of, as JSON: it tells equal ones."""
 
     tests: Sequence[tuple[str, Test]]
     exact: bool
+    fields: str
 
     def matches(self, value: Any) -> bool:
         return all(test(field_of(value, name)) for name, test in self.tests)
@@ -48,7 +50,7 @@ def make_filter(fields: Mapping[str, Any]) -> Filter:
     if len(fields) > MOST_FIELDS:
         raise WrongFilter(f"A filter has at most {MOST_FIELDS} fields.")
     tests = [(name, test) for name, wanted in fields.items() for test in _tests(wanted)]
-    return Filter(tests, exact=any(map(_is_large, fields.values())))
+    return Filter(tests, exact=any(map(_is_large, fields.values())), fields=json_text(fields))
 
 
 def _is_large(wanted: Any) -> bool:

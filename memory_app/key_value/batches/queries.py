@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -63,7 +64,18 @@ def read_lists(project_id: uuid.UUID, lists: Sequence[List], budget: ReadBudget)
     answers = dict(zip(different, fetch_together(list(different.values())), strict=True))
     made = {name: entries_of(project_id, rows) for name, rows in answers.items()}
     plain = iter([made[statement, tuple(parameters)] for statement, parameters in statements])
-    return [next(plain) if asked.sought is None else _filtered(project_id, asked, budget) for asked in lists]
+    filtered = _filtered(project_id, [asked for asked in lists if asked.sought is not None], moment, budget)
+    return [next(plain) if asked.sought is None else next(filtered) for asked in lists]
+
+
+def _filtered(project_id: uuid.UUID, lists: Sequence[List], moment: datetime, budget: ReadBudget) -> Iterator[list[EntryRow]]:
+    walks: dict[object, _Walk] = {}
+    for asked in lists:
+        statement, parameters = _statement(project_id, asked, moment, LOOKED_AT, 0)
+        name = statement, tuple(parameters), asked.sought and asked.sought.fields
+        if name not in walks:
+            walks[name] = _Walk(_matching(project_id, asked, moment, budget), budget)
+        yield walks[name].page(asked.offset, asked.limit)
 
 
 def _check_values(project_id: uuid.UUID, lists: Sequence[List], moment: datetime, budget: ReadBudget) -> None:
@@ -84,21 +96,25 @@ def key_range(prefix: str) -> tuple[str, list[Any]]:
     return (f"{key} >= %s", [prefix]) if end is None else (f"{key} >= %s AND {key} < %s", [prefix, end])
 
 
-def _filtered(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> list[EntryRow]:
-    found: list[EntryRow] = []
-    skipped = 0
-    for entry in _matching(project_id, asked, budget):
-        if skipped < asked.offset:
-            skipped += 1
-            continue
-        found.append(entry)
-        if len(found) > asked.limit:
-            break
-    return found
+class _Walk:
+    """Through the entries of a filtered list, once for all of its pages that a batch asks for. What is in several of them counts
+    for each."""
+
+    def __init__(self, matching: Iterator[EntryRow], budget: ReadBudget) -> None:
+        self._left, self._budget = matching, budget
+        self._found: list[EntryRow] = []
+        self._given = 0
+
+    def page(self, offset: int, limit: int) -> list[EntryRow]:
+        """One more than its limit if there are more."""
+        self._found += islice(self._left, max(0, offset + limit + 1 - len(self._found)))
+        for entry in self._found[offset : min(offset + limit, self._given)]:
+            self._budget.take(max(entry.size_bytes, LEAST_BYTES))
+        self._given = max(self._given, offset + limit)
+        return self._found[offset : offset + limit + 1]
 
 
-def _matching(project_id: uuid.UUID, asked: List, budget: ReadBudget) -> Iterator[EntryRow]:
-    moment = now()
+def _matching(project_id: uuid.UUID, asked: List, moment: datetime, budget: ReadBudget) -> Iterator[EntryRow]:
     while True:
         statement, parameters = _statement(project_id, asked, moment, LOOKED_AT, 0)
         entries = entries_of(project_id, fetch_rows(statement, parameters))

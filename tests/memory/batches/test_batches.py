@@ -251,6 +251,9 @@ def test_a_filter_reads_each_value_once(memory: Memory, monkeypatch: pytest.Monk
     monkeypatch.setattr(queries, "READ_BYTES", 7 * queries.LEAST_BYTES)
     assert run(memory, listed(filter={"n": -1})).status_code == 200
     assert run(memory, listed(filter={"n": -1}), listed(filter={"n": -2})).status_code == 413
+    pages = [listed(filter={"n": {"$gt": 0}}, limit=2, offset=offset) for offset in (0, 2, 4, 6)]
+    assert [keys(page) for page in done(memory, *pages)] == [["k1", "k2"], ["k3", "k4"], ["k5", "k6"], []]
+    assert run(memory, *pages[1:], pages[2]).status_code == 413
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-01-01T00:00:00"])

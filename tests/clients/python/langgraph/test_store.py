@@ -1,6 +1,7 @@
 """The store beside LangGraph's own in memory."""
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
@@ -93,6 +94,16 @@ def test_pages_of_a_search(store: StillhereStore) -> None:
     assert len(store.search(("many",), limit=600)) == 600
     assert len(store.search(("many",), limit=600, offset=100)) == 520
     assert {item.value["n"] for item in store.search(("many",), filter={"n": {"$lt": 3}})} == {0, 1, 2}
+
+
+def test_a_search_for_all_items_there_may_be(store: StillhereStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads each of them once: else the 50 MB that one request reads would be all of these 3 MB many times."""
+    store.batch([PutOp(("all",), f"k{number:04}", {"n": number, "text": "x" * 5_000}) for number in range(600)])
+    for limit in (10_000, sys.maxsize):
+        assert [item.key for item in store.search(("all",), filter={"n": 5}, limit=limit)] == ["k0005"]
+        assert len({item.key for item in store.search(("all",), limit=limit, offset=10)}) == 590
+    monkeypatch.setattr("stillhere.langgraph.store.MOST_AT_ONCE", 200)
+    assert len({item.key for item in store.search(("all",), filter={"n": {"$gt": 9}}, limit=450, offset=10)}) == 450
 
 
 def test_a_batch_may_be_larger_than_a_request(store: StillhereStore) -> None:

@@ -26,6 +26,8 @@ from stillhere.operations.saving import pieces
 # LangGraph reserves this root for itself, so no namespace of a graph begins with it.
 ROOT = "langgraph"
 MOST_LISTED, MOST_NAMESPACES = 500, 10_000
+# Of a search as many are asked for at once, whether there are so many or not.
+MOST_AT_ONCE = 20 * MOST_LISTED
 
 
 class StillhereStore(BaseStore):
@@ -52,7 +54,10 @@ class StillhereStore(BaseStore):
         for op in ops:
             validate_op_namespace(op)
         results: list[Result] = [[] if isinstance(op, SearchOp) else None for op in ops]
-        reads = [(number, each) for number, op in enumerate(ops) for each in _reads(op)]
+        long = {number: op for number, op in enumerate(ops) if isinstance(op, SearchOp) and op.limit > MOST_AT_ONCE}
+        for number, op in long.items():
+            results[number] = yield from _found(op)
+        reads = [(number, each) for number, op in enumerate(ops) if number not in long for each in _reads(op)]
         puts = {(op.namespace, op.key): _put(op) for op in ops if isinstance(op, PutOp)}
         for number, op in enumerate(ops):
             if isinstance(op, ListNamespacesOp):
@@ -69,7 +74,7 @@ class StillhereStore(BaseStore):
                 results[number] = None if answer["entry"] is None else Item(**_fields(answer["entry"]))
             else:
                 found: Any = results[number]
-                found.extend(SearchItem(**_fields(each)) for each in answer["items"])
+                found.extend(_items(answer))
         return results
 
 
@@ -92,6 +97,22 @@ def _reads(op: Op) -> list[dict[str, Any]]:
         {**search, "offset": op.offset + done, "limit": min(MOST_LISTED, op.limit - done)}
         for done in range(0, op.limit, MOST_LISTED)
     ]
+
+
+def _found(op: SearchOp) -> Operation[list[SearchItem]]:
+    """Of a search that asks for more than there may be."""
+    found: list[SearchItem] = []
+    while (left := op.limit - len(found)) > 0:
+        lists = _reads(op._replace(offset=op.offset + len(found), limit=min(left, MOST_AT_ONCE)))
+        answers = yield from memory.batch(lists)
+        found += [item for answer in answers for item in _items(answer)]
+        if answers[-1]["next"] is None:
+            break
+    return found
+
+
+def _items(answer: dict[str, Any]) -> list[SearchItem]:
+    return [SearchItem(**_fields(each)) for each in answer["items"]]
 
 
 def _put(op: PutOp) -> dict[str, Any]:
