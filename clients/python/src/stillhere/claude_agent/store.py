@@ -188,10 +188,16 @@ class StillhereSessionStore(SessionStore):
         return made
 
     def _keep(self, ops: Sequence[dict[str, Any]]) -> Operation[None]:
-        if ops:
-            yield from self.client.connection.prepare(memory.settings_request(NAMESPACE, exact=True, leased=False, versions=0))
-        for start in range(0, len(ops), MOST_OPS):
-            yield from memory.batch(ops[start : start + MOST_OPS])
+        """What the server refuses, as where the project's memory is full, is made again at the next call."""
+        try:
+            if ops:
+                exact = memory.settings_request(NAMESPACE, exact=True, leased=False, versions=0)
+                yield from self.client.connection.prepare(exact)
+            for start in range(0, len(ops), MOST_OPS):
+                yield from memory.batch(ops[start : start + MOST_OPS])
+        except StillhereError as error:
+            if error.status not in {403, 413, 422, 507}:
+                raise
 
 
 def _entries(session: str) -> Operation[list[SessionStoreEntry]]:
