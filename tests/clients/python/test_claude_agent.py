@@ -245,12 +245,15 @@ def test_a_delete_erases_what_is_in_the_trash_too(make: Make, client: Client) ->
     store = make()
     append(store, said(0))
     assert loaded(store) == [said(0)]
-    (session,) = client.list_sessions(tag="claude-agent").items
-    client.delete_session(session.id)
+    append(store, said(0), key={**KEY, "subpath": "subagents/agent-1"})
+    assert store.spool.flush()
+    sessions = [each.id for tag in ("claude-agent", "claude-subagent") for each in client.list_sessions(tag=tag).items]
+    for session in sessions:
+        client.delete_session(session)
     asyncio.run(store.delete(KEY))
-    with pytest.raises(StillhereError) as raised:
-        client.get_session(session.id)
-    assert raised.value.status == 404
+    for session in sessions:
+        with pytest.raises(StillhereError, match="404"):
+            client.get_session(session)
     asyncio.run(store.delete(KEY))
     append(store, said(1))
     assert loaded(store) == [said(1)]

@@ -211,9 +211,9 @@ def _main_sessions(project_key: str) -> Operation[dict[str, Session]]:
 
 
 def _delete(key: SessionKey) -> Operation[None]:
-    subagents = [] if key.get("subpath") else (yield from sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)]))
-    for session in subagents:
-        yield from sessions.erase_session(session.id)
+    for state in [] if key.get("subpath") else [None, "trash"]:
+        for session in (yield from sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)], state=state)):
+            yield from sessions.erase_session(session.id)
     yield from sessions.erase_by_external(_external_id(key))
 
 

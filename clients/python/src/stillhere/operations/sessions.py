@@ -82,12 +82,12 @@ def update_session(session: str, **fields: Any) -> Operation[Session]:
     return Session.of((yield Request("PATCH", session_path(session), fields)))
 
 
-def list_all_sessions(tags: Sequence[str]) -> Operation[list[Session]]:
-    """Those that have all of these tags, in any state but the trash."""
+def list_all_sessions(tags: Sequence[str], *, state: str | None = None) -> Operation[list[Session]]:
+    """Those that have all of these tags, in this state. None: in any but the trash."""
     found: list[Session] = []
     cursor: str | None = None
     while True:
-        page = yield from list_sessions(tag=list(tags), limit=MOST_READ, cursor=cursor)
+        page = yield from list_sessions(tag=list(tags), state=state, limit=MOST_READ, cursor=cursor)
         found += page.items
         cursor = page.next
         if cursor is None:
