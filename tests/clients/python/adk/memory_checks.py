@@ -1,14 +1,23 @@
 """The memory service of ADK, beside ADK's own one in memory. Run by test_services.py, in an environment of its own."""
 
 import asyncio
+import random
 from typing import Any
 
+from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService
+from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions.session import Session
 from google.genai import types
 
 from stillhere.adk import StillhereMemoryService
 from tests.clients.python.adk.fixtures import MakeOurs
 from tests.clients.python.adk.session_checks import ANA, BEN, event
+
+# With an accent as a character of its own, half words, words of two scripts.
+WORDS = ["café", "cafe\u0301", "caf", "naïve", "na", "CART", "cart's", "über_cool", "x1", "Straße", "STRASSE", "İstanbul"]
+WORDS += ["私はPythonを使う", "python", "使う", "привет", "приветhello", "hello"]
 
 
 def test_memories_are_found_by_their_words(ours: MakeOurs) -> None:
@@ -50,5 +59,33 @@ def test_a_memory_that_is_nested_deeper_than_the_server_takes_is_found_with_the_
         await service.add_events_to_memory(**ANA, events=[deep, event(2, text="A red door")])
         found = await service.search_memory(**ANA, query="red")
         assert [each.content for each in found.memories] == [deep.content, event(2, text="A red door").content]
+
+    asyncio.run(run())
+
+
+def test_random_memories_are_found_as_in_memory(ours: MakeOurs) -> None:
+    async def run() -> None:
+        events = []
+        for number in range(60):
+            texts = [" ".join(random.sample(WORDS, 3)) for _ in range(2)]
+            parts = [types.Part(text=text, thought=random.random() < 0.2 or None) for text in texts]
+            content = types.Content(role="user", parts=parts)
+            events.append(Event(id=f"e{number}", author="user", timestamp=1_700_000_000 + number, content=content))
+        services: list[BaseMemoryService] = [StillhereMemoryService(client=ours().client), InMemoryMemoryService()]
+        for service in services:
+            await service.add_session_to_memory(Session(**ANA, id="s", events=events))
+        for query in [*WORDS, "café cart", "nothing"]:
+            found, expected = [(await service.search_memory(**ANA, query=query)).memories for service in services]
+            assert found == expected, query
+
+    asyncio.run(run())
+
+
+def test_words_far_behind_in_a_long_text_are_found(ours: MakeOurs) -> None:
+    async def run() -> None:
+        service = StillhereMemoryService(client=ours().client)
+        await service.add_events_to_memory(**ANA, events=[event(1, text="word " * 4_000 + "needle")])
+        (found,) = (await service.search_memory(**ANA, query="needle")).memories
+        assert found.id is not None
 
     asyncio.run(run())

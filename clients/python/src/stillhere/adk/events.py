@@ -25,7 +25,7 @@ def as_event(raw: Any) -> Event:
 
 def text_of(content: Any) -> str:
     """`content`: its JSON."""
-    return " ".join(part["text"] for part in _parts_of(content) if isinstance(part.get("text"), str) and not part.get("thought"))
+    return " ".join(part["text"] for part in _parts_of(content) if isinstance(part.get("text"), str) and part["text"])
 
 
 def _without_temporary_state(event: Event) -> Event:

@@ -2,9 +2,11 @@
 
 import json
 import re
+import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from google.adk.events.event import Event
@@ -19,7 +21,6 @@ from stillhere.connection import Operation
 from stillhere.http.json_texts import as_json
 
 MOST_FOUND, MOST_BYTES = 10, 900_000
-_SCRIPTS = re.compile(r"[\x00-\x7f]+|[^\x00-\x7f]+")
 
 
 class StillhereMemoryService(BaseMemoryService):
@@ -59,14 +60,15 @@ class StillhereMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         place = place_of_memories(app_name, user_id)
-        puts = [_put(place, f"memory {entry.id or uuid.uuid4()}", entry, 0.0) for entry in memories]
+        named = [entry.model_copy(update={"id": entry.id or str(uuid.uuid4())}) for entry in memories]
+        puts = [_put(place, f"memory {entry.id}", entry, 0.0) for entry in named]
         await self._run(self._store.change(puts))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         (found,) = await self.client.connection.run_in_any_loop(self._store.values([place_of_memories(app_name, user_id)]))
         wanted = _words(query)
-        values = sorted(found, key=lambda value: float(value["at"]))
-        scored = [(score, value["memory"]) for value in values if (score := _score(value["text"], wanted))]
+        memories = [value["memory"] for value in sorted(found, key=lambda value: float(value["at"]))]
+        scored = [(score, memory) for memory in memories if (score := _score(text_of(memory["content"]), wanted))]
         scored.sort(key=lambda pair: -pair[0])
         return SearchMemoryResponse(memories=[_memory_of(memory) for _, memory in scored[:MOST_FOUND]])
 
@@ -78,16 +80,15 @@ def _puts(place: Sequence[str], prefix: str, events: Iterable[Event]) -> Iterabl
     for event in events:
         if event.content and event.content.parts:
             at = datetime.fromtimestamp(event.timestamp).isoformat()  # noqa: DTZ006 - as ADK's own services write it
-            entry = MemoryEntry(content=event.content, author=event.author, timestamp=at)
+            entry = MemoryEntry(id=event.id, content=event.content, author=event.author, timestamp=at)
             yield _put(place, f"{prefix} {event.id}", entry, event.timestamp)
 
 
 def _put(place: Sequence[str], name: str, entry: MemoryEntry, at: float) -> dict[str, Any]:
     memory = json.loads(entry.model_dump_json(exclude_none=True))
-    text = text_of(memory["content"])
     if len(as_json(memory)) > MOST_BYTES:  # Of files only what was said about them.
-        memory["content"]["parts"] = [{"text": text[: MOST_BYTES // 4]}]
-    return put(place, name, {"memory": memory, "text": text[: MOST_BYTES // 100], "at": at})
+        memory["content"]["parts"] = [{"text": text_of(memory["content"])[: MOST_BYTES // 4]}]
+    return put(place, name, {"memory": memory, "at": at})
 
 
 def _memory_of(value: Any) -> MemoryEntry:
@@ -98,10 +99,15 @@ def _score(text: str, wanted: set[str]) -> int:
     """How many of these words a text has. Words of scripts without spaces may be a part of one."""
     words = _words(text)
     for word in [word for word in words if not word.isascii()]:
-        words.update(_SCRIPTS.findall(word))
-    lower = text.lower()
+        words.update("".join(run) for _, run in groupby(word, _is_latin))
+    lower = unicodedata.normalize("NFC", text).lower()
     return sum(1 for word in wanted if word in words or (not word.isascii() and word in lower))
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.lower()))
+    """Whether an accent is a character of its own or not."""
+    return {word.lower() for word in re.findall(r"\w+", unicodedata.normalize("NFC", text))}
+
+
+def _is_latin(character: str) -> bool:
+    return character.isascii() or unicodedata.name(character, "").startswith("LATIN ")
