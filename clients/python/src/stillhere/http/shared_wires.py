@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from stillhere.http.answers import Answer, Reading
+from stillhere.http.connecting import aconnected
 from stillhere.http.wires import PIECE, Server, Wires, as_httpx_has_them
 
 
@@ -22,7 +23,7 @@ class SharedWires(Wires):
         """Raises httpx.TransportError. If it is cancelled, the connection is closed: whether the request was done is unknown."""
         request = self._server.request(method, target, headers, content)
         if (connection := self._taken()) is None:
-            connection = await asyncio.to_thread(self._connected)
+            connection = await aconnected(self._server.host, self._server.port, self._timeout)
         try:
             connection.settimeout(0)
             with as_httpx_has_them():

@@ -12,6 +12,7 @@ from typing import NamedTuple, cast
 
 import httpx
 
+from stillhere.http import connecting
 from stillhere.http.answers import Answer, Reading, request_bytes
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.given_up import GivenUp
@@ -70,9 +71,10 @@ class Wires:
     ) -> Answer:
         """Raises httpx.TransportError."""
         request = self._server.request(method, target, headers, content)
-        connection = self._taken() or self._connected()
+        given_up = given_up or GivenUp()
+        connection = self._taken() or self._connected(given_up)
         try:
-            with as_httpx_has_them(), (given_up or GivenUp()).over(connection):
+            with as_httpx_has_them(), given_up.over(connection):
                 reading, is_sent = Reading(), False
                 # A server may answer and close the connection before it has read a body that is too long.
                 with suppress(BrokenPipeError, ConnectionResetError):
@@ -111,16 +113,9 @@ class Wires:
             idle.connection.close()
         return None
 
-    def _connected(self) -> socket.socket:
+    def _connected(self, given_up: GivenUp) -> socket.socket:
         server = self._server
-        try:
-            connection = socket.create_connection((server.host, server.port), self._timeout)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return connection if server.context is None else server.context.wrap_socket(connection, server_hostname=server.host)
-        except TimeoutError as error:
-            raise httpx.ConnectTimeout(str(error)) from error
-        except OSError as error:
-            raise httpx.ConnectError(str(error)) from error
+        return connecting.connected(server.host, server.port, server.context, self._timeout, given_up)
 
 
 class AsyncWires:
@@ -166,13 +161,9 @@ class AsyncWires:
 
     async def _connected(self) -> "_Line":
         server, loop = self._server, asyncio.get_running_loop()
-        try:
+        with connecting.as_httpx_has_them():
             async with asyncio.timeout(self._timeout):
                 _, line = await loop.create_connection(_Line, server.host, server.port, ssl=server.context)
-        except TimeoutError as error:
-            raise httpx.ConnectTimeout(str(error)) from error
-        except OSError as error:
-            raise httpx.ConnectError(str(error)) from error
         return line
 
 
