@@ -15,7 +15,7 @@ from stillhere.errors import StillhereError
 from stillhere.operations.projects import session_path, without_none
 from stillhere.operations.records import Message, Session
 from stillhere.operations.saving import pieces
-from stillhere.operations.sessions import find_usable, list_sessions, read_message, tags_with
+from stillhere.operations.sessions import find_usable, get_session, list_sessions, read_message, tags_with
 from stillhere.operations.whole_saves import save_whole
 from stillhere.pydantic_ai.entries import (
     FORMAT,
@@ -85,7 +85,7 @@ class StillhereConversationStore(ConversationStore):
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         if head_id is None or limit == 0:
             return []
-        return await self._found_by(self._path(head_id, limit))
+        return await self._found_by(self._history(head_id, limit))
 
     async def _found_by[T](self, operation: Operation[T]) -> T:
         return await self.client.connection.run_in_any_loop(operation)
@@ -213,19 +213,41 @@ class StillhereConversationStore(ConversationStore):
         except LookupError:
             raise ConversationConflict(record.conversation_id) from None
 
+    def _history(self, head: str, limit: int | None) -> Operation[list[ConversationEntry]]:
+        """If people cleared the session or removed its last message, what is left: the next entry follows that. Of a branch that
+        ended so, nothing."""
+        try:
+            return (yield from self._path(head, limit))
+        except LookupError:
+            if head not in self._homes:
+                raise
+        try:
+            session = yield from get_session(self._homes[head])
+        except StillhereError as error:
+            if error.status in _NOT_THERE:
+                raise LookupError(head) from error
+            raise
+        record = yield from self._record_of(None, session)
+        if record is None or head not in {record.head_id, *record.branches}:
+            raise LookupError(head)
+        return (yield from self._entries(session.id, None, limit)) if head == record.head_id else []
+
     def _path(self, head: str, limit: int | None) -> Operation[list[ConversationEntry]]:
         """From the first message, or the last `limit`, to `head`. Raises LookupError if it is not stored."""
-        session = yield from self._home(head)
+        try:
+            return (yield from self._entries((yield from self._home(head)), head, limit))
+        except StillhereError as error:
+            if error.status in _NOT_THERE or error.details.get("message") == head:
+                raise LookupError(head) from error
+            raise
+
+    def _entries(self, session: str, head: str | None, limit: int | None) -> Operation[list[ConversationEntry]]:
+        """`head`: None for the path that pages show."""
         found: list[list[Message]] = []
         left, before = limit, None
         while left is None or left > 0:
             query = without_none(head=head, limit=min(MOST_READ, left or MOST_READ), before=before)
-            try:
-                answer = yield Request("GET", f"{session_path(session)}/messages", query=query)
-            except StillhereError as error:
-                if error.status in _NOT_THERE or error.code == "unknown_message":
-                    raise LookupError(head) from error
-                raise
+            answer = yield Request("GET", f"{session_path(session)}/messages", query=query)
             found.append([Message.of(each) for each in answer["items"]])
             before = answer["next"]
             if before is None:
