@@ -197,10 +197,10 @@ class Connection:
     def _wires_of_a_loop(self) -> AsyncProxied | AsyncWires:
         return AsyncProxied(self.url, self._timeout) if self._is_proxied else AsyncWires(self._server, self._timeout)
 
-    def prepare(self, request: Request) -> Operation[None]:
-        """Does it once in the project, and again in one that is created again."""
+    def prepare(self, request: Request, first: Operation[None]) -> Operation[None]:
+        """Does `first` once in the project, and the request in one that is created again."""
         if request not in self._preparations:
-            yield request
+            yield from first
             self._preparations.append(request)
 
     def _with_project[T](self, operation: Operation[T]) -> Operation[T]:

@@ -18,8 +18,9 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from stillhere import StillhereError
+from stillhere import Client, StillhereError
 from stillhere.langgraph import StillhereStore
+from tests.support.live_server import LiveServer
 
 SECRET = {"token": "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789", "nul": "a\0b", "n": 10**30}
 labels = st.sampled_from(["a", "b", "users", "x/y", "~", "中"])
@@ -124,6 +125,19 @@ def test_what_expires(store: StillhereStore) -> None:
             break
     assert store.get(("short",), "k") is None
     assert store.get(("long",), "k") is not None
+
+
+def test_what_people_set_for_the_items_stays(store: StillhereStore, server: LiveServer, secret: str) -> None:
+    project = store.connection.project
+    with Client(server.url, secret, project) as client:
+        client.set_memory_settings("langgraph", quota_bytes=100)
+        for _ in range(2):  # As in two processes.
+            other = StillhereStore(server.url, secret, project)
+            other.put(("a",), "k", {"token": SECRET["token"]})
+            with pytest.raises(StillhereError, match="507 over_namespace_quota"):
+                other.put(("a",), "long", {"text": "x" * 100})
+            other.connection.close()
+        assert client.get_value(["langgraph", "a"], "k").value == {"token": SECRET["token"]}  # type: ignore[union-attr]
 
 
 def test_wrong_names_are_refused(store: StillhereStore) -> None:

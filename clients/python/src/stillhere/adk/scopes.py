@@ -85,7 +85,7 @@ class Store:
 
     def change(self, ops: Sequence[dict[str, Any]]) -> Operation[None]:
         if ops:
-            yield from self._connection.prepare(memory.settings_request(ROOT, exact=True, leased=False, versions=0))
+            yield from memory.keep_exactly(self._connection, ROOT)
         for some in pieces(ops) if ops else []:
             yield from memory.batch(some)
 

@@ -191,8 +191,7 @@ class StillhereSessionStore(SessionStore):
         """What the server refuses, as where the project's memory is full, is made again at the next call."""
         try:
             if ops:
-                exact = memory.settings_request(NAMESPACE, exact=True, leased=False, versions=0)
-                yield from self.client.connection.prepare(exact)
+                yield from memory.keep_exactly(self.client.connection, NAMESPACE)
             for start in range(0, len(ops), MOST_OPS):
                 yield from memory.batch(ops[start : start + MOST_OPS])
         except StillhereError as error:

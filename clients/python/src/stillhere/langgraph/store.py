@@ -63,7 +63,7 @@ class StillhereStore(BaseStore):
             if isinstance(op, ListNamespacesOp):
                 results[number] = yield from _namespaces(op)
         if puts:
-            yield from self.connection.prepare(memory.settings_request(ROOT, exact=True, leased=False, versions=0))
+            yield from memory.keep_exactly(self.connection, ROOT)
         sent = [each for _, each in reads] + list(puts.values())
         answers: list[Any] = []
         for some in pieces(sent) if sent else ():

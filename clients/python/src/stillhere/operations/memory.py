@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stillhere.connection import Operation, Request
+from stillhere.connection import Connection, Operation, Request
+from stillhere.errors import StillhereError
 from stillhere.http.addresses import part
 from stillhere.operations.projects import without_none
 from stillhere.operations.records import Entry, Page, Put
 
 BATCH = "/projects/{project}/memory/batch"
 _UNSET: Any = object()
+_EXACT: dict[str, Any] = {"exact": True, "leased": False, "versions": 0}
 type Namespace = str | Sequence[str]
 
 
@@ -81,10 +83,28 @@ def list_namespaces(
 def set_memory_settings(namespace: Namespace, **settings: Any) -> Operation[None]:
     """How entries of a namespace and of all beneath it are kept: exact, leased, versions, ttl_minutes, refresh_on_read,
     quota_bytes, entry_bytes."""
-    yield settings_request(namespace, **settings)
+    yield _settings_request(namespace, settings)
 
 
-def settings_request(namespace: Namespace, **settings: Any) -> Request:
+def keep_exactly(connection: Connection, namespace: str) -> Operation[None]:
+    """For an adapter, once: entries of this namespace and beneath it are kept as they are sent, without versions and lease. What
+    people set besides, such as a quota, stays."""
+    yield from connection.prepare(_settings_request(namespace, _EXACT), _made_exact(namespace))
+
+
+def _made_exact(namespace: str) -> Operation[None]:
+    try:
+        found: dict[str, Any] = yield Request("GET", settings_path(namespace))
+    except StillhereError as error:
+        if error.details.get("kind") != "memory settings":
+            raise
+        found = {}
+    present = {name: value for name, value in found.items() if name not in {"namespace", "labels"}}
+    if present | _EXACT != present:
+        yield _settings_request(namespace, present | _EXACT)
+
+
+def _settings_request(namespace: Namespace, settings: Mapping[str, Any]) -> Request:
     return Request("PUT", settings_path(namespace), settings)
 
 
