@@ -133,8 +133,19 @@ class Tree:
             "sessions_app_message.epoch AND p.message_id = sessions_app_message.under AND p.removed = '' "
             "AND p.position > %s))"  # Before it may be another message with this id.
         )
-        self._set("under = %s", orphans, before.message_id if before is not None else "", boundary, boundary)
+        under = before.message_id if before is not None else ""
+        self._set("under = %s", orphans, under, boundary, boundary)
         self._lead_to_newest()
+        self._part(boundary, under)
+
+    def _part(self, boundary: int, under: str) -> None:
+        """Of the messages after a position several may follow the one before it, as what was between them was not joined: then
+        they stand beside each other, and one of them is on the path."""
+        found = self.nodes.children([under])
+        if any(node.position > boundary for node in found):
+            self._fork_at(under)
+            if sum(node.on_path for node in self.nodes.children([under])) > 1:
+                self._mark_again()
 
     def _place_for(self, node: Node, waiting: list[Node]) -> str:
         """What a message follows: its parent or, if it is not there, the place of the first that waits for it, or the head."""

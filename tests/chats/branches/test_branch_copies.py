@@ -111,3 +111,24 @@ def test_a_message_from_before_a_clear_is_restored_before_all_others(branched: C
     move(branched, "n1")
     assert ids(branched) == ["m2", "n1"]
     assert [item["id"] for item in branched.get("messages?head=n2").json()["items"]] == ["m2", "n2"]
+
+
+@pytest.mark.parametrize("rooted", [True, False])
+def test_of_a_path_that_a_transfer_parts_only_what_leads_to_the_head_is_shown(chat: Chat, rooted: bool) -> None:
+    """The target has a message in the middle of the path. `rooted`: the source has two beginnings, so no trunk."""
+    for number in range(1, 5):
+        chat.say(f"m{number}", f"text {number}")
+    chat.ops(upsert("e4", "edited", parent_id="m3"))
+    if rooted:
+        chat.ops(upsert("r1", "another beginning", parent_id=None))
+        move(chat, "e4")
+    other = Chat(chat.api)
+    other.say("m3", "text 3")
+    moved = chat.post("transfer", to_session=other.id, include=["messages"])
+    assert moved.status_code == 200, moved.content
+    root = {"r1": "m3"} if rooted else {}
+    assert tree(other) == {"m3": None, "m1": "m3", "m2": "m1", "m4": "m3", "e4": "m3", **root}
+    assert (head(other), ids(other)) == ("e4", ["m3", "e4"])
+    assert [item["id"] for item in other.get("messages?head=m2").json()["items"]] == ["m3", "m1", "m2"]
+    move(other, "m2")
+    assert ids(other) == ["m3", "m1", "m2"]
