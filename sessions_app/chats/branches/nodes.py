@@ -124,6 +124,16 @@ class Nodes:
         )
         return found is not None
 
+    def trunk_end(self, boundary: int, *, besides: frozenset[str] = frozenset()) -> int:
+        """The position of the last message of the trunk up to a boundary; the boundary if only those of `besides` have a link."""
+        linked = f"SELECT message_id FROM {_FROM} AND under IS NOT NULL AND removed = '' AND position <= %s LIMIT %s"  # noqa: S608
+        found = fetch_rows(linked, [*self.key, boundary, len(besides) + 1])
+        if besides.issuperset(message_id for (message_id,) in found):
+            return boundary
+        trunk = "under IS NULL AND removed = '' AND position <= %s ORDER BY position DESC LIMIT 1"
+        last = self._one(f"SELECT {_COLUMNS} FROM {_FROM} AND {trunk}", boundary)  # noqa: S608
+        return last.position if last is not None else 0
+
     def _one(self, sql: str, *parameters: Any) -> Node | None:
         row = fetch_row(sql, [*self.key, *parameters])
         return None if row is None else Node(*row)

@@ -12,7 +12,7 @@ there: not saved yet, or removed. As soon as it is there, the message moves unde
 from collections.abc import Sequence
 from itertools import batched
 
-from sessions_app.chats.branches.nodes import AT_ONCE, Node, Nodes
+from sessions_app.chats.branches.nodes import AT_ONCE, END, Node, Nodes
 from sessions_app.chats.locking import LockedSession
 from sessions_app.core.storage.sql import execute, write_later
 
@@ -115,8 +115,12 @@ class Tree:
         return self._lead_to_newest()
 
     def put_first(self, message_id: str) -> None:
-        """A live message of no other place that is before all others: whatever followed none follows it."""
-        self._set("under = %s", "under = '' AND removed = ''", message_id)
+        """A live message of no other place, before all with links, is of the trunk: at its end, what followed that follows it."""
+        position = self._get(message_id).position
+        if self.nodes.trunk_end(END) == position:
+            before = self.nodes.newest_on_path(position - 1)
+            under = before.message_id if before is not None else ""
+            self._set("under = %s", "under = %s AND under IS NOT NULL AND removed = ''", message_id, under)
         self._lead_to_newest()
 
     def join(self, boundary: int) -> None:

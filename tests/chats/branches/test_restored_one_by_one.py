@@ -65,6 +65,17 @@ def test_after_one_that_got_a_branch_meanwhile_the_next_is_a_branch_too(cleared:
     assert cleared.texts() == ["two"]
 
 
+def test_between_the_trunk_and_its_branches_it_is_followed_by_all_of_them(cleared: Chat) -> None:
+    restore(cleared, "m1")
+    cleared.ops(upsert("n1", "new"), epoch=2)
+    cleared.ops(upsert("f1", "new, edited", parent_id="m1"), epoch=2)
+    restore(cleared, "m2")
+    assert tree(cleared) == {"m1": None, "m2": "m1", "n1": "m2", "f1": "m2"}
+    assert cleared.texts() == ["one", "two", "new, edited"]
+    assert cleared.api.patch(f"/sessions/{cleared.id}", {"head": "n1"}).status_code == 200
+    assert cleared.texts() == ["one", "two", "new"]
+
+
 @pytest.mark.parametrize("more", [0, 3])
 def test_after_an_undo_another_version_can_be_shown_alone(cleared: Chat, more: int) -> None:
     """`more`: with more messages since than before, the others are moved."""
