@@ -123,11 +123,15 @@ class Tree:
             self._set("under = %s", "under = %s AND under IS NOT NULL AND removed = ''", message_id, under)
         self._lead_to_newest()
 
-    def join(self, boundary: int) -> None:
-        """The messages after a position continue those before it: both were sessions of their own."""
+    def join(self, boundary: int, back: Sequence[str] = ()) -> None:
+        """The messages after a position continue those before it: both were sessions of their own. `back`: messages of the later
+        one that are before it, because they came back from the earlier one, in their order."""
         if not self.nodes.has_branches():
             self.session.head = None
             return
+        loose = self._back_in_trunk(boundary, back)
+        for message_id in loose:
+            self._back_in_place(message_id)
         before = self.nodes.newest_on_path(boundary)
         if self.nodes.has_branches(boundary):
             self._cut(boundary)
@@ -141,6 +145,8 @@ class Tree:
         self._set("under = %s", orphans, under, boundary, boundary)
         self._lead_to_newest()
         self._part(boundary, under)
+        if loose:
+            self._mark_again()
 
     def _part(self, boundary: int, under: str) -> None:
         """Of the messages after a position several may follow the one before it, as what was between them was not joined: then
@@ -150,6 +156,30 @@ class Tree:
             self._fork_at(under)
             if sum(node.on_path for node in self.nodes.children([under])) > 1:
                 self._mark_again()
+
+    def _back_in_trunk(self, boundary: int, back: Sequence[str]) -> list[str]:
+        """Those that came back where no message has a link take their place by position. Returns the others, off the path."""
+        if not back:
+            return []
+        for message_id in back:
+            self._set("under = '', aside = TRUE, rev = %s", "message_id = %s", self.rev, message_id)
+        end = self.nodes.trunk_end(boundary, besides=frozenset(back))
+        loose = [message_id for message_id in back if self._get(message_id).position > end]
+        for message_id in back[: len(back) - len(loose)]:
+            self._set("under = NULL, aside = NULL", "message_id = %s", message_id)
+        return loose
+
+    def _back_in_place(self, message_id: str) -> None:
+        """Under its parent or, if that is not there, the message before it, with what waits for it. It stays off the path."""
+        node = self._get(message_id)
+        parent = self.nodes.find(node.parent_id) if node.parent_id else None
+        above = self.nodes.find(self.nodes.nearest_live(parent.message_id)) if parent is not None else None
+        if node.parent_id != "" and (above is None or above.position > node.position):
+            above = self.nodes.newest_on_path(node.position)
+        under = above.message_id if above is not None else ""
+        self._attach(message_id, self._fork_at(under))
+        for waiter in self.nodes.awaiting(message_id) if node.live else ():
+            self._take_in(waiter, message_id)
 
     def _place_for(self, node: Node, waiting: list[Node]) -> str:
         """What a message follows: its parent or, if it is not there, the place of the first that waits for it, or the head."""

@@ -58,9 +58,10 @@ def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> Restore
     filed = Message.objects.filter(session_id=session.id, epoch=clearing.messages_epoch)
     since = Message.objects.filter(session_id=session.id, epoch=session.live.epoch)
     live, end = filed.filter(removed=Removal.NONE), _end(filed)
+    back = list(since.filter(position__lte=end).order_by("position").values_list("message_id", flat=True))
     if since.count() > clearing.message_count:
         restored = restore_messages(session, live, at, clearing.epoch)
-        return _joined(session, clearing, end, restored)
+        return _joined(session, clearing, end, back, restored)
     left, here = session.live.epoch, clearing.messages_epoch
     count, size_bytes = _size(live, clearing)
     taken = _in_both(since, filed)
@@ -79,7 +80,7 @@ def take_up(session: LockedSession, clearing: Clearing, at: datetime) -> Restore
     session.live = Live(here, session.rev, revived_to, revs)
     session.message_count += count
     session.size_bytes += size_bytes
-    return _joined(session, clearing, end, RestoredMessages(count, renamed))
+    return _joined(session, clearing, end, back, RestoredMessages(count, renamed))
 
 
 def _end(messages: QuerySet[Message], *, first: bool = False) -> int:
@@ -100,10 +101,12 @@ def _restored_rev(rev: int, to: int, span: int) -> Combinable:
     return Value(rev) - (Value(to) - F("position")) / Value(span)
 
 
-def _joined(session: LockedSession, clearing: Clearing, end: int, restored: RestoredMessages) -> RestoredMessages:
-    """If either had branches: the messages written since follow the restored ones."""
+def _joined(
+    session: LockedSession, clearing: Clearing, end: int, back: list[str], restored: RestoredMessages
+) -> RestoredMessages:
+    """If either had branches: the messages written since follow the restored ones. `back`: those restored before, one by one."""
     if session.head is not None or clearing.head is not None:
-        Tree(session).join(end)
+        Tree(session).join(end, back)
     return restored
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from sessions_app.chats.branches.nodes import Nodes
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.lifecycle.message_restore import free_id, restore_messages
 from sessions_app.chats.lifecycle.removed_queries import restorable
@@ -16,6 +17,7 @@ from sessions_app.core.errors import NotFound
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, ConflictCopy, Message
 from sessions_app.models.event import EventType
+from sessions_app.models.live import Live
 from sessions_app.models.message import Role, Status, common_role
 from sessions_app.models.times import now
 
@@ -64,6 +66,7 @@ def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, e
             raise RemovedNotFound
         refuse_where_full(session)
         prev_rev, session.rev = session.rev, session.rev + 1
+        _leave(session, message)
         revived = restore_messages(session, Message.objects.filter(pk=message.pk), now())
         id_now = revived.renamed[0]["to"] if revived.renamed else message_id
         _place(session, message, id_now)
@@ -72,6 +75,15 @@ def restore_message(*, caller: Caller, session_id: uuid.UUID, message_id: str, e
         return Restored(session.epoch, prev_rev, session.rev, id_now, revived.renamed)
 
     return write(work)
+
+
+def _leave(session: LockedSession, message: Message) -> None:
+    """What followed it in a cleared epoch, and comes back by an undo, follows the message before it there."""
+    if message.epoch == session.live.epoch or message.removed:
+        return
+    rows = Message.objects.filter(session_id=session.id, epoch=message.epoch, under__isnull=False, under=message.message_id)
+    before = Nodes(session.id, Live(message.epoch)).newest_on_path(message.position - 1) if message.under is None else None
+    rows.update(under=message.under or (before.message_id if before is not None else ""))
 
 
 def _place(session: LockedSession, message: Message, id_now: str) -> None:

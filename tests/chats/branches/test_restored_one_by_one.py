@@ -76,6 +76,39 @@ def test_between_the_trunk_and_its_branches_it_is_followed_by_all_of_them(cleare
     assert cleared.texts() == ["one", "two", "new"]
 
 
+@pytest.mark.parametrize("since", [0, 1, 6])
+@pytest.mark.parametrize("alone", ["m2", "e2", "m1"])
+def test_an_undo_puts_what_came_back_alone_where_it_was(cleared: Chat, alone: str, since: int) -> None:
+    """Whichever side most of the messages are on. `m1` is of the trunk, `e2` was shown, `m2` was not."""
+    restore(cleared, alone)
+    if since:
+        cleared.ops(*(upsert(f"n{number}", f"new {number}") for number in range(since)), epoch=2)
+        cleared.ops(upsert("f", "new, edited", parent_id=f"n{since - 2}" if since > 1 else alone), epoch=2)
+    cleared.undo(of=1, epoch=2)
+    former = {"m1": None, "m2": "m1", "e2": "m1"}
+    assert {message_id: tree(cleared)[message_id] for message_id in former} == former
+    answer = cleared.get("messages?head=m2").json()["items"]
+    assert [message["text"] for message in answer] == ["one", "two"]
+    written = [f"new {number}" for number in range(since - 1)] + ["new, edited"] if since else []
+    assert cleared.texts() == ["one", "two, edited", *written]
+    assert cleared.api.patch(f"/sessions/{cleared.id}", {"head": "m2"}).status_code == 200
+    assert cleared.texts() == ["one", "two"]
+
+
+def test_what_followed_one_that_came_back_alone_and_was_deleted_follows_it_again(chat: Chat) -> None:
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"), upsert("m3", "three"))
+    chat.ops(upsert("e2", "two, edited", parent_id="m1"))
+    chat.clear()
+    restore(chat, "m2")
+    chat.ops({"op": "delete", "id": "m2", "if_ver": 1}, epoch=2)
+    chat.undo(of=1, epoch=2)
+    assert tree(chat) == {"m1": None, "m3": "m1", "e2": "m1"}
+    assert chat.texts() == ["one", "two, edited"]
+    restore(chat, "m2")
+    assert tree(chat) == {"m1": None, "m2": "m1", "m3": "m2", "e2": "m1"}
+    assert chat.texts() == ["one", "two, edited"]
+
+
 @pytest.mark.parametrize("more", [0, 3])
 def test_after_an_undo_another_version_can_be_shown_alone(cleared: Chat, more: int) -> None:
     """`more`: with more messages since than before, the others are moved."""
