@@ -35,7 +35,7 @@ _REV = "CASE WHEN position <= %s AND rev < %s THEN %s - (%s - position) / %s ELS
 _COLUMNS = "message_id, role, text, status, ver, rev, position"
 _EXTRAS = "parts, metadata, raw, format, parent_id, flagged, size_bytes"
 _EXTRA_NAMES = _EXTRAS.split(", ")[:-1]
-_TEXT_COLUMNS = frozenset({"format", "parent_id"})
+TEXT_COLUMNS = frozenset({"format", "parent_id"})
 # Without branches every live message is on the path.
 ON_PATH = "removed = '' AND aside IS NULL"
 ASIDE = "removed = '' AND aside IS NOT NULL"
@@ -231,21 +231,28 @@ def _streaming_since() -> str:
 
 
 def put_extras(item: dict[str, Any], names: Sequence[str], extras: Sequence[str | None]) -> bool:
-    """Add the optional fields of these names; False if one is damaged.
-
-    Stored JSON is returned as the exact text that was sent; it is parsed only to check that it still is JSON.
-    """
+    """Add the optional fields of these names; False if one is damaged."""
     for name, stored in zip(names, extras, strict=True):
         if stored is None:
             continue
-        if name in _TEXT_COLUMNS:
+        if name in TEXT_COLUMNS:
             item[name] = None if name == "parent_id" and not stored else stored
-            continue
+        elif (fragment := json_field(name, stored)) is None:
+            return False
+        else:
+            item[name] = fragment
+    return True
+
+
+def json_field(name: str, stored: str) -> orjson.Fragment | None:
+    """Stored JSON as the exact text that was sent; None if it is damaged. It is parsed only to check that it still is JSON."""
+    try:
+        value = orjson.loads(stored)
+    except ValueError:
         try:
             value = quick_json(stored)
         except (ValueError, RecursionError):
-            return False
-        if name == "parts" and not (isinstance(value, list) and all(isinstance(part, dict) for part in value)):
-            return False
-        item[name] = orjson.Fragment(stored)
-    return True
+            return None
+    if name == "parts" and not (isinstance(value, list) and all(isinstance(part, dict) for part in value)):
+        return None
+    return orjson.Fragment(stored)

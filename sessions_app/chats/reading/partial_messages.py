@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Collection
 from typing import Any
 
-from sessions_app.chats.reading.messages import ON_PATH, Page, put_extras, read_rows
+from sessions_app.chats.reading.messages import ON_PATH, TEXT_COLUMNS, Page, json_field, read_rows
 from sessions_app.core.errors import Invalid
 from sessions_app.core.storage.sql import db_uuid
 from sessions_app.models.live import Live
@@ -57,14 +57,31 @@ def _extras(fields: Collection[str]) -> tuple[str, ...]:
 def _page(rows: list[Any], fields: Collection[str], *, more: bool) -> Page:
     """What is damaged is skipped, as far as it was read."""
     page = Page([], [], more)
-    read, extras = ("id", *_read(fields)), _extras(fields)
+    extras = _extras(fields)
+    names = ("id", *_read(fields), *extras)
+    has_role, has_text, sends_text = "role" in names, "text" in names, "text" in fields
     for row in rows:
-        item: dict[str, Any] = dict(zip(read, row, strict=False))
-        sound = item["id"] and item.get("role", "user") in ROLES and isinstance(item.get("text", ""), str)
-        if "parts" in extras:
-            item["parts"] = [{"type": "text", "text": item["text"] if "text" in fields else item.pop("text")}]
-        if sound and put_extras(item, extras, row[len(read) :]):
-            page.items.append(item)
-        else:
+        item: dict[str, Any] = dict(zip(names, row, strict=True))
+        sound = row[0] and (not has_role or item["role"] in ROLES) and (not has_text or isinstance(item["text"], str))
+        if not (sound and _are_sound(item, extras)):
             page.skipped.append({"id": str(row[0]), "reason": "damaged"})
+            continue
+        if has_text and not sends_text:
+            del item["text"]
+        page.items.append(item)
     return page
+
+
+def _are_sound(item: dict[str, Any], extras: tuple[str, ...]) -> bool:
+    """Makes of these fields what is sent. False if one is damaged."""
+    for name in extras:
+        stored = item[name]
+        if stored is not None and name not in TEXT_COLUMNS:
+            fragment = item[name] = json_field(name, stored)
+            if fragment is None:
+                return False
+        elif name == "parts":
+            item[name] = [{"type": "text", "text": item["text"]}]
+        elif stored is None:
+            del item[name]
+    return True
