@@ -133,8 +133,9 @@ class Bridge:
         self._closed = True
         for sent in list(self._sending):
             sent.cancel()
-        for pool in self._pools():
-            pool.close()
+        for each in (self._pool, self._writes, self._resumes):
+            if each is not None:
+                each.close()
 
     def _pools(self) -> list[DatabaseThreads]:
         quick = [] if self._writes is None else [self._writes.thread]
@@ -159,7 +160,7 @@ class Bridge:
     async def _answer_quickly(self, scope: Message, body: bytes, exchange: RequestRecord) -> _Quick:
         """The request, what is learned from Django's answers to its like, and the answer; None: Django has to answer."""
         if self._writes is not None and (taken := self._writes.taken(scope, body, exchange)) is not None:
-            answered = await asyncio.wrap_future(self._writes.submit(taken[0]))
+            answered = await self._writes.submit(taken[0])
             return *taken, None if isinstance(answered, Later) else answered
         request = QuickRequest(scope, body, exchange)
         if self._resumes is not None and is_quick_resume(scope, body):

@@ -1,9 +1,10 @@
 """Small saves in groups: what is one, who is in which group, and that each gets its outcome whatever becomes of the others."""
 
+import asyncio
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,56 @@ CHANGES = "/api/v1/sessions/0b0e/changes"
 SECONDS = 10
 
 
+class Loop:
+    """The server's event loop, in a thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+
+    def run[T](self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(SECONDS)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(SECONDS)
+        self.loop.close()
+
+
+class Submitted:
+    def __init__(self, loop: Loop, future: "asyncio.Future[str | Later]") -> None:
+        self._loop, self._future = loop, future
+
+    def result(self) -> str | Later:
+        async def outcome() -> str | Later:
+            return await asyncio.wait_for(self._future, SECONDS)
+
+        return self._loop.run(outcome())
+
+    def error(self) -> BaseException | None:
+        """Not by `result`: an event loop ends with some of them."""
+
+        async def error() -> BaseException | None:
+            await asyncio.wait([self._future], timeout=SECONDS)
+            return self._future.exception()
+
+        return self._loop.run(error())
+
+    def cancel(self) -> bool:
+        async def cancel() -> bool:
+            return self._future.cancel()
+
+        return self._loop.run(cancel())
+
+
 class Saves:
     """The thread, held until `go`: what is submitted before waits together. `works`: the groups as they were run."""
 
     def __init__(self) -> None:
         self.groups: list[list[str]] = []
         self.go, self.is_closed = threading.Event(), False
+        self.loop = Loop()
         self.saves = SaveBatcher[str, str](self.run)
         self.saves.thread.submit(self.go.wait, SECONDS)
 
@@ -28,8 +73,11 @@ class Saves:
             raise KeyboardInterrupt
         return [LATER if work.startswith("later") else work.upper() for work in works]
 
-    def submit(self, *works: str, size: int = 1) -> list[Future[str | Later]]:
-        return [self.saves.submit(work, size) for work in works]
+    def submit(self, *works: str, size: int = 1) -> list[Submitted]:
+        async def submit() -> list[Submitted]:
+            return [Submitted(self.loop, self.saves.submit(work, size)) for work in works]
+
+        return self.loop.run(submit())
 
     def finish(self) -> list[list[str]]:
         """Lets it run, to its end."""
@@ -45,6 +93,7 @@ def held() -> Iterator[Saves]:
     saves = Saves()
     yield saves
     saves.finish()
+    saves.loop.close()
 
 
 @pytest.fixture
@@ -76,7 +125,7 @@ def test_what_is_a_small_save(method: str, path: str, size: int, small: bool) ->
 def test_what_waits_is_one_group_in_the_order_in_which_it_came(held: Saves) -> None:
     futures = held.submit("a", "b", "c")
     assert held.finish() == [["a", "b", "c"]]
-    assert [future.result(SECONDS) for future in futures] == ["A", "B", "C"]
+    assert [future.result() for future in futures] == ["A", "B", "C"]
 
 
 def test_a_group_has_so_many_at_most(held: Saves) -> None:
@@ -108,7 +157,7 @@ def test_what_comes_when_nothing_is_left_is_run_too(held: Saves) -> None:
     held.go.set()
     for work in ("a", "b", "c"):
         (future,) = held.submit(work)
-        assert future.result(SECONDS) == work.upper()
+        assert future.result() == work.upper()
     assert held.finish() == [["a"], ["b"], ["c"]]
 
 
@@ -116,7 +165,7 @@ def test_what_could_not_be_run_is_tried_with_the_next_groups_and_then_told_so(he
     later, others = held.submit("later"), held.submit("a")
     groups = held.finish()
     assert groups == [["later", "a"], *[["later"]] * (TRIES - 1)]
-    assert (later[0].result(SECONDS), others[0].result(SECONDS)) == (LATER, "A")
+    assert (later[0].result(), others[0].result()) == (LATER, "A")
     assert pauses == [PAUSE_SECONDS] * (TRIES - 1)
 
 
@@ -134,11 +183,61 @@ def test_a_request_that_was_given_up_is_not_run(held: Saves) -> None:
     first, second = held.submit("a", "b")
     assert first.cancel()
     assert held.finish() == [["b"]]
-    assert second.result(SECONDS) == "B"
+    assert second.result() == "B"
 
 
 def test_all_of_a_group_that_broke_are_told_and_the_next_one_is_run(held: Saves) -> None:
     futures = held.submit("a", "stops") + held.submit("b", size=SMALL_BYTES)
     assert held.finish() == [["a", "stops"], ["b"]]
-    assert [type(future.exception(SECONDS)) for future in futures] == [KeyboardInterrupt, KeyboardInterrupt, type(None)]
-    assert futures[2].result(SECONDS) == "B"
+    assert [type(future.error()) for future in futures] == [KeyboardInterrupt, KeyboardInterrupt, type(None)]
+    assert futures[2].result() == "B"
+
+
+def test_a_group_wakes_the_event_loop_once(held: Saves, monkeypatch: pytest.MonkeyPatch) -> None:
+    futures = held.submit("a", "b", "c")
+    woken: list[str] = []
+    wake = held.loop.loop.call_soon_threadsafe
+
+    def counted(*args: Any, **named: Any) -> Any:
+        woken.append(threading.current_thread().name)
+        return wake(*args, **named)
+
+    monkeypatch.setattr(held.loop.loop, "call_soon_threadsafe", counted)
+    held.finish()
+    assert [name for name in woken if name.startswith("saves")] == ["saves_0"]
+    assert [future.result() for future in futures] == ["A", "B", "C"]
+
+
+def test_who_gave_up_while_it_ran_keeps_no_outcome_from_the_others(held: Saves, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = held.submit("a", "b")
+    ran = held.saves._run
+
+    def given_up(works: Sequence[str]) -> Sequence[str | Later]:
+        assert first.cancel()
+        return ran(works)
+
+    monkeypatch.setattr(held.saves, "_run", given_up)
+    assert held.finish() == [["a", "b"]]
+    assert second.result() == "B"
+
+
+def test_one_run_of_the_thread_serves_all(held: Saves, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    submit = held.saves.thread.submit
+
+    def counted(work: Any) -> Any:
+        begun.append(work)
+        return submit(work)
+
+    monkeypatch.setattr(held.saves.thread, "submit", counted)
+    held.submit("a", "b")
+    held.submit("c")
+    assert begun == [held.saves._serve]
+
+
+def test_after_the_end_nothing_is_taken(held: Saves) -> None:
+    """It would wait for ever."""
+    held.submit("a")
+    held.finish()
+    with pytest.raises(RuntimeError, match="^no save is taken after the end$"):
+        held.submit("b")

@@ -1,7 +1,7 @@
 """Small writes of many clients, run by one thread: saves, and chunks of streams."""
 
+import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 from config.http.learned_headers import Answered, Kinds
 from config.http.quick.chunks import ChunksRequest, QuickChunks, is_small_append
@@ -30,9 +30,13 @@ class SmallWrites:
             return ChunksRequest(scope, body, exchange), self._chunks.kinds
         return None
 
-    def submit(self, request: SmallWrite) -> Future[Answered | Later | None]:
+    def submit(self, request: SmallWrite) -> asyncio.Future[Answered | Later | None]:
         """None: leave it to Django."""
         return self._batcher.submit(request, len(request.body))
+
+    def close(self) -> None:
+        """Completes those that were received."""
+        self._batcher.close()
 
     def _run(self, requests: Sequence[SmallWrite]) -> list[Answered | Later | None]:
         saves = [request for request in requests if isinstance(request, SaveRequest)]

@@ -8,6 +8,8 @@ from contextlib import suppress
 
 from django.db import connections
 
+from sessions_app.core.storage.sql import on_postgresql
+
 LEAVE_SECONDS = 10
 
 
@@ -49,8 +51,10 @@ def close_dead_connections() -> None:
 
     Between requests a server sends only its closing message, so a readable socket means a closed connection.
     """
+    if not on_postgresql():
+        return
     for connection in connections.all(initialized_only=True):
-        if connection.vendor == "postgresql" and connection.connection is not None and not connection.in_atomic_block:
+        if connection.connection is not None and not connection.in_atomic_block:
             idle = connection.connection
             if idle.closed or _is_readable(idle.fileno()):
                 connection.close()
