@@ -118,3 +118,16 @@ def test_what_was_in_the_trash_comes_back_into_it(api: Callable[..., Any], alice
     assert call_import(alice, content)["session"] == 1
     assert projects(mine) == []
     assert Project.objects.get().sessions.count() == 2
+
+
+def test_an_external_id_that_is_taken_in_the_trash_is_free(api: Callable[..., Any], alice: User) -> None:
+    mine = api(alice)
+    project = Chat(mine, project="/p").read()["session"]["project_id"]
+    address = f"/projects/{project}/sessions/by-external/thread"
+    former = mine.put(address, {}).json()["id"]
+    content = download(mine)
+    assert mine.delete(f"/sessions/{former}?purge=1").status_code == 204
+    assert mine.put(address, {}).status_code == 201
+    assert mine.delete(f"/projects/{project}").status_code == 204
+    assert call_import(alice, content)["session"] == 1
+    assert mine.get(f"/sessions/{former}").json()["session"]["external_id"] == "thread"

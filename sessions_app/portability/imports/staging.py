@@ -293,7 +293,7 @@ def _rule(settings: Any) -> str:
 
 
 def _refuse_external_id(project: Place, external_id: str | None) -> None:
-    if project.made or external_id is None:
+    if project.made or project.gone or external_id is None:
         return
     same = ChatSession.objects.filter(project_id=project.pk, external_id=external_id)
     if (taken := same.values_list("id", flat=True).first()) is not None:
