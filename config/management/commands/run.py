@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.server import startup
 from sessions_app.accounts import api_keys
-from sessions_app.accounts.users import create_sign_in_link, create_user
+from sessions_app.accounts.users import create_sign_in_link, create_user, make_superuser
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ApiKey
 
@@ -21,9 +21,7 @@ class Command(BaseCommand):
         if settings.WORKERS > 1:
             raise CommandError("`run` is for one person and one process. Use `serve` for STILLHERE_WORKERS above 1.")
         with startup.prepared():
-            owner = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
-            owner = owner or create_user(username=OWNER, superuser=True)
-            self._greet(owner)
+            self._greet(_owner())
             startup.serve()
 
     def _greet(self, owner: User) -> None:
@@ -41,3 +39,19 @@ class Command(BaseCommand):
         lines.append("  Ctrl-C ends it. What was saved stays.")
         self.stdout.write("\n".join(lines))
         self.stdout.flush()
+
+
+def _owner() -> User:
+    users = get_user_model().objects
+    if (found := users.filter(is_superuser=True, is_active=True).order_by("pk").first()) is not None:
+        return found
+    # Made without these rights: for a move from another database, or by `serve`.
+    named = users.filter(username=OWNER).first()
+    if named is None:
+        return create_user(username=OWNER, superuser=True)
+    if not named.is_active:
+        raise CommandError(
+            f"The account {OWNER!r} is disabled. Make another with `manage.py create_user NAME --superuser`, then start again."
+        )
+    make_superuser(user_id=named.pk)
+    return named
