@@ -7,6 +7,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from sessions_app.models import Project
+from sessions_app.portability.imports import staging
+from sessions_app.portability.imports.staged_rows import MadeMeanwhile
 from tests.portability.background_imports import leave, pieces, post, status, work
 from tests.support.account_contents import everything, projects
 from tests.support.chat import Chat
@@ -131,3 +133,20 @@ def test_an_external_id_that_is_taken_in_the_trash_is_free(api: Callable[..., An
     assert mine.delete(f"/projects/{project}").status_code == 204
     assert call_import(alice, content)["session"] == 1
     assert mine.get(f"/sessions/{former}").json()["session"]["external_id"] == "thread"
+
+
+def test_a_project_that_is_erased_from_the_trash_meanwhile_is_a_refusal(
+    api: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = api(alice)
+    chat, content, in_trash = lost_session(mine)
+
+    def erase(*_: Any) -> None:
+        assert mine.delete(f"/projects/{in_trash}?purge=1").status_code == 204
+
+    with monkeypatch.context() as patch:
+        patch.setattr(staging, "_refuse_external_id", erase)
+        with pytest.raises(MadeMeanwhile):
+            call_import(alice, content)
+    assert call_import(alice, content)["session"] == 2
+    assert len(chat.texts()) == 12

@@ -21,7 +21,7 @@ from sessions_app.models import AppState, Caller, ChatSession, ImportJob, Projec
 from sessions_app.models.event import EventType
 from sessions_app.models.import_job import ImportState
 from sessions_app.models.times import now
-from sessions_app.portability.imports.staged_rows import CannotStandBeside, Stopped
+from sessions_app.portability.imports.staged_rows import MadeMeanwhile, Stopped
 
 # How many sessions join a project in one transaction, each with its event.
 AT_ONCE = 50
@@ -37,10 +37,6 @@ _CLEARED_BYTES = (
     "AND m.epoch = COALESCE(sessions_app_clearing.filed_under, sessions_app_clearing.epoch)) "
     "WHERE undone_at IS NULL AND purged_at IS NULL AND session_id IN ({})"
 )
-
-
-class MadeMeanwhile(CannotStandBeside):
-    message = "A project in the file was created or erased during the import. Nothing was imported. Import it again."
 
 
 def staged_projects(job: ImportJob) -> QuerySet[Project]:

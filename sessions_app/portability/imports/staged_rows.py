@@ -22,6 +22,10 @@ class CannotStandBeside(Conflict):
     code, message = "import_conflict", "A row of the file conflicts with existing content. Nothing was imported."
 
 
+class MadeMeanwhile(CannotStandBeside):
+    message = "A project in the file was created or erased during the import. Nothing was imported. Import it again."
+
+
 class Stopped(Exception):
     """The import was stopped, or another process continues it."""
 
@@ -60,6 +64,14 @@ def read_places(stored: dict[str, list[Any]]) -> dict[str, Place]:
 
 def in_trash(project_id: uuid.UUID) -> bool:
     return Project.objects.filter(id=project_id).exclude(deleted_at=None).exists()
+
+
+def live_again(project_id: uuid.UUID) -> Project:
+    """A project beside one in the trash, with its path and settings. Raises MadeMeanwhile."""
+    there = Project.objects.filter(id=project_id).first()
+    if there is None:
+        raise MadeMeanwhile
+    return Project(path=there.path, name=there.name, settings=there.settings)
 
 
 def insertion(rows: list[tuple[Model, Any]]) -> tuple[str, list[list[Any]]]:

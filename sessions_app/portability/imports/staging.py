@@ -34,6 +34,7 @@ from sessions_app.portability.imports.staged_rows import (
     Stopped,
     in_trash,
     insertion,
+    live_again,
     read_places,
     staged_rows,
     stored_bytes,
@@ -188,9 +189,8 @@ class Staging:
             found = values["id"]
             if not Project.objects.filter(mine | staged, id=found).exists():
                 raise IdTaken(kind, str(found))
-        is_live = values.get("deleted_at") is None
+        path, is_live = values.get("path", ""), values.get("deleted_at") is None
         if is_live and (found is None or in_trash(found)):
-            path = values.get("path", "")
             there = Project.objects.filter(mine | staged, path=path, deleted_at=None)
             found = self._new.get(("path", path)) or there.values_list("id", flat=True).first() or found
         if self.job.only_project not in {None, found}:
@@ -200,8 +200,8 @@ class Staging:
         stored = Project.objects.filter(id=found).values_list("settings", "owner_id").first()
         settings, owner_id = stored or (self._new["project", found], None)
         self._redaction = _rule(settings)
-        inbox = found if owner_id is None else None
-        return Place(False, found, None, values.get("current_session_id"), inbox, gone=is_live and in_trash(found))
+        inbox, gone = None if owner_id else found, is_live and in_trash(found)
+        return Place(False, found, None, values.get("current_session_id"), inbox, gone)
 
     def _find_session(self, kind: Kind, values: dict[str, Any]) -> Place | None:
         if ("session", values["id"]) in self._new:
@@ -253,12 +253,12 @@ class Staging:
         return project.inbox
 
     def _live_again(self, project: Place) -> Project:
-        """In the trash nobody would see what comes in, and it would be erased with what has been there for days."""
+        """In the trash nobody would see what comes in, and it would be erased soon."""
         if self.job.only_project is not None:
             raise OtherProject
-        there, self.counts["present"] = Project.objects.get(id=project.pk), self.counts["present"] - Counter(project=1)
+        self.counts["present"] -= Counter(project=1)
         self.counts["added"]["project"] += 1
-        return Project(path=there.path, name=there.name, settings=there.settings)
+        return live_again(project.pk)
 
     def _name_author(self, kind: Kind, values: dict[str, Any]) -> None:
         """Prevents forged authors: another author named in the file is marked as the file's claim."""
