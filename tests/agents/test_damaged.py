@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from sessions_app.models import AgentState, AgentStateVersion, AiState, AiStateVersion, Handoff
+from sessions_app.models import AgentState, AgentStateVersion, AiState, AiStateVersion, Handoff, PendingAction
 from sessions_app.models.times import now
 from tests.support.chat import Chat
 from tests.support.saves import refusal
@@ -102,3 +102,38 @@ def test_a_number_beyond_every_float_is_no_damage(chat: Chat) -> None:
         assert chat.api.put(place, {field: value}).status_code < 300
         assert chat.api.patch(place, other).status_code < 300
         assert json.loads(chat.get(at).content)[field] == value
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_damaged_question_is_reported_and_can_be_asked_again(held: Chat, content: str) -> None:
+    state, at = f"/sessions/{held.id}/agent-state", "agent-state/pending-action/a1"
+    asked = {"pending_action": {"id": "a1", "kind": "deploy", "payload": {"to": "staging"}}}
+    held.api.put(state, asked)
+    PendingAction.objects.update(content=content)
+    assert refusal(held.get(at)) == (404, "damaged")
+    assert held.api.put(state, asked).status_code == 200
+    assert held.get(at).json()["payload"] == {"to": "staging"}
+    held.api.post("/projects", {"path": "/carried"})
+    carried = {"to_project": "/carried", "include": ["agent_state"]}
+    PendingAction.objects.update(content=content)
+    assert held.post_plain("transfer", carried).status_code == 201
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_damaged_answer_stays_one(held: Chat, content: str) -> None:
+    state, at = f"/sessions/{held.id}/agent-state", f"/sessions/{held.id}/agent-state/pending-action/a1"
+    asked = {"pending_action": {"id": "a1", "kind": "deploy", "payload": {"to": "staging"}}}
+    held.api.put(state, asked)
+    assert held.api.post(f"{at}/resolve", {"decision": "approve"}).status_code == 200
+    PendingAction.objects.update(resolution=content)
+    assert held.api.get(at).json()["status"] == "resolved"
+    assert held.api.put(state, asked).status_code == 200
+    assert refusal(held.api.post(f"{at}/resolve", {"decision": "reject"})) == (409, "already_resolved")
+
+
+@pytest.mark.parametrize("content", ODD)
+def test_an_answer_counts_whatever_the_state_says(held: Chat, content: str) -> None:
+    at = f"/sessions/{held.id}/agent-state"
+    held.api.put(at, {"pending_action": {"id": "a1", "kind": "deploy", "payload": {}}})
+    AgentState.objects.update(content=content)
+    assert held.api.post(f"{at}/pending-action/a1/resolve", {"decision": "approve"}).json()["status"] == "resolved"

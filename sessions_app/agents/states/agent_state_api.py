@@ -6,7 +6,7 @@ from ninja import Router
 
 from sessions_app.agents.states.agent_state import delete_agent_state, patch_step, restore_agent_state, save_agent_state
 from sessions_app.agents.states.pending_actions import key_of, resolve_action, seconds_left
-from sessions_app.agents.states.queries import agent_history, agent_json, get_action, get_agent_state, joined
+from sessions_app.agents.states.queries import agent_history, agent_json, get_action, get_agent_state, joined, whole
 from sessions_app.agents.states.schemas import (
     ActionResolved,
     ActionResolveIn,
@@ -20,7 +20,7 @@ from sessions_app.agents.states.schemas import (
 from sessions_app.chats.reading.sessions import session_uuid
 from sessions_app.core.callers import caller_of
 from sessions_app.core.redaction import Redacted
-from sessions_app.core.serialization.stored_json import read_json
+from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.storage.store_incarnation import state_etag
 from sessions_app.core.web.responses import (
@@ -163,6 +163,7 @@ def _save(request: HttpRequest, session_id: str, payload: AgentStateIn, *, keep:
 
 
 def _action_json(row: PendingAction) -> bytes:
+    content = whole(row.content)
     if row.resolution is not None:
-        return joined(row.content, status="resolved", resolution=read_json(row.resolution))
-    return joined(row.content, status="pending" if seconds_left(row) > 0 else "expired")
+        return joined(content, status="resolved", resolution=stored_object(row.resolution))
+    return joined(content, status="pending" if seconds_left(row) > 0 else "expired")

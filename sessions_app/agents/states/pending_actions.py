@@ -11,7 +11,7 @@ from sessions_app.core.errors import Conflict, Gone, PreconditionFailed
 from sessions_app.core.id_parsing import refuse_dots
 from sessions_app.core.redaction import Redacted, redact_text
 from sessions_app.core.serialization.json_text import fingerprint, json_text
-from sessions_app.core.serialization.stored_json import read_json, stored_object
+from sessions_app.core.serialization.stored_json import stored_object
 from sessions_app.core.storage.sql import rfc3339
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import AgentState, Caller, PendingAction
@@ -81,7 +81,7 @@ def _store(session_id: uuid.UUID, row: PendingAction | None, action: dict[str, A
     expires = asked.get("expires_at")
     if row is not None and row.resolution is not None:
         check_same(stored_object(row.content), asked)
-        return {**asked, "resolution": read_json(row.resolution)}
+        return {**asked, "resolution": stored_object(row.resolution)}
     row = row or PendingAction(session_id=session_id, action_id=asked["id"])
     row.content = json_text(asked)
     row.expires_at = None if expires is None else datetime.fromisoformat(expires)
@@ -103,7 +103,7 @@ def withdraw(*, session_id: uuid.UUID, action: dict[str, Any], moved_to: uuid.UU
     """Close an open action that was moved; a client that waits for its answer reads where it went."""
     row = PendingAction.objects.filter(session_id=session_id, action_id=action["id"], resolution=None).first()
     if row is not None:
-        row.content = json_text({**read_json(row.content), "moved_to": str(moved_to)})
+        row.content = json_text({**stored_object(row.content), "moved_to": str(moved_to)})
         row.expires_at = now()
         row.save(update_fields=["content", "expires_at"])
 
@@ -121,7 +121,7 @@ def resolve_action(
         if row is None:
             raise ActionNotFound
         if row.resolution is not None:
-            raise AlreadyResolved(details={"id": action_id, "resolution": read_json(row.resolution)})
+            raise AlreadyResolved(details={"id": action_id, "resolution": stored_object(row.resolution)})
         if row.expires_at is not None and seconds_left(row) <= 0:
             raise Expired(details={"id": action_id, "expires_at": rfc3339(row.expires_at)})
         if seen is not None and seen != key_of(stored_object(row.content)):
@@ -149,8 +149,9 @@ def _show(session_id: uuid.UUID, action_id: str, resolution: dict[str, Any]) -> 
     if state is None or state.content is None:
         return
     content = stored_object(state.content)
-    if content.get("pending_action", {}).get("id") != action_id:
+    asked = content.get("pending_action")
+    if not isinstance(asked, dict) or asked.get("id") != action_id:
         return
-    content["pending_action"]["resolution"] = resolution
+    asked["resolution"] = resolution
     state.content, state.rev, state.saved_at = json_text(content), state.rev + 1, now()
     state.save()

@@ -21,11 +21,11 @@ def joined(content: str, **more: Any) -> bytes:
 
 
 def agent_json(state: AgentState) -> bytes:
-    return joined(_whole(state.content), saved_at=rfc3339(state.saved_at), rev=state.rev)
+    return joined(whole(state.content), saved_at=rfc3339(state.saved_at), rev=state.rev)
 
 
 def ai_json(state: AiState) -> bytes:
-    return _ai_json(state, _whole(state.content))
+    return _ai_json(state, whole(state.content))
 
 
 def sound_ai_json(states: list[AiState]) -> list[bytes]:
@@ -58,7 +58,8 @@ class VersionNotFound(NotFound):
     kind, message = "version", "No version with this rev is kept. List the history for those that are."
 
 
-def _whole(content: str | None) -> str:
+def whole(content: str | None) -> str:
+    """The text of a stored object. Raises Damaged."""
     if content is not None and read_object(content) is None:
         raise Damaged
     return content or "{}"
