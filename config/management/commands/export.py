@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config.server.signals import ended_by_signals
 from sessions_app.accounts.authentication import caller_named
 from sessions_app.core.errors import AppError
 from sessions_app.models import Caller
@@ -32,7 +33,8 @@ class Command(BaseCommand):
             if options["to"] is None:
                 write(sys.stdout.buffer)
             else:
-                _write_file(options["to"], write)
+                with ended_by_signals():
+                    _write_file(options["to"], write)
         except AppError as error:
             raise CommandError(error.message) from None
         except OSError as error:
