@@ -9,6 +9,7 @@ import { asMessage, FORMAT } from "./entries.js";
 import { entriesOf, objectsIn, upsertsOf } from "./long-objects.js";
 import { externalIdOf, idOf, ofProject, ofSession, openingOf, SUBAGENT_TAG, summariesOf, TAG } from "./names.js";
 import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
+import { Summaries } from "./summaries.js";
 
 /**
  * @import { Entry } from "./entries.js"
@@ -62,8 +63,7 @@ export class StillhereSessionStore {
     this.failed = new Map();
     /** What the disk does not take, one batch after the other. @type {Promise<unknown>} */
     this.sendingAtOnce = Promise.resolve();
-    /** The project whose memory is set up. @type {string | undefined} */
-    this.setUpIn = undefined;
+    this.summaries = new Summaries(this.client);
   }
 
   /** @param {Key} key @param {Entry[]} entries */
@@ -100,7 +100,7 @@ export class StillhereSessionStore {
   async listSessionSummaries(projectKey) {
     const found = await this._mainSessions(projectKey);
     const namespace = summariesOf(projectKey);
-    const known = await this._values(namespace);
+    const known = await this.summaries.read(namespace);
     /** @type {object[]} */
     const ops = [];
     const summaries = [];
@@ -115,7 +115,7 @@ export class StillhereSessionStore {
       summaries.push({ sessionId, mtime, data: stored.data });
     }
     for (const key of known.keys()) ops.push({ op: "purge", namespace, key });
-    await this._keep(ops);
+    await this.summaries.keep(ops);
     return summaries;
   }
 
@@ -123,7 +123,8 @@ export class StillhereSessionStore {
   async delete(key) {
     await this._settled();
     await this._settled(externalIdOf(key));
-    const subagents = key.subpath ? [] : await this._tagged([SUBAGENT_TAG, ofSession(key)]);
+    const tags = [SUBAGENT_TAG, ofSession(key)];
+    const subagents = key.subpath ? [] : [...(await this._tagged(tags)), ...(await this._tagged(tags, "trash"))];
     const own = await this._idOf(externalIdOf(key));
     for (const id of [...subagents.map(({ id }) => id), ...(own ? [own] : [])]) {
       await this.client._send("DELETE", `/sessions/${id}?purge=1`).catch(unlessStatus(404));
@@ -189,11 +190,12 @@ export class StillhereSessionStore {
     });
   }
 
-  /** @param {string[]} tags @returns {Promise<any[]>} */
-  async _tagged(tags) {
+  /** Without a state: in any but the trash. @param {string[]} tags @param {string} [state] @returns {Promise<any[]>} */
+  async _tagged(tags, state) {
     const all = [];
+    const wanted = [...tags.map((tag) => ["tag", tag]), ...(state ? [["state", state]] : []), ["limit", `${MOST}`]];
     for (let cursor = ""; ; ) {
-      const asked = new URLSearchParams([...tags.map((tag) => ["tag", tag]), ["limit", `${MOST}`], ["cursor", cursor]]);
+      const asked = new URLSearchParams([...wanted, ["cursor", cursor]]);
       const page = await this.client._sendIn("GET", `/sessions?${asked}`);
       all.push(...page.items);
       if (!page.next) return all;
@@ -263,32 +265,6 @@ export class StillhereSessionStore {
       const left = await this._store(client, session, entries.slice(0, half), `${key}0`);
       return [...left, ...(await this._store(client, session, entries.slice(half), `${key}1`))];
     }
-  }
-
-  /** @param {string[]} namespace @returns {Promise<Map<string, any>>} */
-  async _values(namespace) {
-    const found = new Map();
-    for (let cursor = null; ; ) {
-      const [page] = await this._batch([{ op: "list", namespace, values: true, limit: MOST, ...(cursor ? { cursor } : {}) }]);
-      for (const { key, value } of page.items) found.set(key, value);
-      if (!page.next) return found;
-      cursor = page.next;
-    }
-  }
-
-  /** @param {object[]} ops */
-  async _keep(ops) {
-    const project = await this.client._project();
-    if (ops.length > 0 && this.setUpIn !== project) {
-      await this.client._sendIn("PUT", `/memory-settings/${TAG}`, { exact: true, leased: false, versions: 0 });
-      this.setUpIn = project;
-    }
-    for (let start = 0; start < ops.length; start += MOST) await this._batch(ops.slice(start, start + MOST));
-  }
-
-  /** @param {object[]} ops */
-  async _batch(ops) {
-    return (await this.client._sendIn("POST", "/memory/batch", { ops })).results;
   }
 }
 
