@@ -17,6 +17,7 @@ from stillhere import connection
 from stillhere.connection import Connection, Request
 from stillhere.http.answers import MSGPACK, Answer, value_in
 from stillhere.langgraph import StillhereSaver
+from stillhere.operations import checkpoints
 
 BASE_AND_OPTIONAL = 81
 THREAD: RunnableConfig = {"configurable": {"thread_id": "a / thread ~ 中文"}}
@@ -129,6 +130,29 @@ def test_every_call_is_one_round_trip(saver: StillhereSaver, monkeypatch: Any) -
     assert len(list(saver.list(None, filter={"source": "loop"}, limit=1))) == 1
     saver.delete_thread(THREAD["configurable"]["thread_id"])
     assert [request.method for request in sent] == ["GET", "PUT", "PUT", "GET", "GET", "GET", "DELETE"]
+
+
+def test_a_list_of_one_checkpoint_reads_no_others(saver: StillhereSaver, monkeypatch: Any) -> None:
+    """Those of a thread may be thousands, with all their values."""
+    graph = _asking(saver)
+    for _ in range(3):
+        graph.invoke({"words": ["hello"]}, THREAD)
+    everything, seen = list(saver.list(THREAD)), []
+    listed = checkpoints.list_checkpoints
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        answer = yield from listed(*args, **kwargs)
+        seen.append(len(answer["items"]))
+        return answer
+
+    monkeypatch.setattr(checkpoints, "list_checkpoints", watched)
+    middle = everything[len(everything) // 2]
+    assert list(saver.list(middle.config)) == list(saver.list(middle.config, limit=1)) == [middle]
+    assert list(saver.list(middle.config, before=everything[0].config, filter={"step": middle.metadata["step"]})) == [middle]
+    assert list(saver.list(middle.config, before=middle.config)) == list(saver.list(middle.config, filter={"step": -9})) == []
+    assert sum(seen) <= 4 * 2
+    no_id: Any = {"configurable": {**THREAD["configurable"], "checkpoint_id": ""}}
+    assert list(saver.list(no_id)) == everything
 
 
 def test_states_are_read_as_bytes_and_as_json_where_that_has_more(saver: StillhereSaver, monkeypatch: Any) -> None:

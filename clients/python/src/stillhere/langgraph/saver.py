@@ -23,6 +23,10 @@ from stillhere.operations import checkpoints
 from stillhere.operations.checkpoints import AS_MSGPACK
 
 MOST_LISTED = 100
+# Of one id: it may be in several namespaces.
+FEW = 2
+# Behind an id: less than what else may follow it.
+JUST_ABOVE = "!"
 
 
 class StillhereSaver(BaseCheckpointSaver[str]):
@@ -179,14 +183,14 @@ class _Search:
         self._saver, self._left, self._config = saver, limit, config
         named = {} if config is None else config["configurable"]
         self._threads = [str(named["thread_id"])] if config is not None else None
-        self._id = named.get("checkpoint_id")
-        self._query: dict[str, Any] = {
-            "ns": named.get("checkpoint_ns"),
-            "before": before["configurable"].get("checkpoint_id") if before else None,
-            "filter": matches,
-        }
-        self._cursor: str | None = None
+        self._id = named.get("checkpoint_id") or None
+        bound = before["configurable"].get("checkpoint_id") if before else None
         self.more = limit is None or limit > 0
+        if self._id:  # Else all that is newer, and older, would be read.
+            self.more = self.more and (not bound or self._id < bound)
+            bound = f"{self._id}{JUST_ABOVE}"
+        self._query: dict[str, Any] = {"ns": named.get("checkpoint_ns"), "before": bound, "filter": matches}
+        self._cursor: str | None = None
 
     def page(self) -> Operation[list[CheckpointTuple]]:
         if self._threads is None:
@@ -194,14 +198,15 @@ class _Search:
         if not self._threads:
             self.more = False
             return []
-        most = MOST_LISTED if self._left is None or self._id else min(MOST_LISTED, self._left)
+        most = FEW if self._id else MOST_LISTED if self._left is None else min(MOST_LISTED, self._left)
         thread = self._threads[0]
         asked = {"limit": most, "cursor": self._cursor, **self._query}
         answer = yield from checkpoints.list_checkpoints(thread, headers=AS_MSGPACK, **asked)
         return self._read(thread, answer)
 
     def _read(self, thread: str, answer: Any) -> list[CheckpointTuple]:
-        self._cursor = answer["next"]
+        is_past = self._id and any(item["id"] < self._id for item in answer["items"])
+        self._cursor = None if is_past else answer["next"]
         if self._cursor is None:
             self._threads = (self._threads or [])[1:]
         values = values_of(self._saver.serde, answer)
