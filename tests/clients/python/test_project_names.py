@@ -10,6 +10,7 @@ import pytest
 from stillhere import AsyncClient, Client, StillhereError
 from stillhere.cli import main
 from stillhere.connection import Connection
+from stillhere.openai_agents import StillhereSession
 from tests.clients.python.conftest import PROJECT
 from tests.clients.python.gate import Gate
 from tests.support.live_server import LiveServer
@@ -58,6 +59,26 @@ def test_the_command_and_the_library_share_a_project(
             assert main([*given, "resume"]) == 0
             assert "Hello" in capsys.readouterr().out
         assert [each.path for each in client.list_projects().items] == [f"{tmp_path}/shop"]
+
+
+def test_a_session_of_openai_agents_is_in_the_project_of_its_time(
+    server: LiveServer, secret: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sessions share a client, but not that of another folder, or of what the environment named before."""
+    monkeypatch.setenv("STILLHERE_URL", server.url)
+    monkeypatch.setenv("STILLHERE_KEY", secret)
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("STILLHERE_PROJECT", f"{folder}/named")
+        asyncio.run(StillhereSession("relative", project=".").add_items([{"role": "user", "content": folder.name}]))
+        asyncio.run(StillhereSession("named").add_items([{"role": "user", "content": folder.name}]))
+    for folder in folders:
+        for project, name in ((folder, "relative"), (folder / "named", "named")):
+            with Client(project=str(project)) as client:
+                (session,) = client.list_sessions().items
+                assert [each.text for each in client.read_messages(session.id).items] == [folder.name], name
 
 
 def _calls(client: Client | AsyncClient) -> Iterator[Any]:

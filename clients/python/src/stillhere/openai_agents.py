@@ -17,6 +17,7 @@ from stillhere.connection import Operation, Request
 from stillhere.errors import StillhereError
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.json_texts import as_json
+from stillhere.http.settings import named
 from stillhere.http.turns import Turns
 from stillhere.operations.projects import checked_id
 from stillhere.operations.records import Saved
@@ -55,7 +56,7 @@ class StillhereSession:
     ) -> None:
         self.session_id = checked_id(session_id)
         self.session_settings: SessionSettings | None = _settings(session_settings)
-        self._client = client or _shared(url, key, project)
+        self._client = client or _shared(*named(url, key, project))
         self._opening: dict[str, Any] = {"title": title, "current": current, "tags": [TAG]}
         self._id: str | None = None
         self._newest = _Newest()
@@ -280,5 +281,5 @@ def _settings(given: SessionSettings | dict[str, Any] | None) -> SessionSettings
 
 
 @lru_cache(maxsize=32)
-def _shared(url: str | None, key: str | None, project: str | None) -> Client:
+def _shared(url: str, key: str, project: str) -> Client:
     return Client(url, key, project)

@@ -14,6 +14,12 @@ def setting(name: str, given: str | None, variable: str) -> str:
     raise ValueError(f"Pass `{name}`, or set {variable}.")
 
 
+def named(url: str | None, key: str | None, project: str | None) -> tuple[str, str, str]:
+    """What these three stand for now, in this environment and folder. Raises ValueError if one is missing."""
+    url, key = setting("url", url, "STILLHERE_URL"), setting("key", key, "STILLHERE_KEY")
+    return url, key, project_name(setting("project", (project or "").strip(), "STILLHERE_PROJECT"))
+
+
 def project_name(given: str) -> str:
     """One folder is one project, however it is written: what begins with `/`, `~` or `.` becomes an absolute path without empty
     parts, `.` and `..`. Another name, or an id, stays as it is. Blanks around it do not count."""
