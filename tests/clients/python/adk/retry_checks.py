@@ -5,6 +5,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from unittest import mock
+from uuid import uuid4
 
 import pytest
 from google.adk.errors._stale_session_error import StaleSessionError
@@ -13,7 +14,8 @@ from google.adk.sessions.session import Session
 
 from stillhere import Client, NoAnswer
 from stillhere.adk import StillhereSessionService
-from tests.clients.python.adk.fixtures import some_of
+from stillhere.connection import Operation, Request
+from tests.clients.python.adk.fixtures import MakeOurs, some_of
 from tests.clients.python.adk.rule_checks import ANA, changed, read
 from tests.clients.python.gate import Gate
 
@@ -40,9 +42,9 @@ async def fail(gate: Gate, numbers: list[str], act: Callable[[], Awaitable[Any]]
         await act()
 
 
-@pytest.mark.parametrize("passed", some_of(range(4), 2))
+@pytest.mark.parametrize("passed", some_of(range(5), 2))
 def test_a_create_whose_answer_was_lost(gate: Gate, service: StillhereSessionService, passed: int) -> None:
-    """Of the save, of the settings and of the values of shared state, and of their read."""
+    """Of the save, of the settings (two) and of the values of shared state, and of their read."""
 
     async def act() -> None:
         assert (await service.create_session(**ANA)).state == {}
@@ -103,3 +105,20 @@ def test_another_process_is_not_recognised(gate: Gate, service: StillhereSession
             await StillhereSessionService(client=client).create_session(**ANA, session_id="s")
 
     asyncio.run(act())
+
+
+def test_in_a_project_that_was_erased_a_session_is_created(ours: MakeOurs) -> None:
+    def erased(project: str) -> Operation[Any]:
+        return (yield Request("DELETE", f"/projects/{project}", query={"purge": "1"}, in_project=False))
+
+    async def run() -> None:
+        service = ours()
+        await service.create_session(**ANA, session_id="before", state={"user:k": 1})
+        other = Client(project=f"/home/ana/{uuid4()}")
+        other.connection.run(erased(service.client.get_project().id))
+        other.close()
+        created = await service.create_session(**ANA, session_id="after", state={"user:k": 2})
+        assert created.state == {"user:k": 2}
+        assert [each.id for each in (await ours().list_sessions(**ANA)).sessions] == ["after"]
+
+    asyncio.run(run())

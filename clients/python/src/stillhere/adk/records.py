@@ -10,7 +10,7 @@ from stillhere.adk.scopes import digest
 from stillhere.connection import Operation
 from stillhere.errors import StillhereError
 from stillhere.operations.long_objects import read_object, upserts_of
-from stillhere.operations.projects import without_none
+from stillhere.operations.projects import get_project, without_none
 from stillhere.operations.records import Session
 from stillhere.operations.saving import pieces
 from stillhere.operations.sessions import find_usable, get_session, list_all_sessions, tags_with
@@ -61,7 +61,14 @@ class Records:
         """Raises StillhereError with `external_id_taken`."""
         name = external_id(record.app_name, record.user_id, record.id)
         create = {"project": self._project, "external_id": name, "current": False}
-        return (yield from self.store(Place(str(uuid.uuid4()), 0, record, []), [], create))
+        new = Place(str(uuid.uuid4()), 0, record, [])
+        try:
+            return (yield from self.store(new, [], create))
+        except StillhereError as error:
+            if error.details.get("kind") != "project":
+                raise
+        yield from get_project()  # It was erased. This creates it again, if its path is known.
+        return (yield from self.store(new, [], create))
 
     def store(self, place: Place, ops: Sequence[dict[str, Any]], create: dict[str, Any] | None = None) -> Operation[Place]:
         """The record comes with the last of the operations. Raises StillhereError: `rev_changed` if `place` is an old one, and
