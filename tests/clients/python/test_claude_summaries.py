@@ -1,4 +1,4 @@
-"""What the session store of the Claude Agent SDK keeps of its sessions, so that a list need not read them."""
+"""Which sessions the store of the Claude Agent SDK lists, with what it keeps of them."""
 
 import asyncio
 from contextlib import suppress
@@ -7,9 +7,11 @@ from typing import Any
 
 from stillhere import Client, StillhereError
 from stillhere.claude_agent import StillhereSessionStore
+from stillhere.connection import Operation, Request
 from tests.clients.python.conftest import PROJECT
 from tests.support.live_server import LiveServer
 
+KEY: Any = {"project_key": "p", "session_id": "s"}
 ENTRY: Any = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Hello"}}
 
 
@@ -18,7 +20,30 @@ def test_a_full_memory_keeps_nobody_from_the_list(client: Client, server: LiveSe
         with suppress(StillhereError):  # There is no room for it any more.
             client.put_value("other", str(number), "x" * size)
     with StillhereSessionStore(server.url, secret, PROJECT, spool=tmp_path / "spool.db") as store:
-        asyncio.run(store.append({"project_key": "p", "session_id": "s"}, [ENTRY]))
+        asyncio.run(store.append(KEY, [ENTRY]))
         for _ in range(2):
             (summary,) = asyncio.run(store.list_session_summaries("p"))
             assert (summary["session_id"], summary["data"]["first_prompt"]) == ("s", "Hello")
+
+
+def fork(session: str) -> Operation[Any]:
+    return (yield Request("POST", f"/sessions/{session}/fork", {}, repeatable=False))
+
+
+def test_a_copy_of_a_transcript_is_no_transcript(client: Client, server: LiveServer, secret: str, tmp_path: Path) -> None:
+    async def run(store: StillhereSessionStore) -> None:
+        subagent: Any = {**KEY, "subpath": "subagents/agent-1"}
+        for key in (KEY, subagent):
+            await store.append(key, [ENTRY])
+        assert store.spool.flush()
+        for session in client.list_sessions().items:
+            client.connection.run(fork(session.id))
+        listed = await store.list_sessions("p")
+        assert [each["session_id"] for each in listed] == ["s"]
+        assert await store.list_subkeys(KEY) == ["subagents/agent-1"]
+        await store.delete(KEY)
+        assert [await store.list_sessions("p"), await store.list_subkeys(KEY)] == [[], []]
+        assert [each.external_id for each in client.list_sessions().items] == [None, None]
+
+    with StillhereSessionStore(server.url, secret, PROJECT, spool=tmp_path / "spool.db") as store:
+        asyncio.run(run(store))

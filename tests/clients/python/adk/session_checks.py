@@ -14,6 +14,7 @@ from google.genai import types
 
 from stillhere import Client
 from stillhere.adk import StillhereSessionService
+from stillhere.connection import Operation, Request
 from tests.clients.python.adk.fixtures import Make, MakeOurs
 from tests.clients.python.gate import Gate
 
@@ -202,6 +203,22 @@ def test_people_may_change_the_title_and_add_messages(ours: MakeOurs) -> None:
         shown = [(each.role, each.text) for each in service.client.read_messages(stored.id).items]
         assert shown == [("user", "Hello"), ("user", "By a person"), ("assistant", "Hi")]
         assert service.client.get_session(stored.id).tags == [*stored.tags, "mine"]
+
+    asyncio.run(run())
+
+
+def test_a_copy_that_a_person_made_is_no_session(ours: MakeOurs) -> None:
+    def fork(session: str) -> Operation[Any]:
+        return (yield Request("POST", f"/sessions/{session}/fork", {}, repeatable=False))
+
+    async def run() -> None:
+        service = ours()
+        await service.create_session(**ANA, session_id="s")
+        (stored,) = service.client.list_sessions(tag="adk").items
+        service.client.connection.run(fork(stored.id))
+        assert [each.id for each in (await service.list_sessions(**ANA)).sessions] == ["s"]
+        await service.delete_session(**ANA, session_id="s")
+        assert (await service.list_sessions(**ANA)).sessions == []
 
     asyncio.run(run())
 

@@ -100,7 +100,7 @@ class Records:
         return None if session is None or record is None else self._remember(Place(session.id, session.rev, record, session.tags))
 
     def all_with(self, tags: Sequence[str]) -> Operation[list[Record]]:
-        """Without those whose state is missing."""
+        """Without those whose state is missing, and copies that people made: those have no external id of ours."""
         found: list[Record] = []
         for session in (yield from list_all_sessions([TAG, *tags])):
             try:
@@ -109,7 +109,8 @@ class Records:
                 if error.status not in {404, 410}:
                     raise
                 continue
-            found += [] if record is None else [record]
+            if record is not None and session.external_id == external_id(record.app_name, record.user_id, record.id):
+                found.append(record)
         return found
 
     def _remember(self, place: Place) -> Place:

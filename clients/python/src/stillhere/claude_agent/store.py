@@ -212,7 +212,8 @@ def _main_sessions(project_key: str) -> Operation[dict[str, Session]]:
 def _delete(key: SessionKey) -> Operation[None]:
     for state in [] if key.get("subpath") else [None, "trash"]:
         for session in (yield from sessions.list_all_sessions([SUBAGENT_TAG, _of_session(key)], state=state)):
-            yield from sessions.erase_session(session.id)
+            if _named(session, "subpath"):
+                yield from sessions.erase_session(session.id)
     yield from sessions.erase_by_external(_external_id(key))
 
 
@@ -233,9 +234,12 @@ def _all_values(namespace: list[str]) -> Operation[dict[str, Any]]:
 
 
 def _named(session: Session, part: str) -> str:
-    """A part of its key. Empty in a session that somebody else gave our tags."""
-    key = session.metadata.get(TAG)
-    return str(key.get(part) or "") if isinstance(key, dict) else ""
+    """A part of its key. Empty in a session that somebody else gave our tags, and in a copy that a person made of ours."""
+    key: Any = session.metadata.get(TAG)
+    try:
+        return str(key.get(part) or "") if session.external_id == _external_id(key) else ""
+    except (AttributeError, KeyError, TypeError):
+        return ""
 
 
 def _as_of(session: Session) -> list[int]:

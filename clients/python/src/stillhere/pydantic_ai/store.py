@@ -108,6 +108,8 @@ class StillhereConversationStore(ConversationStore):
 
     def _record_of(self, conversation_id: str | None, session: Session) -> Operation[ConversationRecord | None]:
         record = yield from record_in(session)
+        if record is not None and session.external_id != external_id(record.conversation_id):
+            record = None  # A person made a copy of the session: it is not the conversation.
         if record is not None:
             conversation_id = record.conversation_id
             for tip in [record.head_id, *record.branches]:
