@@ -47,3 +47,14 @@ def test_a_copy_of_a_transcript_is_no_transcript(client: Client, server: LiveSer
 
     with StillhereSessionStore(server.url, secret, PROJECT, spool=tmp_path / "spool.db") as store:
         asyncio.run(run(store))
+
+
+def test_a_summary_that_somebody_changed_is_made_again(client: Client, server: LiveServer, secret: str, tmp_path: Path) -> None:
+    with StillhereSessionStore(server.url, secret, PROJECT, spool=tmp_path / "spool.db") as store:
+        asyncio.run(store.append(KEY, [ENTRY]))
+        expected = asyncio.run(store.list_session_summaries("p"))
+        (place,) = client.list_namespaces(prefix="claude-agent").items
+        values: list[Any] = ["text", 7, None, [], {}]
+        for value in values:
+            client.put_value(place["labels"], "s", value)
+            assert asyncio.run(store.list_session_summaries("p")) == expected

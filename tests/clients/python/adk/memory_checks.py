@@ -89,3 +89,20 @@ def test_words_far_behind_in_a_long_text_are_found(ours: MakeOurs) -> None:
         assert found.id is not None
 
     asyncio.run(run())
+
+
+def test_what_others_put_among_states_and_memories_is_passed_over(ours: MakeOurs) -> None:
+    async def run() -> None:
+        sessions = ours()
+        service = StillhereMemoryService(client=sessions.client)
+        created = await sessions.create_session(**ANA, session_id="s", state={"app:a": 1, "user:b": 2, "own": 3})
+        await service.add_events_to_memory(**ANA, events=[event(1, text="A red cart")])
+        values: list[Any] = ["red", 7, None, [], {"red": 1}, {"json": "red"}]
+        for place in (["app"], ["user", "ana"], ["memory", "ana"]):
+            for number, value in enumerate(values):
+                sessions.client.put_value(["adk", ANA["app_name"], *place], f"by a person {number}", value)
+        assert await ours().get_session(**ANA, session_id="s") == created
+        assert (await ours().list_sessions(app_name=ANA["app_name"])).sessions[0].state == created.state
+        assert len((await service.search_memory(**ANA, query="red")).memories) == 1
+
+    asyncio.run(run())

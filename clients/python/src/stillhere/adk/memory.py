@@ -65,7 +65,8 @@ class StillhereMemoryService(BaseMemoryService):
         await self._run(self._store.change(puts))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        (found,) = await self.client.connection.run_in_any_loop(self._store.values([place_of_memories(app_name, user_id)]))
+        reading = self._store.values([place_of_memories(app_name, user_id)], "memory", "at")
+        (found,) = await self.client.connection.run_in_any_loop(reading)
         wanted = _words(query)
         memories = [value["memory"] for value in sorted(found, key=lambda value: float(value["at"]))]
         scored = [(score, memory) for memory in memories if (score := _score(text_of(memory["content"]), wanted))]

@@ -12,7 +12,6 @@ from stillhere.connection import Connection, Operation
 from stillhere.errors import StillhereError
 from stillhere.http.json_texts import as_json, fits_json
 from stillhere.operations import memory
-from stillhere.operations.records import Entry
 from stillhere.operations.saving import pieces
 
 ROOT = "adk"
@@ -65,21 +64,23 @@ class Store:
         """`user_id`: None for all users."""
         users = [ROOT, _label(app_name), "user"]
         places = [[ROOT, _label(app_name), "app"], users if user_id is None else [*users, _label(user_id)]]
-        app, of_users = yield from self.values(places)
+        app, of_users = yield from self.values(places, "key", "value")
         made = Shared({each["key"]: each["value"] for each in app}, {})
-        for each in of_users:
+        for each in [each for each in of_users if isinstance(each.get("user"), str)]:
             made.users.setdefault(each["user"], {})[each["key"]] = each["value"]
         return made
 
-    def values(self, places: Sequence[Sequence[str]]) -> Operation[list[list[Any]]]:
-        """All that `put` stored in these namespaces and beneath them, as it was given."""
+    def values(self, places: Sequence[Sequence[str]], *fields: str) -> Operation[list[list[Any]]]:
+        """All that `put` stored in these namespaces and beneath them, as it was given: objects with these fields. What people or
+        agents put there besides is passed over."""
         found: list[list[Any]] = [[] for _ in places]
         cursors: dict[int, str | None] = dict.fromkeys(range(len(places)))
         while cursors:
             ops = [_list(places[number], cursor) for number, cursor in cursors.items()]
             answers = dict(zip(cursors, (yield from memory.batch(ops)), strict=True))
             for number, answer in answers.items():
-                found[number] += [_as_sent(Entry.of(each)) for each in answer["items"]]
+                values = [_as_sent(each["value"]) for each in answer["items"]]
+                found[number] += [value for value in values if isinstance(value, dict) and value.keys() >= set(fields)]
             cursors = {number: answer["next"] for number, answer in answers.items() if answer["next"] is not None}
         return found
 
@@ -108,9 +109,13 @@ def put(namespace: Sequence[str], name: str, value: Any) -> dict[str, Any]:
     return {"op": "put", "namespace": list(namespace), "key": key, "value": value if fits else {"json": json.dumps(value)}}
 
 
-def _as_sent(entry: Entry) -> Any:
-    """The value of a `put`."""
-    return json.loads(entry.value["json"]) if "json" in entry.value else entry.value
+def _as_sent(value: Any) -> Any:
+    """The value of a `put`, from the stored one."""
+    boxed = value.get("json") if isinstance(value, dict) else None
+    try:
+        return json.loads(boxed) if isinstance(boxed, str) else value
+    except ValueError:
+        return None
 
 
 def place_of_memories(app_name: str, user_id: str) -> list[str]:

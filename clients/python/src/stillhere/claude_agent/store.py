@@ -179,7 +179,7 @@ class StillhereSessionStore(SessionStore):
         new: list[dict[str, Any]] = []
         for name, session in found.items():
             stored = known.get(name)
-            if stored is None or stored["as_of"] != _as_of(session):
+            if not isinstance(stored, dict) or stored.get("as_of") != _as_of(session):
                 stored = yield from _folded({"project_key": project_key, "session_id": name}, session)
                 new.append({"op": "put", "namespace": place, "key": name, "value": stored})
             made.append({"session_id": name, "mtime": _milliseconds(session), "data": stored["data"]})
