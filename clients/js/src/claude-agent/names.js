@@ -44,6 +44,16 @@ export function openingOf(key) {
   return { metadata: { [TAG]: own }, tags, current: false };
 }
 
+/**
+ * Whether it is a transcript: a copy that a person made of one has its metadata and tags.
+ * @param {{metadata: Record<string, any>, external_id?: string}} session
+ */
+export function isTranscript({ metadata, external_id }) {
+  const { project_key: projectKey, session_id: sessionId, subpath } = metadata[TAG] ?? {};
+  if (typeof projectKey !== "string" || typeof sessionId !== "string") return false;
+  return externalIdOf({ projectKey, sessionId, subpath }) === external_id;
+}
+
 /** A message's id for an entry. @param {{uuid?: unknown}} entry */
 export function idOf({ uuid }) {
   if (typeof uuid !== "string" || !uuid) return randomUUID();

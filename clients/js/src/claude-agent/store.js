@@ -7,7 +7,7 @@ import { byExternal } from "../addresses.js";
 import { ApiError, Client } from "../client.js";
 import { asMessage, FORMAT } from "./entries.js";
 import { entriesOf, objectsIn, upsertsOf } from "./long-objects.js";
-import { externalIdOf, idOf, ofProject, ofSession, openingOf, SUBAGENT_TAG, summariesOf, TAG } from "./names.js";
+import { externalIdOf, idOf, isTranscript, ofProject, ofSession, openingOf, SUBAGENT_TAG, summariesOf, TAG } from "./names.js";
 import { isRefusal, messageOf, Spool, SpoolError, warn } from "./spool.js";
 import { Summaries } from "./summaries.js";
 
@@ -197,7 +197,7 @@ export class StillhereSessionStore {
     for (let cursor = ""; ; ) {
       const asked = new URLSearchParams([...wanted, ["cursor", cursor]]);
       const page = await this.client._sendIn("GET", `/sessions?${asked}`);
-      all.push(...page.items);
+      all.push(...page.items.filter(isTranscript));
       if (!page.next) return all;
       cursor = page.next;
     }

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from stillhere import Client, StillhereError
+from stillhere.connection import Operation, Request
 from tests.clients.js.claude_agent.conftest import Script
 from tests.clients.js.conftest import MODULES, NODE
 from tests.support.live_server import LiveServer
@@ -24,6 +26,12 @@ BEGIN = """
 const store = open();
 await store.append(KEY, [said(0)]);
 for (const number of [1, 2]) await store.append({ ...KEY, subpath: `subagents/agent-${number}` }, [said(number)]);
+await store.close();
+"""
+LISTS = """
+const store = open();
+const ids = (await store.listSessions(KEY.projectKey)).map(({ sessionId }) => sessionId === KEY.sessionId);
+say([ids, (await store.listSubkeys(KEY)).sort()]);
 await store.close();
 """
 DELETE = """
@@ -63,3 +71,16 @@ def test_a_delete_erases_subagents_in_the_trash_too(script: Script, client: Clie
     for session in sessions:
         with pytest.raises(StillhereError, match="404"):
             client.get_session(session)
+
+
+def test_a_copy_of_a_transcript_is_no_transcript(script: Script, client: Client) -> None:
+    def fork(session: str) -> Operation[Any]:
+        return (yield Request("POST", f"/sessions/{session}/fork", {}, repeatable=False))
+
+    script(BEGIN)
+    for session in client.list_sessions().items:
+        client.connection.run(fork(session.id))
+    assert script(LISTS) == [[True], ["subagents/agent-1", "subagents/agent-2"]]
+    script(DELETE)
+    assert script(LISTS) == [[], []]
+    assert [each.external_id for each in client.list_sessions().items] == [None] * 3
