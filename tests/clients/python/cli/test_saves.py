@@ -52,6 +52,20 @@ def test_what_can_be_stored_of_some_lines_begins_the_session(command: Command, c
     assert [each.text for each in client.read_messages(session.id).items] == ["one", "two"]
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_line_with_an_id_that_is_no_text_is_named(command: Command, client: Client, exists: bool) -> None:
+    if exists:
+        client.open_session("s")
+    lines = [
+        {"role": "user", "text": "one"},
+        {"id": 5, "role": "user", "text": "two"},
+        {"id": ["x"], "role": "user", "text": "3"},
+    ]
+    code, _, said = command("save", "--session", "s", "--lines", input="\n".join(map(json.dumps, lines)))
+    assert (code, "(line 2, message 5)" in said, "(line 3, message ['x'])" in said) == (1, True, True), said
+    assert [message.text for message in client.read_messages(client.open_session("s").id).items] == ["one"]
+
+
 def test_a_session_begins_though_its_first_request_is_refused(command: Command, client: Client) -> None:
     """500 lines are one request."""
     lines = [json.dumps({"role": "nobody", "text": "no"})] * 500 + [json.dumps({"role": "user", "text": "x"})] * 501

@@ -42,8 +42,10 @@ def save(given: Namespace) -> int:
         where = f" in session {saved.session}" if saved.session else ": no session is created"
         print(f"{len(stored)} saved{where}", file=sys.stderr)
     for each in unsaved:
-        named = str(each.get("id"))
-        print(f"stillhere: {each.get('message') or 'conflict'} ({places.get(named, f'message {named}')})", file=sys.stderr)
+        named, index = str(each.get("id")), each.get("index")
+        # An id that is no text is not in the answer.
+        place = places.get(named) or (f"message {named}" if index is None else sent[index][0])
+        print(f"stillhere: {each.get('message') or 'conflict'} ({place})", file=sys.stderr)
     return 1 if unsaved else 0
 
 
