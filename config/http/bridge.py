@@ -166,8 +166,10 @@ class Bridge:
         if self._resumes is not None and is_quick_resume(scope, body):
             run = self._resumes.submit(self._quick_resumes.run, request)
             return request, self._quick_resumes.kinds, await asyncio.wrap_future(run)
-        if self._quick_routes is not None and (kinds := self._quick_routes.kinds_of(scope, body)) is not None:
-            return request, kinds, await asyncio.wrap_future(self._pool.submit(partial(self._quick_routes.run, request, kinds)))
+        # What was added for Django tells, for example, that the request was counted already.
+        routes = None if ENVIRON in scope else self._quick_routes
+        if routes is not None and (kinds := routes.kinds_of(scope, body)) is not None:
+            return request, kinds, await asyncio.wrap_future(self._pool.submit(partial(routes.run, request, kinds)))
         return request, None, None
 
     def _ask_django(self, request: QuickRequest, receive: Receive, loop: asyncio.AbstractEventLoop) -> Answered:

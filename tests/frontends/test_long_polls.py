@@ -205,6 +205,15 @@ def test_a_login_may_wait_too(server: LiveServer, alice: User, api: Any, pool: T
     assert httpx.get(f"{url}&wait=20", timeout=5).status_code == 401
 
 
+def test_one_counts_once_however_often_the_server_looks(server: LiveServer, alice: User, api: Any, settings: Any) -> None:
+    chat, key = Chat(api(alice)), api(alice).secret
+    with httpx.Client(base_url=f"{server.url}/api/v1/sessions/{chat.id}/", headers={"Authorization": f"Bearer {key}"}) as client:
+        assert client.get("messages").status_code == 200  # Reads of this kind are known from then on.
+        settings.RATE_REQUESTS = 3
+        answers = [client.get("messages?since_rev=0&wait=1", timeout=10) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+
+
 @pytest.mark.parametrize("query", ["wait=5", "since_rev=0&wait=61", "since_rev=0&wait=-1", "since_rev=0&wait=x"])
 def test_a_wait_that_makes_no_sense_is_refused(chat: Chat, query: str) -> None:
     assert refusal(chat.get(f"messages?{query}")) == (422, "invalid")
