@@ -32,9 +32,10 @@ def project_uuid(text: str) -> uuid.UUID:
     return parse_id(text, ProjectNotFound)
 
 
-def get_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
-    """One of the caller's projects; in the trash → 410."""
-    project = Project.objects.visible_to(caller).filter(id=project_id).first()
+def get_project(*, caller: Caller, project_id: uuid.UUID, locked: bool = False) -> Project:
+    """One of the caller's projects; in the trash → 410. `locked`: nobody else changes it until the commit."""
+    rows = Project.objects.visible_to(caller).filter(id=project_id)
+    project = (rows.select_for_update(no_key=True) if locked else rows).first()
     if project is None:
         raise ProjectNotFound
     if project.deleted_at is not None:

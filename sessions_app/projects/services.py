@@ -54,9 +54,7 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
     """Rename, or change settings; what `fields` omits stays."""
 
     def work() -> Project:
-        # Settings are one column: another request that changes another one of them waits.
-        Project.objects.visible_to(caller).select_for_update(no_key=True).filter(id=project_id).first()
-        project = get_project(caller=caller, project_id=project_id)
+        project = get_project(caller=caller, project_id=project_id, locked=True)
         changed = fields.keys() & {"name", "settings"}
         if "name" in changed:
             project.name = fields["name"]
@@ -68,11 +66,6 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
         return project
 
     return write(work)
-
-
-def note_change(*, project_id: uuid.UUID) -> None:
-    """Something of the project changed that no event tells of. Call it late: it locks the project's row."""
-    Project.objects.filter(id=project_id).update(updated_at=now())
 
 
 def count_run(*, project_id: uuid.UUID) -> int:
