@@ -14,7 +14,7 @@ from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, Project
 from sessions_app.models.project import NAME_LENGTH, PATH_LENGTH
 from sessions_app.models.times import now
-from sessions_app.projects.queries import get_project
+from sessions_app.projects.queries import ProjectNotFound, get_project
 
 
 class OtherProject(Forbidden):
@@ -71,7 +71,10 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
 def count_run(*, project_id: uuid.UUID) -> int:
     """Count one more agent run; returns the total. Call it late in the caller's transaction: it locks the project's row."""
     Project.objects.filter(id=project_id).update(session_count=F("session_count") + 1, last_session_at=now())
-    return Project.objects.values_list("session_count", flat=True).get(id=project_id)
+    count = Project.objects.values_list("session_count", flat=True).filter(id=project_id).first()
+    if count is None:  # Erased while this waited for its row.
+        raise ProjectNotFound
+    return count
 
 
 def raise_run_count(*, project_id: uuid.UUID, count: int, last_at: datetime | None = None) -> None:

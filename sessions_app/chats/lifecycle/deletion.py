@@ -109,7 +109,7 @@ def delete_project(*, caller: Caller, project_id: uuid.UUID) -> None:
 
 def undelete_project(*, caller: Caller, project_id: uuid.UUID) -> Project:
     def work() -> Project:
-        project = _find_project(caller, project_id)
+        project = _find_project(caller, project_id, locked=True)
         if project.deleted_at is None:
             return project
         _check_restorable(project.deleted_at, ProjectNotFound)
@@ -199,8 +199,9 @@ def _check_rev(session_id: uuid.UUID, if_rev: int | None) -> None:
         raise RevChanged(details={"rev": rev, "epoch": epoch + (ahead or 0)})
 
 
-def _find_project(caller: Caller, project_id: uuid.UUID) -> Project:
-    found = Project.objects.visible_to(caller).filter(id=project_id).first()
+def _find_project(caller: Caller, project_id: uuid.UUID, *, locked: bool = False) -> Project:
+    rows = Project.objects.visible_to(caller).filter(id=project_id)
+    found = (rows.select_for_update(no_key=True) if locked else rows).first()
     if found is None:
         raise ProjectNotFound
     return found
