@@ -1,19 +1,24 @@
 """A project changes, or is erased, while somebody else is at work in it."""
 
+import threading
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 
 from memory_app.runs.services import start_run
-from sessions_app.chats.lifecycle.deletion import delete_project, undelete_project
+from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
 from sessions_app.chats.lifecycle.erasing.rows import erase_project
+from sessions_app.chats.locking import lock_session
 from sessions_app.core.callers import caller_of_user
-from sessions_app.models import Caller, Project
+from sessions_app.models import Caller, ChatSession, Event, Project
+from sessions_app.models.event import EventType
 from sessions_app.projects.queries import ProjectNotFound
 from sessions_app.projects.services import update_project
-from tests.chats.test_locking import meanwhile, waits
+from tests.chats.test_locking import SECONDS, meanwhile, wait_until_one_waits, waits
 from tests.support.chat import Chat
 
 pytestmark = [pytest.mark.django_db(transaction=True), waits]
@@ -55,3 +60,26 @@ def test_who_works_in_a_project_that_is_erased_is_told_that_it_is_gone(project: 
     }
     with meanwhile(lambda: erase_project(project), acts[act]) as (answer,):
         assert isinstance(answer, ProjectNotFound)
+
+
+def test_a_save_and_the_end_of_its_project_wait_for_each_other_in_one_order(chat: Chat, project: Project, caller: Caller) -> None:
+    refused: list[Exception] = []
+
+    def purge() -> None:
+        try:
+            purge_project(caller=caller, project_id=project.id)
+        except Exception as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=purge)
+    with transaction.atomic():
+        session = lock_session(caller=caller, session_id=uuid.UUID(chat.id))
+        thread.start()
+        wait_until_one_waits()
+        session.publish(EventType.SESSION_SAVED, caller)
+    thread.join(SECONDS)
+    assert refused == []
+    assert not ChatSession.objects.exists()
+    assert not Event.objects.exists()

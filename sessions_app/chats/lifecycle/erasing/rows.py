@@ -17,7 +17,9 @@ def erase_sessions(session_ids: list[uuid.UUID]) -> None:
 def erase_project(project: Project) -> None:
     """Erase a project with everything in it, inside the caller's transaction."""
     project_id = project.id
-    erase_sessions(list(ChatSession.objects.filter(project=project).values_list("id", flat=True)))
+    # In the order in which other transactions lock sessions, and before the project's row.
+    sessions = ChatSession.objects.select_for_update().filter(project=project).order_by("id")
+    erase_sessions(list(sessions.values_list("id", flat=True)))
     # The database lets frozen handoffs be deleted only while this row exists.
     Purge.objects.create(project_id=project_id)
     project.delete()
