@@ -13,6 +13,7 @@ from memory_app.runs.services import start_run
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
 from sessions_app.chats.lifecycle.erasing.rows import erase_project
 from sessions_app.chats.locking import lock_session
+from sessions_app.chats.sessions.services import NewSession, create_session
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import Caller, ChatSession, Event, Project
 from sessions_app.models.event import EventType
@@ -60,6 +61,21 @@ def test_who_works_in_a_project_that_is_erased_is_told_that_it_is_gone(project: 
     }
     with meanwhile(lambda: erase_project(project), acts[act]) as (answer,):
         assert isinstance(answer, ProjectNotFound)
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_session_that_comes_into_a_project_at_its_end_is_erased_with_it(chat: Chat, caller: Caller, *, others: bool) -> None:
+    project = Project.objects.get(path=chat.project)
+    if not others:
+        chat.api.delete(f"/sessions/{chat.id}?purge=1")
+
+    def begin() -> None:
+        create_session(caller=caller, project_id=project.id, new=NewSession())
+
+    with meanwhile(begin, lambda: purge_project(caller=caller, project_id=project.id)) as (answer,):
+        assert answer is None
+    assert not Project.objects.exists()
+    assert not ChatSession.objects.exists()
 
 
 def test_a_save_and_the_end_of_its_project_wait_for_each_other_in_one_order(chat: Chat, project: Project, caller: Caller) -> None:

@@ -3,6 +3,7 @@
 import uuid
 
 from sessions_app.core.storage.cascades import erase
+from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.models import ChatSession, Project, Purge
 
 ERASED_AT_ONCE = 500
@@ -15,15 +16,24 @@ def erase_sessions(session_ids: list[uuid.UUID]) -> None:
 
 
 def erase_project(project: Project) -> None:
-    """Erase a project with everything in it, inside the caller's transaction."""
+    """Erase a project with everything in it, inside the caller's transaction. Raises StaleRead."""
     project_id = project.id
-    # In the order in which other transactions lock sessions, and before the project's row.
-    sessions = ChatSession.objects.select_for_update().filter(project=project).order_by("id")
-    erase_sessions(list(sessions.values_list("id", flat=True)))
+    erase_sessions(_locked_sessions(project))
     # The database lets frozen handoffs be deleted only while this row exists.
     Purge.objects.create(project_id=project_id)
     project.delete()
     Purge.objects.filter(project_id=project_id).delete()
+
+
+def _locked_sessions(project: Project) -> list[uuid.UUID]:
+    """In the order in which other transactions lock them, and before the project's row. With that locked too, nothing comes into
+    the project any more."""
+    rows = ChatSession.objects.filter(project=project).order_by("id").values_list("id", flat=True)
+    locked = list(rows.select_for_update())
+    list(Project.objects.select_for_update().filter(pk=project.pk).values_list("pk"))
+    if not set(locked).issuperset(rows):
+        raise StaleRead
+    return locked
 
 
 def drop_staged(project_ids: list[uuid.UUID]) -> None:
