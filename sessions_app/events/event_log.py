@@ -11,6 +11,7 @@ from django.db import transaction
 
 from sessions_app.core.storage.sql import db_time, db_uuid, fetch_row, rfc3339, write_later
 from sessions_app.core.storage.statement_batch import current_batch
+from sessions_app.core.storage.transactions import StaleRead
 from sessions_app.events import hub
 from sessions_app.models import Caller, Event
 
@@ -60,7 +61,7 @@ def publish_all(
 ) -> None:
     """As `publish`, one event for each session of one project, in two statements."""
     now = datetime.now(UTC)
-    newest, path = fetch_row(_TAKE_NUMBERS, [len(sessions), db_uuid(project_id)])
+    newest, path = _still(fetch_row(_TAKE_NUMBERS, [len(sessions), db_uuid(project_id)]))
     framed = []
     for number, one in enumerate(sessions, newest - len(sessions) + 1):
         framed.append((number, one, _frame(type, number, now, path, caller, one.session_id, one.epoch, one.rev, None, data)))
@@ -76,7 +77,14 @@ def _next_number(project: Any) -> Any:
     """The next number, with the project's path. A batch has locked the row already and counts in memory."""
     batch = current_batch()
     taken = batch.next_number(project) if batch is not None else None
-    return taken or fetch_row(_TAKE_NUMBER, [project])
+    return taken or _still(fetch_row(_TAKE_NUMBER, [project]))
+
+
+def _still(taken: Any) -> Any:
+    """If the project was erased while this waited for its row, the work is run again, and finds that."""
+    if taken is None:
+        raise StaleRead
+    return taken
 
 
 def announce(

@@ -9,12 +9,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from memory_app.key_value.entries.entry_values import NewEntry
+from memory_app.key_value.entries.services import put_entry
 from memory_app.runs.services import start_run
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
 from sessions_app.chats.lifecycle.erasing.rows import erase_project
 from sessions_app.chats.locking import lock_session
 from sessions_app.chats.sessions.services import NewSession, create_session
 from sessions_app.core.callers import caller_of_user
+from sessions_app.core.web.preconditions import ANY
 from sessions_app.models import Caller, ChatSession, Event, Project
 from sessions_app.models.event import EventType
 from sessions_app.projects.queries import ProjectNotFound
@@ -48,15 +51,19 @@ def test_a_setting_that_somebody_else_changed_meanwhile_stays(project: Project, 
     assert project.settings == changed.settings
 
 
-@pytest.mark.parametrize("act", ["rename", "run", "restore"])
+@pytest.mark.parametrize("act", ["rename", "run", "restore", "put"])
 def test_who_works_in_a_project_that_is_erased_is_told_that_it_is_gone(project: Project, caller: Caller, act: str) -> None:
     project_id = project.id
-    start_run(caller=caller, project_id=project_id)
+    if act == "run":
+        start_run(caller=caller, project_id=project_id)
     if act == "restore":
         delete_project(caller=caller, project_id=project_id)
     acts: dict[str, Callable[[], Any]] = {
         "rename": lambda: update_project(caller=caller, project_id=project_id, fields={"name": "new"}),
         "run": lambda: start_run(caller=caller, project_id=project_id),
+        "put": lambda: put_entry(
+            caller=caller, project_id=project_id, entry=NewEntry("notes", "k", 1), conditions=ANY, run_id=None
+        ),
         "restore": lambda: undelete_project(caller=caller, project_id=project_id),
     }
     with meanwhile(lambda: erase_project(project), acts[act]) as (answer,):
