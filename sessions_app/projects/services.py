@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from sessions_app.core.errors import Forbidden, Invalid
 from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.limits import quotas
-from sessions_app.core.storage.transactions import write
+from sessions_app.core.storage.transactions import StaleRead, write
 from sessions_app.models import Caller, Project
 from sessions_app.models.project import NAME_LENGTH, PATH_LENGTH
 from sessions_app.models.times import now
@@ -44,7 +44,9 @@ def ensure_project(*, caller: Caller, path: str, name: str = "") -> tuple[Projec
             with transaction.atomic():
                 return Project.objects.create(owner_id=caller.user_id, path=path, name=name), True
         except IntegrityError:
-            found = Project.objects.get(owner_id=caller.user_id, path=path, deleted_at=None)
+            found = own.filter(path=path).first()
+            if found is None:  # And deleted again.
+                raise StaleRead from None
     if caller.project_id not in {None, found.id}:
         raise OtherProject
     return found, False

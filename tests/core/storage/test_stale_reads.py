@@ -1,12 +1,16 @@
 """A write whose rows changed between reading and locking them starts again, a bounded number of times."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 
+from sessions_app.core.callers import caller_of_user
 from sessions_app.core.storage.transactions import ATTEMPTS, StaleRead, group_commits, write
 from sessions_app.models import Project
+from sessions_app.projects.services import create_project
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -49,3 +53,17 @@ def test_one_that_is_always_stale_is_given_up(alice: User) -> None:
     assert given_up.value.retry_after == 1
     assert work.tries == ATTEMPTS
     assert paths() == []
+
+
+def test_a_path_that_was_taken_and_is_free_again_gets_its_project(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody created one there and deleted it, between the look for it and the next one."""
+    create, taken = Project.objects.create, iter([IntegrityError()])
+
+    def make(**fields: Any) -> Project:
+        for error in taken:
+            raise error
+        return create(**fields)
+
+    monkeypatch.setattr(Project.objects, "create", make)
+    project, is_new = create_project(caller=caller_of_user(alice), path="/new")
+    assert (project.path, is_new, paths()) == ("/new", True, ["/new"])
