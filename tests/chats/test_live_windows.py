@@ -7,7 +7,7 @@ from cachetools import LRUCache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.chats.reading import live_windows
+from sessions_app.chats.reading import live_windows, messages
 from sessions_app.models import Message
 from tests.support.chat import Chat
 
@@ -89,3 +89,21 @@ def test_a_session_that_changes_and_is_read_takes_the_room_of_one_window(chat: C
         chat.say("m1", f"{'x' * 1_000}{number}")
         resumed(chat)
     assert room.currsize < 5_000
+
+
+@pytest.mark.parametrize("read", ["", "/messages"])
+def test_what_an_undo_moves_during_a_read_is_read(chat: Chat, monkeypatch: pytest.MonkeyPatch, read: str) -> None:
+    """The read knows the session as it was; after the undo, the messages since the clear are with those from before it."""
+    chat.say("m1", "one")
+    chat.clear()
+    chat.say("m2", "since", epoch=2)
+    read_rows, to_undo = messages.read_rows, iter([1])
+
+    def later(*arguments: Any) -> Any:
+        for epoch in to_undo:
+            chat.undo(of=epoch, epoch=2)
+        return read_rows(*arguments)
+
+    monkeypatch.setattr(messages, "read_rows", later)
+    answer = chat.api.get(f"/sessions/{chat.id}{read}").json()
+    assert [message["text"] for message in answer["items" if read else "messages"]] == ["one", "since"]

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from sessions_app.chats.reading.branches import with_siblings
 from sessions_app.chats.reading.messages import Page, live_window
-from sessions_app.chats.reading.sessions import SessionRow
+from sessions_app.chats.reading.sessions import SessionRow, moved_on
 from sessions_app.core.web.preconditions import STREAMING_MARK
 
 
@@ -43,8 +43,10 @@ def marked(etag: str, *, streaming: bool) -> str:
 
 def shown_window(session: SessionRow) -> Page:
     """The live window with the siblings of its messages."""
-    page = live_window(session_id=session.id, live=session.live)
-    return page if session.head is None else with_siblings(page, session_id=session.id, live=session.live)
+    page, live = live_window(session_id=session.id, live=session.live), session.live
+    if not page.items and (now_live := moved_on(session)) is not None:
+        page, live = live_window(session_id=session.id, live=now_live), now_live
+    return page if session.head is None else with_siblings(page, session_id=session.id, live=live)
 
 
 def window_of(session: SessionRow) -> Window:

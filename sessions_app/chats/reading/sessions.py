@@ -25,6 +25,7 @@ _DIGEST = re.compile(":[0-9a-f]{32,}$")
 # Adapters give them to their sessions, and find these by them.
 _OF_ADAPTERS = {"adk", "claude-agent", "claude-subagent", "openai-agents", "pydantic-ai"}
 _EPOCH = 5
+_LIVE = "SELECT epochs_ahead, epoch, revived_rev, revived_to, revived_revs FROM sessions_app_chatsession WHERE id = %s"
 _TIMES = ("s.created_at", "s.updated_at", "s.archived_at", "s.deleted_at")
 
 
@@ -165,6 +166,17 @@ def session_row(values: tuple[Any, ...]) -> SessionRow:
 def get_session(*, caller: Caller, session_id: uuid.UUID) -> SessionRow:
     """One of the caller's sessions; in the trash → 410."""
     return _found(caller, "s.id = %s", [db_uuid(session_id)])
+
+
+def moved_on(session: SessionRow) -> Live | None:
+    """Where the session's messages are stored by now if an undo of a clear moved them since its row was read, else None. For
+    reads that find none, though there are some."""
+    found = fetch_row(_LIVE, [db_uuid(session.id)]) if session.message_count else None
+    if found is None:
+        return None
+    ahead, epoch, rev, to, revs = found
+    is_moved = epoch != session.live.epoch and epoch + (ahead or 0) == session.epoch
+    return Live(epoch, rev or 0, to or 0, revs or 1) if is_moved else None
 
 
 def get_session_by_external_id(*, caller: Caller, project_id: uuid.UUID, external_id: str) -> SessionRow:

@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Collection
 from typing import Any
 
@@ -17,7 +18,7 @@ from sessions_app.chats.reading.messages import (
     position_of,
 )
 from sessions_app.chats.reading.partial_messages import PARTIAL_FIELDS, named_fields, partial_page_after, partial_page_before
-from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
+from sessions_app.chats.reading.sessions import SessionRow, get_session, moved_on, session_uuid
 from sessions_app.chats.saving.receipts import Answer
 from sessions_app.chats.saving.request_identity import step_of
 from sessions_app.chats.saving.schemas import (
@@ -124,7 +125,7 @@ def browse(
         if wait and row.rev == since_rev:
             nothing_yet(request, Awaited(row.project_id, row.project_path, row.id, row.rev, wait))
         return _changes_reply(row, since_rev, limit, as_, repair=repair, branches=branches)
-    page = _page_of(row, before, after, limit, head, only, branches=branches)
+    row, page = _row_and_page(row, before, after, limit, head, only, branches=branches)
     if as_ is not None and repair and not branches:
         page = _with_whole_calls(row, page, after, head)
     page = page if only else _beside(row, page, branches=branches)
@@ -144,7 +145,7 @@ def page_reply(
     """What `browse` returns to a request that has no other parameters. Raises Invalid."""
     only = _fields_read(fields, as_, head)
     row = get_session(caller=caller, session_id=session_uuid(session_id))
-    page = _page_of(row, before, None, limit, head, only)
+    row, page = _row_and_page(row, before, None, limit, head, only)
     page = page if only else _beside(row, page)
     return _reply(page, {"next": _edge(page, 0)}, as_)
 
@@ -170,6 +171,15 @@ def _fields_read(
 def _check_combination(head: str | None, after: str | None, since_rev: int | None, *, branches: bool) -> None:
     if head is not None and (after is not None or since_rev is not None or branches):
         raise Invalid("`head` goes with `before` only: a path is read from its end.", details={"field": "head"})
+
+
+def _row_and_page(row: SessionRow, *asked: Any, branches: bool = False) -> tuple[SessionRow, Page]:
+    """`asked`: as for `_page_of`."""
+    page = _page_of(row, *asked, branches=branches)
+    if page.items or (live := moved_on(row)) is None:
+        return row, page
+    row = dataclasses.replace(row, live=live)
+    return row, _page_of(row, *asked, branches=branches)
 
 
 def _page_of(
