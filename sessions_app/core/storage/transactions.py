@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from sessions_app.core.errors import Unavailable
 from sessions_app.core.storage.database_errors import StoreBusy, as_app_error
@@ -33,6 +33,8 @@ MOST_IN_A_GROUP = 64
 LARGE_BYTES = 64_000
 _body_bytes: ContextVar[int] = ContextVar("body_bytes", default=0)
 ATTEMPTS = 10
+# PostgreSQL's code for it.
+_REFERS_TO_NOTHING = "23503"
 
 
 class StaleRead(Unavailable):
@@ -113,10 +115,15 @@ def _run_alone[T](work: Callable[[], T]) -> T:
         try:
             with transaction.atomic():
                 return work()
-        except StaleRead:
-            if attempt == ATTEMPTS:
+        except (StaleRead, IntegrityError) as error:
+            if attempt == ATTEMPTS or not _may_succeed(error):
                 raise
     raise AssertionError
+
+
+def _may_succeed(error: Exception) -> bool:
+    """In another attempt: it reads what changed, also where a row that it refers to was erased before its end."""
+    return isinstance(error, StaleRead) or getattr(error.__cause__, "sqlstate", None) == _REFERS_TO_NOTHING
 
 
 def _lead() -> None:

@@ -12,9 +12,11 @@ from django.db import connection, transaction
 from memory_app.key_value.entries.entry_values import NewEntry
 from memory_app.key_value.entries.services import put_entry
 from memory_app.runs.services import start_run
+from sessions_app.chats.beacon.tokens import create_flush_token
 from sessions_app.chats.lifecycle.deletion import delete_project, purge_project, undelete_project
-from sessions_app.chats.lifecycle.erasing.rows import erase_project
+from sessions_app.chats.lifecycle.erasing.rows import erase_project, erase_sessions
 from sessions_app.chats.locking import lock_session
+from sessions_app.chats.reading.sessions import SessionNotFound
 from sessions_app.chats.sessions.services import NewSession, create_session
 from sessions_app.core.callers import caller_of_user
 from sessions_app.core.web.preconditions import ANY
@@ -83,6 +85,27 @@ def test_a_session_that_comes_into_a_project_at_its_end_is_erased_with_it(chat: 
         assert answer is None
     assert not Project.objects.exists()
     assert not ChatSession.objects.exists()
+
+
+def test_who_adds_to_a_session_that_is_erased_is_told_that_it_is_gone(chat: Chat, caller: Caller) -> None:
+    """What is added names the session, for which the database looks at the end."""
+    answers, own_id = list[Any](), uuid.UUID(chat.id)
+
+    def add() -> None:
+        try:
+            answers.append(create_flush_token(caller=caller, session_id=own_id))
+        except Exception as error:
+            answers.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=add)
+    with transaction.atomic():
+        erase_sessions([own_id])
+        thread.start()
+        wait_until_one_waits()
+    thread.join(SECONDS)
+    assert [type(answer) for answer in answers] == [SessionNotFound]
 
 
 def test_a_save_and_the_end_of_its_project_wait_for_each_other_in_one_order(chat: Chat, project: Project, caller: Caller) -> None:

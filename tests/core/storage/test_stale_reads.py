@@ -67,3 +67,29 @@ def test_a_path_that_was_taken_and_is_free_again_gets_its_project(alice: User, m
     monkeypatch.setattr(Project.objects, "create", make)
     project, is_new = create_project(caller=caller_of_user(alice), path="/new")
     assert (project.path, is_new, paths()) == ("/new", True, ["/new"])
+
+
+class Violation(Exception):
+    """As PostgreSQL's driver names what was violated."""
+
+    def __init__(self, sqlstate: str) -> None:
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(("sqlstate", "attempts"), [("23503", 2), ("23505", 1)])
+def test_what_refers_to_a_row_that_was_erased_is_tried_again(sqlstate: str, attempts: int) -> None:
+    """Not what breaks another rule, as that a value is there once."""
+    tries = list[int]()
+
+    def work() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise IntegrityError from Violation(sqlstate)
+        return "done"
+
+    if attempts == 1:
+        with pytest.raises(IntegrityError):
+            write(work)
+    else:
+        assert write(work) == "done"
+    assert len(tries) == attempts
