@@ -266,6 +266,21 @@ def test_where_the_current_session_changes_at_every_try_it_is_refused_for_a_seco
 
 
 @waits
+def test_of_those_who_come_too_late_one_at_a_time_tries_again(
+    chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = project_of(chat)
+    former = [Project(id=project.id, current_session_id=uuid.uuid4())]
+    monkeypatch.setattr(locking, "get_project", lambda **asked: former.pop() if former else get_project(**asked))
+
+    def lock() -> Project:
+        return lock_project_and_current(caller=caller, project_id=project.id)
+
+    with meanwhile(lambda: locking._take_turn(project.id), lock) as (found,):
+        assert (found.id, former) == (project.id, [])
+
+
+@waits
 def test_a_project_that_is_erased_between_the_read_and_the_lock_is_not_found(
     chat: Chat, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
