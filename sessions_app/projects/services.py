@@ -70,6 +70,11 @@ def update_project(*, caller: Caller, project_id: uuid.UUID, fields: dict[str, A
     return write(work)
 
 
+def note_change(*, project_id: uuid.UUID) -> None:
+    """Something of the project changed that no event tells of. Call it late: it locks the project's row."""
+    Project.objects.filter(id=project_id).update(updated_at=now())
+
+
 def count_run(*, project_id: uuid.UUID) -> int:
     """Count one more agent run; returns the total. Call it late in the caller's transaction: it locks the project's row."""
     Project.objects.filter(id=project_id).update(session_count=F("session_count") + 1, last_session_at=now())
