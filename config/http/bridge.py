@@ -126,7 +126,8 @@ class Bridge:
         """Loads modules, opens connections and prepares statements, so that the first requests need not wait for them."""
         scope = {"method": "GET", "path": "/api/v1/resume", "query_string": b"project=/", "http_version": "1.1", "headers": []}
         self._handler.respond(_environ(scope, b"")).close()
-        warm_up(self._pools())
+        writes = None if self._writes is None else self._writes.thread
+        warm_up(pool for pool in (self._pool, writes, self._resumes) if pool is not None)
 
     def close(self) -> None:
         """Completes the requests that were received. Clients that have not read their answers by now have had their time."""
@@ -136,10 +137,6 @@ class Bridge:
         for each in (self._pool, self._writes, self._resumes):
             if each is not None:
                 each.close()
-
-    def _pools(self) -> list[DatabaseThreads]:
-        quick = [] if self._writes is None else [self._writes.thread]
-        return [self._pool, *quick, *([] if self._resumes is None else [self._resumes])]
 
     async def _run(self, scope: Message, body: bytes, receive: Receive, exchange: RequestRecord) -> None:
         if self._mcp is not None and self._mcp.takes(scope):

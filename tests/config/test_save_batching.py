@@ -239,5 +239,5 @@ def test_after_the_end_nothing_is_taken(held: Saves) -> None:
     """It would wait for ever."""
     held.submit("a")
     held.finish()
-    with pytest.raises(RuntimeError, match="^no save is taken after the end$"):
+    with pytest.raises(RuntimeError, match=r"^no save is taken after the end$"):
         held.submit("b")
