@@ -133,13 +133,19 @@ def take_in_late_text(session: LockedSession) -> None:
         standing = _standing(session, copy.message_id)
         if standing is None or common_role(standing.role) != Role.ASSISTANT:
             continue
-        content = content_of(copy)
+        content = _ended(copy)
         if content.holds(content_of(standing)):
-            if content.status == Status.STREAMING:  # Its writer was refused and will not write again.
-                content.status = Status.INTERRUPTED.value
             _replace(session, standing, content)
             copy.settled_at = now()
             copy.save(update_fields=["settled_at"])
+
+
+def _ended(copy: ConflictCopy) -> Content:
+    """Nobody is writing it: its writer was refused."""
+    content = content_of(copy)
+    if content.status == Status.STREAMING:
+        content.status = Status.INTERRUPTED.value
+    return content
 
 
 def _standing(session: LockedSession, message_id: str) -> Message | None:
@@ -156,7 +162,7 @@ def _replace(session: LockedSession, standing: Message, content: Content) -> Non
 
 
 def _put(session: LockedSession, copy: ConflictCopy, *, replace: bool) -> str:
-    content = content_of(copy)
+    content = _ended(copy)
     content.parent_id = None
     if replace and (standing := _standing(session, copy.message_id)) is not None:
         _replace(session, standing, content)

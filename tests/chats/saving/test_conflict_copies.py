@@ -70,6 +70,19 @@ def test_each_session_has_its_own_copies(chat: Chat, tab: Writer, other: Writer,
     assert copies(chat) == copies(elsewhere.chat) == [("m1", "sent")]
 
 
+@pytest.mark.parametrize("keep", ["ours", "both"])
+def test_a_copy_of_an_answer_that_broke_off_is_not_being_written_once_it_is_settled(
+    chat: Chat, tab: Writer, other: Writer, keep: str
+) -> None:
+    tab.save(answer_of_ai("m1", "standing"))
+    kept_copy = copy_of(other.save(answer_of_ai("m1", "sent", status="streaming")))
+    settled = chat.post_plain(f"conflicts/{kept_copy}/settle", {"keep": keep}).json()["message"]
+    assert {message["id"]: message["status"] for message in chat.read()["messages"]}[settled] == "interrupted"
+    # Its writer, if it goes on after all, does so there.
+    if keep == "ours":
+        assert other.save(answer_of_ai("m1", "sent, and more", status="streaming"))["applied"]
+
+
 def test_what_was_settled_is_kept_again_when_it_is_sent_again(chat: Chat, tab: Writer, other: Writer) -> None:
     tab.save(upsert("m1", "standing"))
     settled = copy_of(other.save(upsert("m1", "sent")))
