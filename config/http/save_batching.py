@@ -48,7 +48,7 @@ class SaveBatcher[J, T]:
     def __init__(self, run: Callable[[Sequence[J]], Sequence[T | Later]]) -> None:
         self._run = run
         self.thread = DatabaseThreads(1, "saves")
-        self._arrived = SimpleQueue[_Job[J, T] | None]()
+        self._arrived: SimpleQueue[_Job[J, T] | None] = SimpleQueue()
         self._serves = self._closed = self._is_last = False
 
     def submit(self, work: J, size: int) -> asyncio.Future[T | Later]:
@@ -58,7 +58,7 @@ class SaveBatcher[J, T]:
         if not self._serves:  # Not before: until then the thread is free for what opens its connection.
             self._serves = True
             self.thread.submit(self._serve)
-        job = _Job[J, T](work, size)
+        job: _Job[J, T] = _Job(work, size)
         self._arrived.put(job)
         return job.future
 
@@ -69,7 +69,7 @@ class SaveBatcher[J, T]:
         self.thread.close()
 
     def _serve(self) -> None:
-        waiting = deque[_Job[J, T]]()
+        waiting: deque[_Job[J, T]] = deque()
         while self._take(waiting):
             close_dead_connections()
             group = [job for job in _next_group(waiting) if job.tries or not job.future.cancelled()]
@@ -100,7 +100,8 @@ class SaveBatcher[J, T]:
         except BaseException as error:  # The waiting callers get the error; the thread continues.
             loop.call_soon_threadsafe(_fail, group, error)
             return []
-        again, done = list[_Job[J, T]](), list[tuple[_Job[J, T], T | Later]]()
+        again: list[_Job[J, T]] = []
+        done: list[tuple[_Job[J, T], T | Later]] = []
         for job, outcome in zip(group, outcomes, strict=True):
             job.tries += 1
             if outcome is not LATER or job.tries == TRIES:
@@ -112,7 +113,7 @@ class SaveBatcher[J, T]:
 
 
 def _next_group[J, T](waiting: deque[_Job[J, T]]) -> list[_Job[J, T]]:
-    group = list[_Job[J, T]]()
+    group: list[_Job[J, T]] = []
     room = SMALL_BYTES
     while waiting and len(group) < MOST_IN_A_GROUP and (not group or waiting[0].size <= room):
         group.append(waiting.popleft())

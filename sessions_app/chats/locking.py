@@ -130,18 +130,24 @@ def _lock() -> str:
 
 
 def many(owned: list[tuple[uuid.UUID, int]]) -> list[tuple[str, list[Any]]]:
-    """Two queries that lock these sessions of these users, and then their projects: rows for `put_ahead`.
+    """Queries that lock these sessions of these users, and then their projects: rows for `rows_of`.
 
     Rows locked by another transaction are skipped: waiting for one would delay the whole batch.
     """
     given, parameters = table_of(("uuid", "bigint"), [(db_uuid(session_id), user_id) for session_id, user_id in owned])
     many = _MANY.format(given=given)
-    sessions = f"SELECT s.id, p.owner_id, {_COLUMNS} {many}"
+    if not on_postgresql():  # The transaction is the lock, of both.
+        return [(f"SELECT s.id, p.owner_id, {_COLUMNS}, p.event_seq, p.path {many}", parameters)]
+    sessions = f"SELECT s.id, p.owner_id, {_COLUMNS} {many} ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED"
     projects = f"SELECT p.id, p.event_seq, p.path FROM sessions_app_project p WHERE p.id IN (SELECT p.id {many})"  # noqa: S608
-    if on_postgresql():
-        sessions += " ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED"
-        projects += " ORDER BY p.id FOR NO KEY UPDATE OF p SKIP LOCKED"
-    return [(sessions, parameters), (projects, parameters)]
+    return [(sessions, parameters), (f"{projects} ORDER BY p.id FOR NO KEY UPDATE OF p SKIP LOCKED", parameters)]
+
+
+def rows_of(answers: list[list[Any]]) -> tuple[list[Any], list[Any]]:
+    """The sessions and the projects in the answers to `many`: rows for `put_ahead`."""
+    if len(answers) > 1:
+        return answers[0], answers[1]
+    return [row[:-2] for row in answers[0]], [row[-3:] for row in answers[0]]
 
 
 def put_ahead(batch: Batch, sessions: list[Any], projects: list[Any]) -> set[uuid.UUID]:
@@ -156,7 +162,7 @@ def put_ahead(batch: Batch, sessions: list[Any], projects: list[Any]) -> set[uui
 
 
 def epochs_of(sessions: list[Any]) -> dict[Any, int]:
-    """Of the rows of `many`, as they are stored."""
+    """Of the rows of sessions, as they are stored."""
     return {session: epoch for session, _, _, epoch, *_ in sessions}
 
 

@@ -109,7 +109,9 @@ def _read_ahead(batch: Batch, saves: Sequence[Save]) -> set[uuid.UUID]:
     named = [(save.session_id, ids) for save in firsts if (ids := named_ids(save.changes.ops))]
     lock = locking.many([(save.session_id, save.caller.user_id) for save in firsts])
     queries = [*lock, receipts.many(requests), *([message_batch.many(named)] if named else [])]
-    sessions, projects, answered, *messages = fetch_together(queries)
+    answers = fetch_together(queries)
+    sessions, projects = locking.rows_of(answers[: len(lock)])
+    answered, *messages = answers[len(lock) :]
     receipts.put_ahead(batch, requests, answered)
     if named:
         message_batch.put_ahead(batch, named, locking.epochs_of(sessions), messages[0])
