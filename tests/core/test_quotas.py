@@ -187,7 +187,7 @@ def test_what_a_run_still_holds_needs_room_and_its_end_none(chat: Chat, alice: U
     assert not MemoryEntry.objects.exists()
     settings.ACCOUNT_BYTES = 1
     assert chat.api.post(f"{runs}/{run}/end", {}).status_code == 200
-    assert chat.api.post(f"{runs}/{run}/end", held).status_code == 200, "it has ended, and this stores nothing"
+    error(chat.api.post(f"{runs}/{run}/end", held), 410, "run_ended")
 
 
 def test_a_transfer_needs_room_for_what_the_target_lacks(chat: Chat, alice: User, settings: Any) -> None:

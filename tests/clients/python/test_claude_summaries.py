@@ -15,8 +15,11 @@ KEY: Any = {"project_key": "p", "session_id": "s"}
 ENTRY: Any = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Hello"}}
 
 
-def test_a_full_memory_keeps_nobody_from_the_list(client: Client, server: LiveServer, secret: str, tmp_path: Path) -> None:
-    for number, size in enumerate([950_000] * 10 + [2**power for power in range(19, 3, -1)]):
+def test_a_full_memory_keeps_nobody_from_the_list(
+    client: Client, server: LiveServer, secret: str, tmp_path: Path, settings: Any
+) -> None:
+    settings.PROJECT_BYTES = 20_000
+    for number, size in enumerate(2**power for power in range(14, 3, -1)):
         with suppress(StillhereError):  # There is no room for it any more.
             client.put_value("other", str(number), "x" * size)
     with StillhereSessionStore(server.url, secret, PROJECT, spool=tmp_path / "spool.db") as store:

@@ -47,8 +47,9 @@ def client(server: LiveServer, secret: str) -> Iterator[Client]:
         yield client
 
 
-def test_a_full_memory_keeps_nobody_from_the_list(script: Script, client: Client) -> None:
-    for number, size in enumerate([950_000] * 10 + [2**power for power in range(19, 3, -1)]):
+def test_a_full_memory_keeps_nobody_from_the_list(script: Script, client: Client, settings: Any) -> None:
+    settings.PROJECT_BYTES = 20_000
+    for number, size in enumerate(2**power for power in range(14, 3, -1)):
         with suppress(StillhereError):  # There is no room for it any more.
             client.put_value("other", str(number), "x" * size)
     assert script(SUMMARIES) == ["7"]
