@@ -22,6 +22,8 @@ const PATIENCE_MS = 30_000;
 const LONGEST_PAUSE_MS = 2000;
 // A server that starts again is away for a moment; who waits longer is told why.
 const TOLD_AFTER_MS = 2000;
+// A full account or disk does not empty itself meanwhile.
+const FULL = 507;
 const PAGE = 500;
 const OPS = 500;
 // The server takes 5,000,000 by default.
@@ -189,7 +191,7 @@ export class Client {
         this.told = false;
         return answer.body;
       } catch (error) {
-        if (!(error instanceof ApiError) || !error.passing) throw error;
+        if (!(error instanceof ApiError) || !error.passing || error.status === FULL) throw error;
         const wait = Math.max(error.retryAfter * 1000, Math.min(backoff(failures), LONGEST_PAUSE_MS));
         if (performance.now() + wait > until) throw error;
         if (performance.now() + wait >= begun + TOLD_AFTER_MS) this._tell(error, until);

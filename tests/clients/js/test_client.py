@@ -213,6 +213,13 @@ def test_a_wrong_key_is_said_at_once(script: Script, gate: Gate) -> None:
     assert len(gate.seen) - seen == 5
 
 
+def test_a_full_account_is_said_at_once(script: Script, gate: Gate) -> None:
+    code = 'say(await refusal(client.save(id, [{ role: "user", text: "x" }])));'
+    gate.next.extend(["passed", "passed", (507, 0)])
+    assert script(code)[1] == 507
+    assert sum(request.endswith("/changes") for request in gate.seen) == 1
+
+
 def test_a_clock_that_is_set_back_prolongs_nothing(script: Script) -> None:
     code = """
     const refused = new Client({ url: "http://127.0.0.1:9", key, project: "/home/alice/shop" });
