@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 
 from sessions_app.chats import locking
 from sessions_app.chats.lifecycle import deletion
@@ -55,7 +55,7 @@ def elsewhere(act: Callable[[], object]) -> None:
     """Over a connection of its own, and committed."""
 
     def work() -> None:
-        with closing(connection):
+        with closing(connection), transaction.atomic():
             act()
 
     with ThreadPoolExecutor(1) as pool:
