@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from memory_app.core.lease import By
 from memory_app.core.page_context import overridden
 from memory_app.errors.pages import show_error
-from memory_app.errors.queries import get_error
+from memory_app.errors.queries import ErrorNotFound, get_error
 from memory_app.errors.state_changes import (
     MOST_AT_ONCE,
     Act,
@@ -24,7 +24,6 @@ from memory_app.errors.state_changes import (
     FixChanged,
     Mute,
     WrongMute,
-    change_error,
     change_errors,
     reopen_resolved_at,
     restore_mutes,
@@ -49,21 +48,29 @@ DONE = {
     Act.UNMUTE: "No longer muted.",
 }
 DONE_TO_ALL = {Act.RESOLVE: "resolved", Act.REOPEN: "open again", Act.MUTE: "muted", Act.UNMUTE: "no longer muted"}
-REVERSE = {Act.RESOLVE: Act.REOPEN, Act.MUTE: Act.UNMUTE}
+RESOLVED_BEFORE = "Saved. It was resolved already."
 
 
 @login_required
 @require_POST
 def act(request: HttpRequest, project_id: uuid.UUID, fingerprint: str, name: str) -> HttpResponse:
-    done, change = Act(name), _change(Act(name), request.POST)
+    wanted, caller = _change(Act(name), request.POST), signed_in_caller(request)
     try:
-        error, _ = change_error(
-            caller=signed_in_caller(request), project_id=project_id, fingerprint=fingerprint, change=change, run_id=By.PERSON
-        )
+        done = change_errors(caller=caller, project_id=project_id, fingerprints=[fingerprint], change=wanted, run_id=By.PERSON)
     except FixChanged:
-        return _show_newer(request, project_id, fingerprint, change)
-    undo = reverse(f"{REVERSE[done]}_error", args=[project_id, error.fingerprint]) if done in REVERSE else ""
-    return toast_response(request, DONE[done] + overridden(project_id), page=_back(request, project_id), undo=undo)
+        return _show_newer(request, project_id, fingerprint, wanted)
+    if not done.fingerprints:
+        raise ErrorNotFound
+    said = RESOLVED_BEFORE if wanted.act == Act.RESOLVE and not done.number else DONE[wanted.act]
+    undo = _undo_of_one(request, project_id, wanted.act, done)
+    return toast_response(request, said + overridden(project_id), page=_back(request, project_id), undo=undo)
+
+
+def _undo_of_one(request: HttpRequest, project_id: uuid.UUID, act: Act, done: Changed) -> str:
+    """What was not muted before is unmuted by its own address, which stays good while others are muted."""
+    if act == Act.MUTE and [mute.until for mute in done.former] == [None]:
+        return reverse("unmute_error", args=[project_id, *done.fingerprints])
+    return _undo(request, project_id, act, done) if act in {Act.RESOLVE, Act.MUTE} else ""
 
 
 def _show_newer(request: HttpRequest, project_id: uuid.UUID, fingerprint: str, change: Change) -> HttpResponse:
@@ -106,7 +113,7 @@ def bulk(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 def _undo(request: HttpRequest, project_id: uuid.UUID, act: Act, done: Changed) -> str:
     """The address that takes the change back. How errors were muted is kept in the login until the next such change."""
-    asked = {"act": "undo", "at": rfc3339(done.at)} if act == Act.RESOLVE else {}
+    asked = {"act": "undo", "at": rfc3339(done.at)} if act == Act.RESOLVE and done.number else {}
     if done.former:
         asked = {"act": "undo", "mutes": secrets.token_urlsafe(16)}
         former = [[mute.fingerprint, _text(mute.until), mute.count] for mute in done.former]

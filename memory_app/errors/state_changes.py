@@ -65,13 +65,15 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """`at`: the moment of the change. `unknown`: fingerprints that the project does not have.
+    """`at`: the moment of the change. `unknown`: fingerprints that the project does not have. `number`: of those that it changed;
+    a resolve leaves out what was resolved already.
 
     `former`: of a mute or its end, how the errors were muted before; `until`: how long they are muted since.
     """
 
     fingerprints: list[str]
     unknown: list[str]
+    number: int
     at: datetime
     redacted: Redacted
     former: list[Mute]
@@ -89,16 +91,16 @@ def change_errors(*, caller: Caller, project_id: uuid.UUID, fingerprints: list[s
         store = lock_for_writing(caller=caller, project_id=project_id, run_id=run_id)
         at = now()
         rows = ErrorReport.objects.kept_at(at).filter(project_id=project_id, fingerprint__in=wanted)
-        found, former = set(rows.values_list("fingerprint", flat=True)), list[Mute]()
+        found, former, number = set(rows.values_list("fingerprint", flat=True)), list[Mute](), 0
         if found:
             former = _mutes(rows) if change.act in {Act.MUTE, Act.UNMUTE} else []
-            _CHANGES[change.act](rows, change, at)
+            number = _CHANGES[change.act](rows, change, at)
             if change.act == Act.RESOLVE:
                 _keep_fix(rows, fix, change.seen)
             _tell(caller, store)
         known, unknown = ([name for name in wanted if (name in found) is there] for there in (True, False))
         until = _muted_until(change, at) if change.act == Act.MUTE else None
-        return Changed(known, unknown, at, redacted, former, until)
+        return Changed(known, unknown, number, at, redacted, former, until)
 
     return write(work)
 
@@ -150,9 +152,9 @@ def _mutes(rows: QuerySet[ErrorReport]) -> list[Mute]:
     return [Mute(*row) for row in rows.filter(resolved_at=None).values_list("fingerprint", "muted_until", "muted_count")]
 
 
-def _resolve(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
+def _resolve(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> int:
     """A mute stays noted, for the Undo; an occurrence that reopens the error ends it."""
-    rows.filter(resolved_at=None).update(resolved_at=at)
+    return rows.filter(resolved_at=None).update(resolved_at=at)
 
 
 def _keep_fix(rows: QuerySet[ErrorReport], fix: str, seen: str | None) -> None:
@@ -171,27 +173,27 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def _reopen(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
-    rows.exclude(resolved_at=None).update(resolved_at=None)
+def _reopen(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> int:
+    return rows.exclude(resolved_at=None).update(resolved_at=None)
 
 
-def _mute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
+def _mute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> int:
     until = _muted_until(change, at)
     if until is None or not at < until <= at + LONGEST_MUTE:
         raise WrongMute(details={"field": "until"})
     count = None if change.times is None else F("count") + change.times
-    rows.filter(resolved_at=None).update(muted_until=until, muted_count=count)
+    return rows.filter(resolved_at=None).update(muted_until=until, muted_count=count)
 
 
 def _muted_until(change: Change, at: datetime) -> datetime | None:
     return at + LONGEST_MUTE if change.until is None and change.times is not None else change.until
 
 
-def _unmute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> None:
-    rows.exclude(muted_until=None).update(**_NOT_MUTED)
+def _unmute(rows: QuerySet[ErrorReport], change: Change, at: datetime) -> int:
+    return rows.exclude(muted_until=None).update(**_NOT_MUTED)
 
 
-_CHANGES: dict[Act, Callable[[QuerySet[ErrorReport], Change, datetime], None]] = {
+_CHANGES: dict[Act, Callable[[QuerySet[ErrorReport], Change, datetime], int]] = {
     Act.RESOLVE: _resolve,
     Act.REOPEN: _reopen,
     Act.MUTE: _mute,

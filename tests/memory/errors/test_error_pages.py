@@ -148,6 +148,32 @@ def test_a_fix_is_emptied_and_that_of_somebody_else_is_not_replaced_unseen(pages
     assert ErrorReport.objects.get().known_fix == ""
 
 
+def test_the_undo_of_a_fix_for_a_resolved_error_does_not_reopen_it(pages: ErrorPages) -> None:
+    [fingerprint] = pages.happen("it broke")
+    address = f"errors/{fingerprint}/resolve/"
+    first = pages.post(address, known_fix="Wait.", seen="")
+    later = pages.post(address, known_fix="Turn it off.", seen="Wait.")
+    assert "Saved. It was resolved already." in later
+    assert "Undo" not in later.partition('class="toast"')[2].partition("</form>")[0]
+    assert ErrorReport.objects.get().resolved_at is not None
+    # It came back and was resolved again: what the first click did is past.
+    pages.happen("it broke")
+    pages.post(address, known_fix="Turn it off.", seen="Turn it off.")
+    pages.undo(first)
+    assert ErrorReport.objects.get().resolved_at is not None
+
+
+def test_the_undo_of_a_second_mute_brings_the_first_one_back(pages: ErrorPages) -> None:
+    [fingerprint] = pages.happen("it broke")
+    later, sooner = ((now() + timedelta(days=days)).date().isoformat() for days in (9, 3))
+    pages.post(f"errors/{fingerprint}/mute/", until=later)
+    # From a page that was loaded before it was muted.
+    pages.undo(pages.post(f"errors/{fingerprint}/mute/", until=sooner))
+    until = ErrorReport.objects.get().muted_until
+    assert until is not None
+    assert until.date().isoformat() == later
+
+
 def test_resolving_in_the_list_asks_for_the_fix(pages: ErrorPages) -> None:
     [fingerprint] = pages.happen("it broke")
     row = pages.get().partition(f'id="error-{fingerprint}"')[2].partition("</li>")[0]
