@@ -1,11 +1,11 @@
 """Runs of agents: start, heartbeat, takeover, end."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_app.core.lease import LEASE, free, get_run, grant, holder_json, lock_for_writing, lock_store
+from memory_app.core.lease import LEASE, LeaseHeld, free, get_run, grant, holder_json, lock_for_writing, lock_store
 from memory_app.core.namespaces import check_new_names
 from memory_app.errors.noise.filtering import read_rules
 from memory_app.errors.services import Batch, NewError, make_batch, store_errors, total
@@ -116,11 +116,19 @@ def heartbeat(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID) -> Ru
     return write(work)
 
 
-def take_over(*, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID) -> RunState:
-    """Make the run the writer in any case: the fence rises, and the former holder can no longer write."""
+def take_over(
+    *, caller: Caller, project_id: uuid.UUID, run_id: uuid.UUID, only_from: Collection[uuid.UUID] | None = None
+) -> RunState:
+    """Make the run the writer in any case: the fence rises, and the former holder can no longer write.
+
+    `only_from`, of an Undo: the runs that may lose the lease by it; if another one holds it by now, LeaseHeld.
+    """
 
     def work() -> RunState:
         store, run = _own(caller, project_id, run_id)
+        holder = store.holder_at(now())
+        if only_from is not None and holder is not None and holder.id not in only_from:
+            raise LeaseHeld(holder_json(store))
         run.last_seen_at = now()
         grant(store, run)
         run.save(update_fields=["fence", "last_seen_at"])

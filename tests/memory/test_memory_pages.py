@@ -205,6 +205,22 @@ def test_settings_show_runs_and_free_or_hand_on_the_lease_with_undo(pages: Pages
     assert pages.post(f"runs/{second['run_id']}/takeover/").status_code == 410
 
 
+def test_the_undo_of_a_lease_s_change_takes_it_from_no_run_that_got_it_since(pages: Pages, memory: Memory) -> None:
+    first, second = memory.start("claude"), memory.start("reviewer")
+    undos = []
+    for rest in ("lease/free/", f"runs/{first['run_id']}/takeover/", f"runs/{second['run_id']}/takeover/"):
+        undos += re.findall(r'class="toast">.*?action="([^"]+)"', pages.follow(rest))
+    memory.run(second["run_id"], "end")
+    third = memory.start("writer")
+    assert (len(undos), third["mode"]) == (2, "writer")
+    for undo in undos:
+        assert "Not undone: another run is the writer by now." in pages.client.post(undo, follow=True).content.decode()
+    assert memory.run(third["run_id"], "heartbeat").json()["mode"] == "writer"
+    memory.run(third["run_id"], "end")
+    pages.client.post(undos[-1])
+    assert memory.run(first["run_id"], "heartbeat").json()["mode"] == "writer"
+
+
 def test_pages_take_the_same_statements_however_much_there_is(pages: Pages, memory: Memory) -> None:
     memory.put("notes/a", {"x": 1})
     addresses = ("memory/", "memory/notes/", "memory/notes/a/", "memory/notes/a/edit/", "settings/")
