@@ -58,9 +58,10 @@ def _rename(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 
 def _archive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    was_current = get_session(caller=caller, session_id=session_id).is_current
+    row = get_session(caller=caller, session_id=session_id)
     session_services.update_session(caller=caller, session_id=session_id, fields={"archived": True})
-    return Done("Archived. It no longer resumes.", undo=f"unarchive{'?current=1' * was_current}")
+    undo = "" if row.state == "archived" else f"unarchive{'?current=1' * row.is_current}"
+    return Done("Archived. It no longer resumes.", undo=undo)
 
 
 def _unarchive(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -105,10 +106,9 @@ def _messages_are(number: int) -> str:
 
 
 def _delete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
-    row = get_session(caller=caller, session_id=session_id)
+    project = get_session(caller=caller, session_id=session_id).project_id
     deletion.delete_session(caller=caller, session_id=session_id)
-    page = reverse("project", args=[row.project_id])
-    return Done("In the trash for 30 days. Saves to it are refused.", undo="undelete", page=page)
+    return Done("In the trash for 30 days. Saves to it are refused.", undo="undelete", page=reverse("project", args=[project]))
 
 
 def _undelete(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
@@ -165,13 +165,15 @@ def _move_back(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
 
 
 def _pin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    was = get_session(caller=caller, session_id=session_id).pinned
     session_services.update_session(caller=caller, session_id=session_id, fields={"pinned": True})
-    return Done("Pinned: it comes first in the project's list.", undo="unpin")
+    return Done("Pinned: it comes first in the project's list.", undo="" if was else "unpin")
 
 
 def _unpin(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:
+    was = get_session(caller=caller, session_id=session_id).pinned
     session_services.update_session(caller=caller, session_id=session_id, fields={"pinned": False})
-    return Done("Unpinned.", undo="pin")
+    return Done("Unpinned.", undo="pin" if was else "")
 
 
 def _tag(caller: Caller, session_id: uuid.UUID, form: QueryDict) -> Done:

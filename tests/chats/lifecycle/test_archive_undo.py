@@ -1,4 +1,4 @@
-"""The Undo of archiving a session on its page."""
+"""The Undo of archiving or pinning a session on its page."""
 
 from typing import Any
 
@@ -52,3 +52,11 @@ def test_nobody_undoes_what_is_not_theirs(page: Client, chat: Chat, bob: User) -
     page.force_login(bob)
     assert page.post(undo).status_code == 404
     assert state(chat)[0] == "archived"
+
+
+@pytest.mark.parametrize(("act", "name"), [("archive", "archived_at"), ("pin", "pinned")])
+def test_what_was_so_before_is_not_undone(page: Client, chat: Chat, act: str, name: str) -> None:
+    """The click came from a page that was loaded before somebody else did it."""
+    assert toast(page, page.post(f"/sessions/{chat.id}/{act}/"))[1]
+    assert toast(page, page.post(f"/sessions/{chat.id}/{act}/"))[1] == ""
+    assert chat.read()["session"][name]
