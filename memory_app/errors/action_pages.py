@@ -127,8 +127,8 @@ def _undo(request: HttpRequest, project_id: uuid.UUID, act: Act, done: Changed) 
 
 
 def _undo_mutes(request: HttpRequest, project_id: uuid.UUID, page: str) -> HttpResponse:
-    kept = request.session.get(KEPT)
-    if kept is None or kept["project"] != str(project_id) or not secrets.compare_digest(kept["token"], request.GET["mutes"]):
+    kept, token = request.session.get(KEPT), request.GET["mutes"].encode()
+    if kept is None or kept["project"] != str(project_id) or not secrets.compare_digest(kept["token"].encode(), token):
         return toast_response(request, "This was undone already, or something else was done since.", page=page, failed=True)
     number = restore_mutes(
         caller=signed_in_caller(request),

@@ -260,6 +260,8 @@ def test_what_makes_no_sense_is_refused_in_words(bar: Bar, bob: User, api: Calla
     assert bar.client.post("/sessions/bulk/", {"act": "odd", "session": ids}).status_code == 404
     elsewhere = {"act": "pin", "session": ids, "back": "//evil.example"}
     assert bar.client.post("/sessions/bulk/", elsewhere)["Location"] == "/sessions/"
+    # Another change is kept for its Undo.
+    assert bar.client.post("/sessions/bulk/?undo=ü")["Location"] == "/sessions/"
 
 
 def test_lists_have_a_box_for_each_session_and_filter_by_tag_and_pin(bar: Bar) -> None:

@@ -74,7 +74,7 @@ def _change(act: Act, form: QueryDict) -> Change:
 
 def _undo(request: HttpRequest, page: str) -> HttpResponse:
     kept = request.session.get(KEPT)
-    if kept is None or not secrets.compare_digest(kept["token"], request.GET["undo"]):
+    if kept is None or not secrets.compare_digest(kept["token"].encode(), request.GET["undo"].encode()):
         return toast_response(request, "This was undone already, or something else was done since.", page=page, failed=True)
     try:
         done = run_steps(caller=signed_in_caller(request), steps=[_read_step(step) for step in kept["steps"]])

@@ -215,6 +215,7 @@ def test_one_undo_takes_back_a_mute_of_several_errors_and_its_end(client: Client
     assert "This was undone already" in press(undo)
     undo = post(act="unmute", fingerprint=[one, two])
     assert states(memory)["two"] == "unresolved"
+    assert "This was undone already" in press(f"{base}-bulk/?act=undo&mutes=ü")
     assert "Undone for 2 errors." in press(undo)
     assert states(memory, "?state=muted") == {"two": "muted"}
     record(memory, *({"message": "two"} for _ in range(6)))
