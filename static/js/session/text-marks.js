@@ -38,7 +38,7 @@ function mark(pieces, start, end) {
 export function markAll(root, words) {
   const pieces = piecesOf(root);
   const text = pieces.map(({ node }) => node.data).join("");
-  const wanted = words.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const wanted = words.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   const found = [...text.matchAll(new RegExp(wanted.join("\\s+"), "giu"))].slice(0, MOST);
   for (const { index, 0: hit } of found.reverse()) mark(pieces, index, index + hit.length);
 }

@@ -66,6 +66,16 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     assert signed_in.complaints() == []
 
 
+def test_every_sign_is_found_and_marked(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    signs = "gpt-4 !\"#$%&'()*+,-./:;<=>?@[\\]^_{|}~"
+    chat.say("signs", f"with {signs} in it")
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    Keyboard(signed_in).press("/", signs, Keys.ENTER)
+    until(signed_in, COUNT, "1 of 1")
+    until(signed_in, "return document.querySelector('mark.present')?.textContent ?? '';", signs)
+
+
 @pytest.mark.slow
 def test_find_goes_on_beyond_the_hits_that_it_knows(
     signed_in: Browser, server: LiveServer, chat: Chat, monkeypatch: pytest.MonkeyPatch
