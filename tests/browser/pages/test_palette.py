@@ -40,6 +40,18 @@ def open_palette(browser: Browser) -> None:
     browser.until("return document.activeElement.id === 'palette-field';")
 
 
+@pytest.mark.parametrize(("title", "typed"), [("Cafe\u0301 plan", "caf\u00e9"), ("\u0130stanbul trip", "istanbul")])
+def test_the_palette_offers_what_the_server_finds(
+    signed_in: Browser, server: LiveServer, chat: Chat, title: str, typed: str
+) -> None:
+    """However its letters are composed."""
+    chat.api.patch(f"/sessions/{chat.id}", {"title": title})
+    signed_in.open(f"{server.url}/account/")
+    open_palette(signed_in)
+    Keyboard(signed_in).press(typed)
+    signed_in.until(f"return (() => {{ {OPTIONS} }})()[0] === args[0];", title)
+
+
 def test_the_palette_goes_anywhere_and_does_what_the_page_can(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
     signed_in.open(f"{server.url}/account/")
     keys = Keyboard(signed_in)

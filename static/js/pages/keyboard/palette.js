@@ -32,16 +32,19 @@ const commands = (label, elements) => ({
   items: elements.map((element) => ({ label: nameOf(element), act: () => press(element) })),
 });
 
+/** One spelling of what the server takes for the same letters. @param {string} text */
+const folded = (text) => text.normalize().replaceAll("İ", "i").toLowerCase().replaceAll("ς", "σ");
+
 /**
  * Those that have every word that was typed; first those that begin with it.
  * @param {Group} group @param {number} most @returns {Group}
  */
 function filtered(group, most) {
-  const typed = field.value.trim().toLowerCase();
+  const typed = folded(field.value.trim());
   const words = typed.split(/\s+/);
   const matches = (/** @type {Option} */ { label, hint }) =>
-    words.every((word) => `${label} ${hint ?? ""}`.toLowerCase().includes(word));
-  const begins = (/** @type {Option} */ { label }) => Number(label.toLowerCase().startsWith(typed));
+    words.every((word) => folded(`${label} ${hint ?? ""}`).includes(word));
+  const begins = (/** @type {Option} */ { label }) => Number(folded(label).startsWith(typed));
   const items = group.items.filter(matches).sort((one, other) => begins(other) - begins(one));
   return { ...group, items: items.slice(0, most) };
 }
