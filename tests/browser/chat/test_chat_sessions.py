@@ -81,6 +81,21 @@ def test_a_session_that_is_only_opened_keeps_its_place(page: ChatPage) -> None:
     assert page.browser.run(ROWS) == before
 
 
+def test_the_list_is_read_again_wherever_the_focus_is(page: ChatPage, older: Chat) -> None:
+    """On a message, and on the row of a session that is deleted elsewhere."""
+    state = "return document.getElementById('chat-sessions-state').textContent;"
+    page.browser.run("document.activeElement.blur();")
+    Keyboard(page.browser).press("j")
+    page.browser.until("return document.activeElement.matches('article');")
+    older.api.patch(f"/sessions/{older.id}", {"title": "Older questions"})
+    page.browser.until(f"return (() => {{ {ROWS} }})().includes('Older questions');")
+    assert page.browser.run(state) == ""
+    page.browser.run("document.querySelector('#chat-sessions-rows a[title=\"Older questions\"]').focus();")
+    older.api.delete(f"/sessions/{older.id}")
+    page.browser.until(f"return !(() => {{ {ROWS} }})().includes('Older questions');")
+    assert (page.browser.run(state), page.browser.run(FOCUSED)) == ("", "chat-sessions-find")
+
+
 def test_the_time_of_a_save_is_written_as_all_times_beside_it(page: ChatPage) -> None:
     """Also for a browser whose own language counts hours to twelve."""
     page.browser.driver.execute_cdp_cmd("Emulation.setLocaleOverride", {"locale": "en-US"})

@@ -2,7 +2,7 @@
  * The project's sessions beside the chat, by day. A session that is opened becomes the project's current one. Without a
  * connection a row is a link to the session's own page, which this browser may have.
  */
-import { byId, one } from "../../pages/elements.js";
+import { all, byId, focusOn, one } from "../../pages/elements.js";
 import { whenSeen } from "../../pages/live/event-stream.js";
 import { byDay } from "./days.js";
 
@@ -110,11 +110,13 @@ export class SessionList {
   }
 
   _draw() {
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.id : undefined;
+    // Messages have ids too.
+    const focused = this.rows.querySelector("a:focus")?.getAttribute("data-id");
     const own = this.needs.chat.session?.id;
     for (const session of this.sessions) session.name = this.names.get(session.id);
     this.rows.replaceChildren(...byDay(this.sessions).flatMap(([day, sessions]) => group(day, sessions, own)));
-    if (focused) one(this.root, `a[data-id="${focused}"]`, HTMLElement).focus();
+    // A session that was deleted elsewhere has no row any more.
+    if (focused) focusOn(all(this.rows, "a").find(({ dataset }) => dataset.id === focused) ?? this.find);
     this.more.hidden = !this.next;
     const none = this.find.value.trim() ? "No session says that." : "No sessions yet.";
     this.state.textContent = this.sessions.length ? "" : none;
