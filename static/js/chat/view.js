@@ -80,7 +80,8 @@ export class View {
     this._part("edit-cancel").addEventListener("click", () => acts.edit(""));
     this._part("project").addEventListener("submit", (event) => {
       event.preventDefault();
-      acts.open(path.value.trim());
+      // White space is no name, and passes as one in the browser's eyes.
+      if (path.value.trim()) acts.open(path.value.trim());
     });
     for (const [id, act] of BUTTONS) this._part(id).addEventListener("click", () => acts[act]());
     this.message.addEventListener("keydown", (event) => this._stopBy(event, acts.stop));

@@ -81,6 +81,14 @@ def test_a_session_that_is_only_opened_keeps_its_place(page: ChatPage) -> None:
     assert page.browser.run(ROWS) == before
 
 
+def test_a_blank_name_of_a_project_opens_nothing(page: ChatPage) -> None:
+    page.browser.textbox("Message").send_keys("not sent")
+    page.browser.run("document.getElementById('chat-path').value = '  ';")
+    page.press("Open")
+    assert page.browser.run(TYPED) == "not sent"
+    assert page.browser.complaints() == []
+
+
 def test_the_list_is_read_again_wherever_the_focus_is(page: ChatPage, older: Chat) -> None:
     """On a message, and on the row of a session that is deleted elsewhere."""
     state = "return document.getElementById('chat-sessions-state').textContent;"
