@@ -156,8 +156,9 @@ export function actsOf({ panel, chat, view, connection, saveState }) {
       const plan = panel.state?.plan;
       saveState({ plan: null });
       view.toast("Plan dismissed.", () => {
-        view.toast("");
-        saveState({ plan });
+        const another = panel.state?.plan;
+        view.toast(another ? "Not undone: there is another plan by now." : "");
+        if (!another) saveState({ plan });
       });
       view.focus();
     },

@@ -225,3 +225,17 @@ def test_each_project_has_its_own_plan(chat: ChatPage) -> None:
     field.send_keys(chat.project)
     chat.press("Open")
     chat.browser.until(f"{STEPS[:-1]}.length === 2;")
+
+
+def test_a_dismissed_plan_takes_the_place_of_no_newer_one(chat: ChatPage, agent: Any) -> None:
+    plan(chat)
+    chat.press("Dismiss plan")
+    wait_for(lambda: "plan" not in stored(agent, chat)["agent_state"])
+    newer = {"title": "Newer", "steps": [{"id": "n", "title": "Sell new maps", "status": "pending"}]}
+    address = f"/sessions/{stored(agent, chat)['session']['id']}/agent-state"
+    assert agent.patch(address, {"plan": newer}).status_code == 200
+    chat.browser.until(f"{STEPS[:-1]}[0] === 'Sell new maps:pending';")
+    chat.press("Undo")
+    chat.browser.until("return document.getElementById('chat-toast').textContent.includes('another plan by now');")
+    assert chat.browser.run(STEPS) == ["Sell new maps:pending"]
+    assert stored(agent, chat)["agent_state"]["plan"]["title"] == "Newer"
