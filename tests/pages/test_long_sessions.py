@@ -178,3 +178,24 @@ def test_the_contents_have_questions_tools_failures_and_compactions(
     assert more == f"/sessions/{chat.id}/contents/?after=1"
     assert "ls -l" in page.get(more, headers={"HX-Request": "true"}).content.decode()
     assert ChatSession.objects.count() == 1
+
+
+def test_the_contents_know_results_that_another_read_brings(
+    page: Client, api: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two calls at once, and one that was never answered. The messages are read ten at a time."""
+    monkeypatch.setattr("sessions_app.pages.session.outline.MESSAGES_A_READ", 10)
+    calls = [
+        {"type": "tool_call", "id": f"c{number}", "name": "run", "input": {"command": f"make {number}"}} for number in range(3)
+    ]
+    results = [{"type": "tool_result", "id": f"c{number}", "output": "no rule", "is_error": True} for number in range(2)]
+    hay: list[Any] = [{"type": "text", "text": "hay"}] * 10
+    for ahead in range(11):
+        chat = Chat(api(alice))
+        parts = [*hay[:ahead], calls[2], *calls[:2], *results, *hay]
+        chat.ops(*({"op": "upsert", "id": f"m{at}", "role": "assistant", "parts": [part]} for at, part in enumerate(parts)))
+        found = {}
+        for kind in ("tools", "errors"):
+            html = page.get(f"/sessions/{chat.id}/contents/?kind={kind}").content.decode()
+            found[kind] = re.findall(r"<code>(.*?)</code> (.*?)</a>", html)
+        assert found == {"tools": [("run", f"make {at}") for at in (2, 0, 1)], "errors": [("run", f"make {at}") for at in (0, 1)]}

@@ -46,19 +46,36 @@ def outline_of(*, session_id: uuid.UUID, live: Live, after: int, kind: str, limi
     made, until = Outline(next=after), time.monotonic() + SECONDS
     while made.next is not None and len(made.lines) < limit and time.monotonic() < until:
         page = page_after(session_id=session_id, live=live, position=made.next, limit=MESSAGES_A_READ)
-        made.next = page.items[-1]["position"] if page.more and page.items else None
-        made.lines += [line for line in _lines(page.items) if _wanted(line, kind)]
+        parts = _joined_parts(page.items, whole=not page.more)
+        made.next = page.items[len(parts) - 1]["position"] if page.more and page.items else None
+        made.lines += [line for line in _lines(page.items, parts) if _wanted(line, kind)]
     return made
+
+
+def _joined_parts(items: list[dict[str, Any]], *, whole: bool) -> list[list[Any]]:
+    """Of messages in sequence: a call has its result, which is often in a later message. Unless these are the `whole` rest, it
+    ends before a call in the second half whose result may follow: the next read begins there."""
+    parts: list[list[Any]] = [json.loads(orjson.dumps(item["parts"])) for item in items]
+    half = max(len(parts) // 2, 1)
+    while True:
+        joined = with_results(parts)
+        end = next((number for number in range(half, len(joined)) if any(map(_is_open, joined[number]))), None)
+        if whole or end is None:
+            return joined
+        parts = parts[:end]
+
+
+def _is_open(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "tool_call" and "result" not in part
 
 
 def _wanted(line: Line, kind: str) -> bool:
     return not kind or line.kind == kind or (kind == TOOLS and bool(line.name))
 
 
-def _lines(items: list[dict[str, Any]]) -> Iterator[Line]:
-    """Of messages in sequence: a call's line says whether its result, in a later message, was a failure."""
-    parts = with_results([json.loads(orjson.dumps(item["parts"])) for item in items])
-    for item, own in zip(items, parts, strict=True):
+def _lines(items: list[dict[str, Any]], parts: list[list[Any]]) -> Iterator[Line]:
+    """Of the first messages, whose parts these are. A call's line says whether its result was a failure."""
+    for item, own in zip(items, parts, strict=False):
         place = (item["id"], item["position"], item["created_at"])
         tools = [tool for part in own if isinstance(part, dict) and (tool := tool_of(part)) is not None]
         if _is_compaction(item, own):
