@@ -34,12 +34,19 @@ function mark(pieces, start, end) {
   }
 }
 
-/** @param {Node} root @param {string} words */
+/** @param {string} words */
+const patternOf = (words) =>
+  words
+    .split(/\s+/)
+    .map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"))
+    .join("\\s+");
+
+/** However their letters are composed, as the server finds them. @param {Node} root @param {string} words */
 export function markAll(root, words) {
   const pieces = piecesOf(root);
   const text = pieces.map(({ node }) => node.data).join("");
-  const wanted = words.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-  const found = [...text.matchAll(new RegExp(wanted.join("\\s+"), "giu"))].slice(0, MOST);
+  const spellings = [words, words.normalize("NFC"), words.normalize("NFD")].map(patternOf);
+  const found = [...text.matchAll(new RegExp(spellings.join("|"), "giu"))].slice(0, MOST);
   for (const { index, 0: hit } of found.reverse()) mark(pieces, index, index + hit.length);
 }
 

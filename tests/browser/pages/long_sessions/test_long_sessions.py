@@ -22,6 +22,7 @@ LAST = "return [...document.querySelectorAll('[role=log] article')].at(-1).datas
 IN_SIGHT = (
     "const box = document.querySelector('mark.present').getBoundingClientRect();return box.top >= 0 && box.bottom <= innerHeight;"
 )
+SIGNS = "gpt-4 !\"#$%&'()*+,-./:;<=>?@[\\]^_{|}~"
 
 
 @pytest.fixture
@@ -66,14 +67,19 @@ def test_a_text_is_found_far_from_what_is_shown(signed_in: Browser, server: Live
     assert signed_in.complaints() == []
 
 
-def test_every_sign_is_found_and_marked(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
-    signs = "gpt-4 !\"#$%&'()*+,-./:;<=>?@[\\]^_{|}~"
-    chat.say("signs", f"with {signs} in it")
+@pytest.mark.parametrize(
+    ("said", "looked_for"),
+    [(SIGNS, SIGNS), ("Cafe\u0301", "caf\u00e9"), ("Caf\u00e9", "cafe\u0301")],
+    ids=["signs", "two", "one"],
+)
+def test_every_sign_is_found_and_marked(signed_in: Browser, server: LiveServer, chat: Chat, said: str, looked_for: str) -> None:
+    """Letters of one character or two, too."""
+    chat.say("signs", f"with {said} in it")
     signed_in.open(f"{server.url}/sessions/{chat.id}/")
     signed_in.until(LIVE)
-    Keyboard(signed_in).press("/", signs, Keys.ENTER)
+    Keyboard(signed_in).press("/", looked_for, Keys.ENTER)
     until(signed_in, COUNT, "1 of 1")
-    until(signed_in, "return document.querySelector('mark.present')?.textContent ?? '';", signs)
+    until(signed_in, "return document.querySelector('mark.present')?.textContent ?? '';", said)
 
 
 @pytest.mark.slow
