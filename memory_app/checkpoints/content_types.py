@@ -1,6 +1,7 @@
 """Checkpoints as JSON, with their bytes in base64, and as MessagePack, which has bytes and takes a third of the time."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -32,6 +33,7 @@ def reply_with(accepts: str, head: Mapping[str, Any], found: Sequence[Found], va
     return reply
 
 
+@lru_cache(maxsize=100)  # Programs always say the same.
 def _prefers_msgpack(accepts: str) -> bool:
     """By the rules of HTTP, which Django knows; JSON if there is no preference."""
     if "msgpack" not in accepts.lower():
