@@ -42,7 +42,7 @@ def test_an_owner_that_another_command_made_is_taken(alice: User) -> None:
     assert not User.objects.get(username="alice").is_superuser
 
 
-def test_whoever_has_the_rights_is_the_owner(alice: User) -> None:
+def test_an_account_that_has_the_rights_is_the_owner(alice: User) -> None:
     create_user(username="owner")
     create_user(username="root", superuser=True)
     run()

@@ -55,6 +55,19 @@ def test_one_that_is_always_stale_is_given_up(alice: User) -> None:
     assert paths() == []
 
 
+def test_what_the_database_refuses_for_good_is_not_tried_again(alice: User) -> None:
+    tries: list[str] = []
+
+    def work() -> None:
+        tries.append("tried")
+        Project.objects.create(owner=alice, path="/taken")
+
+    write(work)
+    with pytest.raises(IntegrityError):
+        write(work)
+    assert len(tries) == 2
+
+
 def test_a_path_that_was_taken_and_is_free_again_gets_its_project(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody created one there and deleted it, between the look for it and the next one."""
     create, taken = Project.objects.create, iter([IntegrityError()])
