@@ -48,13 +48,13 @@ LONGEST_NEXT = 1_000
 
 @never_cache
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def log_in(request: HttpRequest) -> HttpResponse:
     """Failures are counted by account and address before the password is checked."""
     next_page = _safe_next(request)
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_page)
-    if request.method == "GET":
+    if request.method != "POST":
         return render(request, "accounts/login.html", {"form": AuthenticationForm(request), "next": next_page})
     username, address = request.POST.get("username", ""), address_of(request)
     login_throttle.check_login_allowed(username=username, address=address)
@@ -84,10 +84,10 @@ def log_out(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def welcome(request: HttpRequest, token: str) -> HttpResponse:
     """GET does not use up the link, because mail scanners and previews open links too. Only the button (POST) does."""
-    if request.method == "GET":
+    if request.method != "POST":
         check_sign_in_link(token=token)
         return render(request, "accounts/sign_in_link.html")
     user = get_user_model().objects.get(pk=use_sign_in_link(token=token))
@@ -98,7 +98,7 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
 @login_required
 @never_cache
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
     """The account page. POST sets the password; a user who came by a link has no old one to enter."""
     user = cast(User, request.user)

@@ -36,6 +36,15 @@ def test_pages_send_who_is_not_signed_in_to_the_login_and_back(client: Client, a
     assert client.get("/keys/").status_code == 200
 
 
+def test_who_asks_only_for_the_head_of_a_page_uses_nothing_up(client: Client, alice: User) -> None:
+    """As programs do that watch a server."""
+    address = f"/welcome/{create_sign_in_link(user_id=alice.pk)}/"
+    assert [client.head(page).status_code for page in ("/login/", address, address)] == [200] * 3
+    assert "sessionid" not in client.cookies
+    client.force_login(alice)
+    assert client.head("/account/").status_code == 200
+
+
 ELSEWHERE = ("https://evil.example/", "//evil.example", "javascript:alert(1)", "0", "keys", "/\\evil.example", "/" + "é" * 2_000)
 
 
