@@ -109,6 +109,52 @@ def test_what_followed_one_that_came_back_alone_and_was_deleted_follows_it_again
     assert chat.texts() == ["one", "two, edited"]
 
 
+def forked_at(chat: Chat, message_id: str, epoch: int = 1) -> None:
+    """`m1`, `m2`, `m3` and a second message after `message_id`, which is the last of the trunk."""
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"), upsert("m3", "three"), epoch=epoch)
+    chat.ops(upsert("e", "edited", parent_id=message_id), epoch=epoch)
+    chat.clear(epoch=epoch)
+
+
+@pytest.mark.parametrize(("alone", "above", "others"), [("m1", None, {"m3": "m2"}), ("m2", "m1", {"m1": None})])
+def test_what_followed_one_of_the_trunk_follows_the_one_before_it(
+    chat: Chat, alone: str, above: str | None, others: dict[str, Any]
+) -> None:
+    other = Chat(chat.api, project="/other")
+    for each in (chat, other):
+        forked_at(each, alone)
+    restore(chat, alone)
+    chat.ops({"op": "delete", "id": alone, "if_ver": 1}, epoch=2)
+    for each in (chat, other):
+        each.undo(of=1, epoch=2)
+    following = "m2" if alone == "m1" else "m3"
+    assert tree(chat) == {following: above, "e": above, **others}
+    assert tree(other) == {alone: above, following: alone, "e": alone, **others}
+    restore(chat, alone)
+    assert tree(chat) == tree(other)
+
+
+def test_what_followed_another_beginning_begins_itself(chat: Chat) -> None:
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"))
+    chat.ops(upsert("f1", "another beginning", parent_id=None), upsert("f2", "its answer", parent_id="f1"))
+    assert chat.api.patch(f"/sessions/{chat.id}", {"head": "m2"}).status_code == 200
+    chat.clear()
+    restore(chat, "f1")
+    chat.ops({"op": "delete", "id": "f1", "if_ver": 1}, epoch=2)
+    chat.undo(of=1, epoch=2)
+    assert tree(chat) == {"m1": None, "m2": "m1", "f2": None}
+
+
+def test_what_one_cleared_epoch_gives_up_is_nothing_to_another(chat: Chat) -> None:
+    for epoch in (1, 2):
+        forked_at(chat, "m2", epoch)
+    answer = chat.post_plain("removed/m2/restore", {"epoch": 2})
+    assert answer.status_code == 200, answer.content
+    chat.ops({"op": "delete", "id": answer.json()["message"], "if_ver": 1}, epoch=3)
+    chat.undo(of=1, epoch=3)
+    assert tree(chat) == {"m1": None, "m2~1": "m1", "m3": "m2~1", "e": "m2~1"}
+
+
 @pytest.mark.parametrize("more", [0, 3])
 def test_after_an_undo_another_version_can_be_shown_alone(cleared: Chat, more: int) -> None:
     """`more`: with more messages since than before, the others are moved."""
