@@ -121,7 +121,7 @@ def test_what_has_no_title_is_called_by_its_question_and_what_is_pinned_is_first
     older.api.patch(f"/sessions/{older.id}", {"pinned": True})
     page.open()
     page.browser.until(f"{TITLE[:-1]} === 'Why does it fail?';")
-    # The names come by a request of their own.
+    # Another request brings the names.
     wait_for(lambda: page.browser.run(ROWS)[:4] == ["Pinned", "Old questions", "Today", "Why does it fail?"])
 
 

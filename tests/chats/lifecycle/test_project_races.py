@@ -87,19 +87,25 @@ def test_a_session_that_comes_into_a_project_at_its_end_is_erased_with_it(chat: 
     assert not ChatSession.objects.exists()
 
 
-def test_who_adds_to_a_session_that_is_erased_is_told_that_it_is_gone(chat: Chat, caller: Caller) -> None:
-    """What is added names the session, for which the database looks at the end."""
-    answers, own_id = list[Any](), uuid.UUID(chat.id)
+def beside(act: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
+    """A thread that does this in transactions of its own, and what it answered or raised."""
+    answers: list[Any] = []
 
-    def add() -> None:
+    def run() -> None:
         try:
-            answers.append(create_flush_token(caller=caller, session_id=own_id))
+            answers.append(act())
         except Exception as error:
             answers.append(error)
         finally:
             connection.close()
 
-    thread = threading.Thread(target=add)
+    return threading.Thread(target=run), answers
+
+
+def test_who_adds_to_a_session_that_is_erased_is_told_that_it_is_gone(chat: Chat, caller: Caller) -> None:
+    """What is added names the session, for which the database looks at the end."""
+    own_id = uuid.UUID(chat.id)
+    thread, answers = beside(lambda: create_flush_token(caller=caller, session_id=own_id))
     with transaction.atomic():
         erase_sessions([own_id])
         thread.start()
@@ -109,23 +115,13 @@ def test_who_adds_to_a_session_that_is_erased_is_told_that_it_is_gone(chat: Chat
 
 
 def test_a_save_and_the_end_of_its_project_wait_for_each_other_in_one_order(chat: Chat, project: Project, caller: Caller) -> None:
-    refused: list[Exception] = []
-
-    def purge() -> None:
-        try:
-            purge_project(caller=caller, project_id=project.id)
-        except Exception as error:
-            refused.append(error)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=purge)
+    thread, answers = beside(lambda: purge_project(caller=caller, project_id=project.id))
     with transaction.atomic():
         session = lock_session(caller=caller, session_id=uuid.UUID(chat.id))
         thread.start()
         wait_until_one_waits()
         session.publish(EventType.SESSION_SAVED, caller)
     thread.join(SECONDS)
-    assert refused == []
+    assert answers == [None]
     assert not ChatSession.objects.exists()
     assert not Event.objects.exists()
