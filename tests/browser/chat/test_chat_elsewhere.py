@@ -30,6 +30,19 @@ HOLD = """
     new MutationObserver(() => { window.said += document.getElementById('chat-notices').textContent; })
       .observe(document.getElementById('chat-notices'), { childList: true, subtree: true });
 """
+# What the server refused because the session is in the trash reaches the page only when it is released.
+HOLD_REFUSALS = """
+    const { fetch } = window;
+    const held = new Promise((resolve) => { window.release = resolve; });
+    window.refused = 0;
+    window.fetch = async (...given) => {
+      const answer = await fetch(...given);
+      if (answer.status !== 410) return answer;
+      window.refused += 1;
+      await held;
+      return answer;
+    };
+"""
 CHOOSE = "document.querySelector(`#chat-sessions-rows [data-id='${args[0]}']`).click();"
 LISTED = "return Boolean(document.querySelector(`#chat-sessions-rows [data-id='${args[0]}']`));"
 ASKED = "return window.asked.some((address) => address.includes(args[0]));"
@@ -149,6 +162,23 @@ def test_a_session_that_is_brought_back_goes_on_without_a_reload(page: ChatPage,
     wait_for(lambda: not told(page, "in the trash"))
     assert page.browser.run("return document.activeElement.id;") == "chat-message"
     assert agent.texts() == [*shown, "count to 2", "1 2"]
+
+
+def test_a_save_that_was_refused_before_the_session_was_brought_back_is_sent_again(page: ChatPage, agent: Chat) -> None:
+    """The page hears of the session's return first, then that its save was refused."""
+    shown = page.texts()
+    page.browser.run(HOLD_REFUSALS)
+    agent.api.delete(f"/sessions/{agent.id}")
+    page.say("count to 2")
+    page.browser.until("return window.refused >= 2;")  # The look into the trash, and the save.
+    agent.api.post(f"/sessions/{agent.id}/undelete")
+    agent.api.patch(f"/sessions/{agent.id}", {"title": "Brought back"})
+    page.browser.until("return document.getElementById('chat-title').textContent === 'Brought back';")
+    page.browser.run("window.release();")
+    page.until(lambda texts: texts == [*shown, "count to 2", "1 2"])
+    wait_for(lambda: agent.texts() == [*shown, "count to 2", "1 2"])
+    wait_for(lambda: not told(page, "in the trash"))
+    assert page.browser.run(ALERT) == ""
 
 
 @pytest.mark.slow

@@ -24,31 +24,44 @@ export class TrashNotice {
     this.api = api;
     this.view = view;
     this.told = false;
+    /** Number of the newest look into the trash: what a former one is answered may be over. */
+    this.looked = 0;
     /** @param {Uppercase<string>} type @param {() => void} act */
     const onOwn = (type, act) => chat.on(type, (/** @type {Frame} */ { session }) => session === chat.session?.id && act());
-    const look = whenSeen(() => this._look());
-    onOwn("SESSION_DELETED", look);
+    this.look = whenSeen(() => this._look());
+    onOwn("SESSION_DELETED", this.look);
     onOwn("SESSION_UPDATED", () => this._over());
   }
 
-  tell() {
+  /** The server refused a save. It may be back since: that was heard before the refusal arrived. */
+  refused() {
+    this._tell();
+    this.look();
+  }
+
+  _tell() {
     this.told = true;
     this.view.notices.say(CAUSE, WORDS, [{ label: "Restore", act: () => this._bringBack() }]);
   }
 
   async _look() {
+    this.looked += 1;
+    const number = this.looked;
     const path = `/sessions/${this.chat.session?.id}?messages=0`;
     const error = await this.api.get(path).then(
       () => null,
       (/** @type {unknown} */ refusal) => refusal,
     );
-    if (!(error instanceof Refused && error.code === "not_found")) return error && this.tell();
+    if (number !== this.looked) return;
+    if (!error) return this._over();
+    if (!(error instanceof Refused && error.code === "not_found")) return this._tell();
     this.forget();
     return this.view.notices.say(CAUSE, ERASED);
   }
 
   /** The page shows another session now. */
   forget() {
+    this.looked += 1;
     this.told = false;
     this.view.notices.clear(CAUSE);
   }
@@ -63,8 +76,8 @@ export class TrashNotice {
   }
 
   _over() {
-    if (!this.told) return;
+    const { told } = this;
     this.forget();
-    this.chat.retry();
+    if (told) this.chat.retry();
   }
 }
