@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-from sessions_app.core.storage.sql import on_postgresql
+from sessions_app.core.storage.sql import execute, on_postgresql
 
 
 @contextmanager
@@ -19,9 +19,8 @@ def one_moment() -> Iterator[None]:
             yield
     else:
         # Not `atomic`: here it begins as a writer and would block saves.
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")
+        execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            execute("ROLLBACK")
