@@ -1,9 +1,10 @@
-"""Opening connections, by the first of a name's addresses that answers."""
+"""Opening connections, by the first of a name's addresses that answers. Errors of sockets as httpx has them."""
 
 import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from ssl import SSLContext
 
 import httpx
@@ -12,18 +13,23 @@ from stillhere.http.given_up import GivenUp
 
 
 @contextmanager
-def as_httpx_has_them() -> Iterator[None]:
+def _as_httpx_has_them(late: type[httpx.TimeoutException], failed: type[httpx.NetworkError]) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise httpx.ConnectTimeout(str(error)) from error
+        raise late(str(error)) from error
     except OSError as error:
-        raise httpx.ConnectError(str(error)) from error
+        raise failed(str(error)) from error
+
+
+while_connecting = partial(_as_httpx_has_them, httpx.ConnectTimeout, httpx.ConnectError)
+# The request may have been done.
+while_answered = partial(_as_httpx_has_them, httpx.ReadTimeout, httpx.ReadError)
 
 
 def connected(host: str, port: int, context: SSLContext | None, timeout: float, given_up: GivenUp) -> socket.socket:
     """Raises httpx.TransportError."""
-    with as_httpx_has_them():
+    with while_connecting():
         connection = _reached(host, port, timeout, given_up)
         if context is None:
             return connection
@@ -41,7 +47,7 @@ async def aconnected(host: str, port: int, timeout: float) -> socket.socket:
     """The same without TLS, by the event loop: who is cancelled leaves no thread behind that still tries. The socket does not
     block."""
     loop, failure = asyncio.get_running_loop(), OSError(f"{host} has no address.")
-    with as_httpx_has_them():
+    with while_connecting():
         for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             try:
                 with _opened(family, kind, protocol) as connection:

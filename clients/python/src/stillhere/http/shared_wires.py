@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from stillhere.http.answers import Answer, Reading
-from stillhere.http.connecting import aconnected
-from stillhere.http.wires import PIECE, Server, Wires, as_httpx_has_them
+from stillhere.http.connecting import aconnected, while_answered
+from stillhere.http.wires import PIECE, Server, Wires
 
 
 class SharedWires(Wires):
@@ -26,7 +26,7 @@ class SharedWires(Wires):
             connection = await aconnected(self._server.host, self._server.port, self._timeout)
         try:
             connection.settimeout(0)
-            with as_httpx_has_them():
+            with while_answered():
                 reading, is_sent = Reading(), False
                 with suppress(BrokenPipeError, ConnectionResetError):
                     await self._asend_all(connection, request)

@@ -5,15 +5,15 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple, cast
 
 import httpx
 
-from stillhere.http import connecting
 from stillhere.http.answers import Answer, Reading, request_bytes
+from stillhere.http.connecting import connected, while_answered, while_connecting
 from stillhere.http.forks import renew_in_forks
 from stillhere.http.given_up import GivenUp
 
@@ -74,7 +74,7 @@ class Wires:
         given_up = given_up or GivenUp()
         connection = self._taken() or self._connected(given_up)
         try:
-            with as_httpx_has_them(), given_up.over(connection):
+            with while_answered(), given_up.over(connection):
                 reading, is_sent = Reading(), False
                 # A server may answer and close the connection before it has read a body that is too long.
                 with suppress(BrokenPipeError, ConnectionResetError):
@@ -115,7 +115,7 @@ class Wires:
 
     def _connected(self, given_up: GivenUp) -> socket.socket:
         server = self._server
-        return connecting.connected(server.host, server.port, server.context, self._timeout, given_up)
+        return connected(server.host, server.port, server.context, self._timeout, given_up)
 
 
 class AsyncWires:
@@ -131,7 +131,7 @@ class AsyncWires:
         request = self._server.request(method, target, headers, content)
         line = self._taken() or await self._connected()
         try:
-            with as_httpx_has_them():
+            with while_answered():
                 answer = await line.send(request, self._timeout)
         except BaseException:
             line.transport.abort()
@@ -161,7 +161,7 @@ class AsyncWires:
 
     async def _connected(self) -> "_Line":
         server, loop = self._server, asyncio.get_running_loop()
-        with connecting.as_httpx_has_them():
+        with while_connecting():
             async with asyncio.timeout(self._timeout):
                 _, line = await loop.create_connection(_Line, server.host, server.port, ssl=server.context)
         return line
@@ -260,16 +260,6 @@ class _Line(asyncio.Protocol):
     def _goes_on(self) -> None:
         if self._limit is not None:
             self._limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
-
-
-@contextmanager
-def as_httpx_has_them() -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise httpx.ReadTimeout(str(error)) from error
-    except OSError as error:
-        raise httpx.ReadError(str(error)) from error
 
 
 def _send_all(connection: socket.socket, request: bytes) -> None:
