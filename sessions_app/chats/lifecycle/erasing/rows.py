@@ -4,7 +4,8 @@ import uuid
 
 from sessions_app.core.storage.cascades import erase
 from sessions_app.core.storage.transactions import StaleRead
-from sessions_app.models import ChatSession, Project, Purge
+from sessions_app.models import AppState, ChatSession, Project, Purge
+from sessions_app.models.times import now
 
 ERASED_AT_ONCE = 500
 
@@ -23,6 +24,21 @@ def erase_project(project: Project) -> None:
     Purge.objects.create(project_id=project_id)
     project.delete()
     Purge.objects.filter(project_id=project_id).delete()
+    if project.owner_id is not None:
+        _forget_path(project.owner_id, project.path)
+
+
+def _forget_path(owner_id: int, path: str) -> None:
+    """No frontend's state names it any more, unless another project has it by now."""
+    if Project.objects.filter(owner_id=owner_id, path=path).exists():
+        return
+    for state in AppState.objects.select_for_update().filter(user_id=owner_id).order_by("pk"):
+        if path not in {state.selected_project, *state.recent_projects}:
+            continue
+        state.recent_projects = [recent for recent in state.recent_projects if recent != path]
+        state.selected_project = None if state.selected_project == path else state.selected_project
+        state.rev, state.updated_at = state.rev + 1, now()
+        state.save(update_fields=["recent_projects", "selected_project", "rev", "updated_at"])
 
 
 def _locked_sessions(project: Project) -> list[uuid.UUID]:
