@@ -85,17 +85,10 @@ def test_what_is_written_is_found_again(chat: Chat, other: Chat, caller: Caller)
     assert locked(caller, other).rev == 0
 
 
-FOUND_AGAIN = [
-    (Live(2, 5, 7), 4),
-    (Live(3), 3),
-    (Live(2, 0, 7), 2),
-    (Live(2, 5, 0), 4),
-    (Live(2, 5, 150, 2), 4),
-    (Live(2, 9, 900, 9), 4),
-]
+REVIVED = [(Live(2, 0, 7), 2), (Live(2, 5, 0), 4), (Live(2, 5, 7), 4), (Live(2, 5, 150, 2), 4), (Live(2, 9, 900, 9), 4)]
 
 
-@pytest.mark.parametrize(("live", "epoch"), FOUND_AGAIN)
+@pytest.mark.parametrize(("live", "epoch"), [(Live(3), 3), *REVIVED])
 def test_which_messages_are_live_is_found_again(chat: Chat, caller: Caller, live: Live, epoch: int) -> None:
     with transaction.atomic():
         session = lock_session(caller=caller, session_id=id_of(chat))

@@ -16,6 +16,7 @@ from sessions_app.models import (
     AgentStateVersion,
     AiState,
     AiStateVersion,
+    AppState,
     ChatSession,
     Handoff,
     HandoffSnapshot,
@@ -45,6 +46,8 @@ def upload(api: Any, content: bytes) -> Any:
 
 
 def purge(api: Any) -> None:
+    """All that an import brings."""
+    AppState.objects.filter(user__projects__in=projects(api)).delete()
     for project in projects(api):
         assert api.delete(f"/projects/{project}?purge=1").status_code == 204
     assert projects(api) == []
