@@ -47,7 +47,7 @@ def upload(api: Any, content: bytes) -> Any:
 
 def purge(api: Any) -> None:
     """All that an import brings."""
-    AppState.objects.filter(user__projects__in=projects(api)).delete()
+    AppState.objects.filter(user__projects__id__in=projects(api)).delete()
     for project in projects(api):
         assert api.delete(f"/projects/{project}?purge=1").status_code == 204
     assert projects(api) == []
