@@ -1,6 +1,7 @@
 """Django's SQLite backend (which it looks for under this name), quicker at statements that it has seen before."""
 
 import os
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -16,6 +17,7 @@ REMEMBERED = 1_000
 LONGEST = 4_000
 PRIVATE, OTHERS = 0o600, 0o077
 _LISTS = (list, tuple)
+_creating = threading.Lock()
 
 
 class Cursor(base.SQLiteCursorWrapper):
@@ -52,11 +54,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def make_private(name: str) -> None:
-    """The database's file is its owner's alone, from its first byte on. What SQLite makes beside it gets the same mode."""
+    """The database's file is its owner's alone, from its first byte on. What SQLite makes beside it gets the same mode.
+
+    A file that exists is not opened: to close it would end the locks of all SQLite connections of this process. Another program
+    that closes the file would then remove the write-ahead log, into which this process goes on to write.
+    """
     if name.startswith("file:") or name == ":memory:":
         return
-    with suppress(OSError):  # Whether it can be opened at all, SQLite says better.
-        os.close(os.open(name, os.O_RDWR | os.O_CREAT, PRIVATE))
+    with _creating, suppress(OSError):  # Whether it can be opened at all, SQLite says better.
+        if not os.path.exists(name):
+            os.close(os.open(name, os.O_RDWR | os.O_CREAT, PRIVATE))
     for beside in ("", "-wal", "-shm"):
         with suppress(OSError):
             if os.stat(name + beside).st_mode & OTHERS:

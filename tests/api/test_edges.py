@@ -103,6 +103,21 @@ def test_the_database_in_use_is_its_owners_alone(transactional_db: None, alice: 
             assert stat.S_IMODE(os.stat(name + suffix).st_mode) == 0o600, suffix
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's files")
+def test_a_further_connection_ends_no_lock_of_the_others(db: None, tmp_path: Path) -> None:
+    file = str(tmp_path / "store.sqlite3")
+    first, second = (connection.copy(alias=alias) for alias in ("first", "second"))
+    for one in (first, second):
+        one.settings_dict["NAME"] = file
+        one.cursor().execute("SELECT count(*) FROM sqlite_master")
+    # The bytes of the file that SQLite locks. A program that gets this lock takes itself for the only one, and removes the log.
+    code = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 2**30 + 2)"
+    other = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    first.close()
+    second.close()
+    assert "BlockingIOError" in other.stderr
+
+
 @pytest.mark.once
 def test_cookies_are_bound_to_the_host_where_there_is_tls(tmp_path: Path) -> None:
     code = "from django.conf import settings; print(settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME)"

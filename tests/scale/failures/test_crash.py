@@ -2,12 +2,15 @@
 
 import random
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.scale.logged_writers import Writer, all_messages, problems
@@ -77,6 +80,22 @@ def assert_sound(file: Path) -> None:
 @pytest.mark.scale
 def test_crashes_under_eight_writers_lose_nothing_that_was_acknowledged(server: ServerProcess, tmp_path: Path) -> None:
     assert crash_often(server, tmp_path, kills=KILLS) > 10 * KILLS
+
+
+@pytest.mark.scale
+@pytest.mark.skipif(ON_POSTGRESQL, reason="SQLite's files")
+def test_what_is_saved_after_another_program_has_read_the_file_survives_a_crash(server: ServerProcess, tmp_path: Path) -> None:
+    api = server.api(server.key("ana"))
+    _, session = api.session("/crash/other")
+    assert httpx.get(f"{server.url}/readyz").is_success  # By threads, and connections, of their own.
+    # With the SQLite of the system, as its command line tool.
+    read = "import sqlite3, sys; one = sqlite3.connect(sys.argv[1]); one.execute('SELECT * FROM auth_user'); one.close()"
+    subprocess.run([sys.executable, "-c", read, tmp_path / "stillhere.sqlite3"], check=True)
+    assert api.save(session, "m1")["rev"]
+    server.kill()
+    server.start()
+    assert list(all_messages(api, session)) == ["m1"]
+    api.close()
 
 
 @pytest.mark.prove
