@@ -1,19 +1,24 @@
 """Health checks for monitoring; they never report an address or a password."""
 
 from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryFile
 
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from sessions_app.core.errors import Unavailable
-from sessions_app.core.storage.database_errors import StoreNotReady
+from sessions_app.core.errors import InsufficientStorage, Unavailable
+from sessions_app.core.storage.database_errors import StoreNotReady, StoreReadOnly, leave_read_only
+from sessions_app.core.storage.durable_files import FULL
 from sessions_app.core.storage.sql import on_postgresql
 
 REDIS_SECONDS = 1
 # In the namespace of the channel layer, to which a user of Redis may be limited. It is gone after a minute.
 PROBE_KEY, PROBE_KEY_SECONDS = "asgi:stillhere.ready", 60
+# What a save takes of the disk, more or less.
+PROBE_BYTES = 65_536
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 
@@ -54,11 +59,35 @@ def durability() -> dict[str, str] | None:
 
 
 def check_ready() -> None:
-    """Raises the database's error, StoreNotReady, or a ChannelLayer error."""
+    """Raises the database's error, StoreNotReady, StoreReadOnly, InsufficientStorage, or a ChannelLayer error."""
     if _migrations() - set(MigrationRecorder(connection).applied_migrations()):
         raise StoreNotReady(retry_after=2)
+    if on_postgresql():
+        _expect_writer()
+    else:
+        _write_beside(Path(str(connection.settings_dict["NAME"])))
     if settings.REDIS_URL:
         _write_to_redis()
+
+
+def _expect_writer() -> None:
+    """A standby, or a primary that was set to read-only, answers reads."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        is_read_only = cursor.fetchone()[0] == "on"
+    if is_read_only:
+        refusal = StoreReadOnly(retry_after=2)
+        leave_read_only(refusal)
+        raise refusal
+
+
+def _write_beside(database: Path) -> None:
+    """A disk that is full or read-only still answers reads. A file without a name, so that no save waits for the probe."""
+    try:
+        with TemporaryFile(dir=database.parent) as file:
+            file.write(bytes(PROBE_BYTES))
+    except OSError as error:
+        raise (InsufficientStorage() if error.errno in FULL else StoreReadOnly(retry_after=2)) from None
 
 
 @lru_cache

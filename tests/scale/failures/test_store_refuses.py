@@ -79,12 +79,16 @@ def test_a_store_that_cannot_be_written_says_so_and_heals(store: Store) -> None:
         with read_only(store.settings["DATABASE_URL"]) if ON_POSTGRESQL else disk_full(server):
             refusals = [save(server, key, session, TRIES + number) for number in range(TRIES)]
             shown = [reads_on(api, session) for _ in range(TRIES)]
+            readiness = httpx.get(f"{server.url}/readyz")
+        told = (503, "store_read_only") if ON_POSTGRESQL else (507, "storage_full")
+        assert (readiness.status_code, readiness.json()["error"]["code"]) == told
         for refusal in refusals:
-            assert refusal.status_code == (503 if ON_POSTGRESQL else 507), refusal.text
+            assert refusal.status_code == told[0], refusal.text
             assert refusal.json()["error"].keys() == {"code", "message", "details"}
         assert shown == [TRIES - 1] * TRIES
         for number in range(TRIES):
             save_in_the_end(server, key, session, TRIES + number)
+        assert httpx.get(f"{server.url}/readyz").status_code == 200
         assert len(api.call("GET", f"/sessions/{session}")["messages"]) == 2 * TRIES - 1
         api.close()
 
