@@ -1,6 +1,7 @@
 """Starting the server: the same for one person (`run`) and in production (`serve`)."""
 
 import math
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -52,7 +53,7 @@ def prepared(*, migrate: bool = True) -> Iterator[None]:
 
 
 def serve() -> None:
-    """Serve until SIGTERM or SIGINT; what was received by then is answered."""
+    """Serve until SIGTERM, SIGINT or the end of the terminal; what was received by then is answered."""
     options: dict[str, Any] = {
         "host": settings.HOST,
         "port": settings.PORT,
@@ -73,7 +74,15 @@ def serve() -> None:
     if settings.WORKERS > 1 and workers.SPREADS:
         workers.serve_by_workers(uvicorn.Config(APPLICATION, **options))
     else:
+        _end_with_terminal()
         uvicorn.run(APPLICATION, **options)
+
+
+def _end_with_terminal() -> None:
+    """SIGHUP, of a terminal that is closed, does as SIGTERM does; by itself it would kill the process amid its answers. Several
+    workers are replaced by the process above them. `nohup` has it ignored."""
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 @contextmanager

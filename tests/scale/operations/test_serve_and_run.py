@@ -142,10 +142,11 @@ def test_a_second_server_on_an_embedded_store_is_refused_and_may_follow_the_firs
             wait_for(url, follower)
 
 
-@pytest.mark.slow
-def test_serve_ends_on_sigterm_without_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGHUP])
+def test_serve_ends_on_a_signal_without_an_error(tmp_path: Path, number: int) -> None:
+    """SIGHUP comes when its terminal is closed."""
     with started("serve", tmp_path, STATIC_MANIFEST="0") as (_, process):
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         assert process.wait(10) in {0, -signal.SIGTERM}
 
 
