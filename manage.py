@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Django's command line, with this project's settings."""
 
+import errno
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ garbage_collection.pause(sys.argv)
 
 def main() -> None:
     _expect_django()
+    _open_streams()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:2] == ["serve"]:
         # Production serves static files under hashed names; settings are read before the command runs.
@@ -24,6 +26,9 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
+        sys.stdout.flush()
+    except OSError as error:
+        sys.exit(_unwritten(error))
     except UnicodeEncodeError:
         # What is no UTF-8 becomes surrogates in an argument, which no database and no terminal takes.
         if (wrong := next((argument for argument in sys.argv if not _is_utf8(argument)), None)) is None:
@@ -47,6 +52,24 @@ def main() -> None:
 def _expect_django() -> None:
     if find_spec("django") is None:
         sys.exit("This Python has no Django. Run `make install`, then `.venv/bin/python manage.py …`.")
+
+
+def _open_streams() -> None:
+    """Closed ones become empty ones, before a connection gets their number."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _unwritten(error: OSError) -> str | int:
+    """What ends a command whose output nobody reads any more, as `head` after its lines, or for which the disk has no room."""
+    if error.filename is not None or error.errno not in {errno.EPIPE, errno.ENOSPC}:
+        raise error
+    # Python would write the rest when it ends, and fail once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        return 128 + signal.SIGPIPE
+    return f"Not all could be written: {error.strerror}. What the command did by then stays done."
 
 
 def _is_utf8(argument: str) -> bool:

@@ -37,7 +37,8 @@ class Command(BaseCommand):
         except OSError as error:
             if error.errno in FULL:  # What is written, here or beside the store; reading takes no space.
                 raise CommandError("The disk is full. Free space, then repeat the command: it goes on.") from None
-            raise CommandError(f"Cannot read {options['file']}: {error.strerror}.") from None
+            # A pipe's error has a text alone: it cannot be read twice.
+            raise CommandError(f"Cannot read {options['file']}: {error.strerror or error}") from None
         if not done.added and not done.present:
             self.stdout.write("Nothing was added: this export has no content.")
         for name in sorted(done.added.keys() | done.present.keys()):
