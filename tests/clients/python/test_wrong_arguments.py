@@ -85,3 +85,10 @@ def test_a_message_that_is_no_object_is_named(gate: Gate, tmp_path: Path, messag
             with pytest.raises(TypeError, match=told):
                 call()
         assert gate.seen == []
+
+
+@pytest.mark.parametrize("url", ["http://ana:planted@127.0.0.1", "http://ana:planted@127.0.0.1?x=1", "http://ana:pla/nted@[::1"])
+def test_an_address_with_a_password_is_refused_and_not_quoted(url: str) -> None:
+    with pytest.raises(ValueError, match=r"^`url` ") as caught:
+        Client(url, *GIVEN)
+    assert "nted" not in str(caught.value)

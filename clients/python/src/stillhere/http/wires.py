@@ -28,13 +28,16 @@ class Server:
     """`url`: with a path before each target, or without. Raises ValueError for one that is no URL of HTTP."""
 
     def __init__(self, url: str) -> None:
-        wrong = ValueError(f"`url` begins with http:// or https:// and a name, and has no query: {url}")
+        shown = "." if "@" in url else f": {url}"  # It may have a password.
+        wrong = ValueError(f"`url` begins with http:// or https:// and a name, and has no query{shown}")
         try:
             parsed = httpx.URL(url)
         except httpx.InvalidURL as error:
             raise wrong from error
         if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.query:
             raise wrong
+        if parsed.userinfo:  # It would take the place of the key in some requests.
+            raise ValueError("`url` has a user or a password. Leave them out: the key alone is sent.")
         self.host, self.secure = parsed.raw_host.decode("ascii"), parsed.scheme == "https"
         self.port = parsed.port or (443 if self.secure else 80)
         self._prefix = parsed.raw_path.decode("ascii").rstrip("/")
