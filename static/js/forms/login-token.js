@@ -26,7 +26,12 @@ const repeated = new WeakSet();
 
 /** Takes over the token of a new login, if there was one. @returns {Promise<string>} why nothing can be sent; empty: it can */
 export async function currentToken() {
-  if (!user || known === cookie()) return "";
+  return known === cookie() ? "" : problemNow();
+}
+
+/** As the server says now, also of a login that ended elsewhere. @returns {Promise<string>} */
+export async function problemNow() {
+  if (!user) return "";
   const { standing, csrf } = await askStanding(user);
   if (csrf) put(csrf);
   return PROBLEMS[standing];

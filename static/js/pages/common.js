@@ -1,7 +1,8 @@
 /** For every page: the theme switch, the menu on small screens, toasts, copying, keyboard shortcuts. */
 
-import "../forms/one-answer.js";
 import { NO_ANSWER, repeatWithToken, SIGNED_OUT } from "../forms/login-token.js";
+import "../forms/typed-input.js";
+import "../forms/one-answer.js";
 import { copyFrom, copyText } from "./clipboard.js";
 import { all, around, byId, one } from "./elements.js";
 import { store } from "./stored.js";

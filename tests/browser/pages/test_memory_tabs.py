@@ -219,3 +219,24 @@ def test_an_empty_list_looks_as_all_empty_pages_do(signed_in: Browser, server: L
     for tab in ("errors", "performance"):
         signed_in.open(f"{server.url}/projects/{memory.project}/{tab}/")
         assert (signed_in.run(style, "ul:has(> .empty)"), signed_in.run(gap)) == wanted, tab
+
+
+def test_a_value_that_could_not_be_sent_stays_in_its_form(
+    signed_in: Browser, server: LiveServer, memory: Memory, alice: User
+) -> None:
+    """Neither the browser's error page nor the one to sign in takes its place."""
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory-new/?namespace=notes")
+    hands = Keyboard(signed_in)
+    hands.write("Key", "a")
+    signed_in.run("document.getElementById('value').value = '[1]';")
+    signed_in.offline()
+    hands.choose("Save")
+    signed_in.until(TOAST, "The server does not answer")
+    signed_in.online()
+    signed_in.driver.execute_cdp_cmd("Network.deleteCookies", {"name": "sessionid", "url": server.url})
+    hands.choose("Save")
+    signed_in.until(TOAST, "You are signed out")
+    signed_in.sign_in_as(alice, server.url)
+    signed_in.run("for (const _ of [1, 2]) document.querySelector('[data-json-editor] [type=submit]').click();")
+    signed_in.until(TOAST, "Saved as rev 1.")
+    assert memory.get("notes/a").json()["value"] == [1]
