@@ -53,8 +53,9 @@ def _for_people(error: AppError) -> str:
 def _restore(request: HttpRequest, error: AppError) -> str:
     """The URL that restores the object of this page, if it is in the trash."""
     named = {} if request.resolver_match is None else request.resolver_match.kwargs
+    # The one that the error names: of a transfer, that may be the target, and the address names the source.
     if isinstance(error, SessionDeleted) and "session_id" in named:
-        return reverse("session_act", args=[named["session_id"], "undelete"])
+        return reverse("session_act", args=[error.details["session"], "undelete"])
     if isinstance(error, ProjectDeleted) and (project := named.get("project_id") or error.details.get("project_id")):
         return reverse("restore_project", args=[project])
     return ""

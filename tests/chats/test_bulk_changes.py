@@ -264,6 +264,13 @@ def test_what_makes_no_sense_is_refused_in_words(bar: Bar, bob: User, api: Calla
     assert bar.client.post("/sessions/bulk/?undo=ü")["Location"] == "/sessions/"
 
 
+def test_a_project_that_was_deleted_meanwhile_is_refused_in_the_list(bar: Bar) -> None:
+    ids = bar.sessions.make("a")
+    gone = bar.sessions.projects["two"]
+    bar.sessions.api.delete(f"/projects/{gone}")
+    assert "This project was deleted meanwhile." in bar.post("move", ids, project=gone)
+
+
 def test_lists_have_a_box_for_each_session_and_filter_by_tag_and_pin(bar: Bar) -> None:
     one, two = *bar.sessions.make("a", pinned=True, tags=["bug", "x y"]), *bar.sessions.make("b", tags=["bug"])
 

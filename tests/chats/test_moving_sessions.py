@@ -98,6 +98,19 @@ def test_a_move_is_refused_in_words_and_changes_nothing(page: Client, chat: Chat
     assert foreign.api.get(f"/sessions/{chat.id}").status_code == 404
 
 
+def test_a_project_that_was_deleted_meanwhile_is_refused_in_the_form(page: Client, chat: Chat) -> None:
+    for path in ("gone", "another"):
+        Chat(chat.api, project=path)
+    gone = project_of("gone").id
+    chat.api.delete(f"/projects/{gone}")
+    reply = page.post(f"/sessions/{chat.id}/move/", {"project": gone})
+    assert reply.status_code == 409
+    shown = reply.content.decode()
+    assert "This project was deleted meanwhile." in shown
+    assert 'id="move-to"' in shown
+    assert chat.read()["session"]["project"] == "old"
+
+
 def version(chat: Chat) -> str:
     return str(chat.api.get(f"/sessions/{chat.id}?messages=0")["ETag"])
 

@@ -44,6 +44,14 @@ def test_two_moments_of_a_session(page: Client, chat: Chat) -> None:
     assert f'href="/sessions/{chat.id}/history/?at=2"' in html
 
 
+def test_of_two_sessions_the_one_in_the_trash_is_offered_to_restore(page: Client, chat: Chat) -> None:
+    other = Chat(chat.api, project="/home/alice/other")
+    chat.api.delete(f"/sessions/{other.id}")
+    reply = page.get(f"/sessions/{chat.id}/compare/?a=1&b={other.id}")
+    assert reply.status_code == 410
+    assert re.findall(r'action="(/sessions/[^"]+)"', reply.content.decode()) == [f"/sessions/{other.id}/undelete/"]
+
+
 def test_messages_are_told_by_their_tools_too(page: Client, chat: Chat) -> None:
     chat.say("m1", "one")
     call = {"type": "tool_call", "id": "c1", "name": "bash", "input": {"command": "ls <shop>"}}

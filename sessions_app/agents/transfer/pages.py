@@ -18,7 +18,7 @@ from sessions_app.agents.transfer.preview import Preview, in_the_way, preview_of
 from sessions_app.agents.transfer.services import NoTarget, Transfer, transfer
 from sessions_app.agents.transfer.state_merging import TooMuchTogether
 from sessions_app.agents.transfer.transfer_targets import Target, ai_names, list_targets
-from sessions_app.chats.reading.sessions import SessionRow, get_session, session_uuid
+from sessions_app.chats.reading.sessions import SessionDeleted, SessionRow, get_session, session_uuid
 from sessions_app.chats.saving.receipts import Request
 from sessions_app.core.errors import AppError, Conflict, Invalid, NotFound
 from sessions_app.core.id_parsing import parse_id
@@ -26,7 +26,7 @@ from sessions_app.core.serialization.json_text import fingerprint
 from sessions_app.core.web.page_context import form_of, signed_in_caller
 from sessions_app.core.web.toasts import toast_response
 from sessions_app.models import Caller, ChatSession, Project
-from sessions_app.projects.queries import get_project, list_projects, project_uuid
+from sessions_app.projects.queries import ProjectDeleted, get_project, list_projects, project_uuid
 
 SESSIONS, PROJECTS = 8, 6
 PARTS = {Part.AGENT_STATE: "agent_state", Part.MESSAGES: "messages", Part.OPENING_STEP: "opening_step"}
@@ -35,6 +35,10 @@ STALE = "The session was cleared since this form was opened. Check it, then tran
 
 class Choose(Invalid):
     """The form is not filled in yet."""
+
+
+class TargetGone(Conflict):
+    code, message = "target_gone", "This target was deleted meanwhile. Choose another one, or restore it first."
 
 
 @login_required
@@ -60,6 +64,9 @@ def transfer_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
             preview = preview_of(result["carried"], moves=wanted.choice.move, undoable=_is_undoable(wanted))
         except (Choose, Conflict, UnknownAi, TooMuchTogether) as error:
             problem, preview = error, in_the_way(error.details) if isinstance(error, InTheWay) else preview
+        except (SessionDeleted, ProjectDeleted):
+            get_session(caller=caller, session_id=session_id)  # Or it was the source: raises what says so.
+            problem, form["to"] = TargetGone(), ""
     return _page(request, caller, session, form, preview, problem)
 
 

@@ -23,7 +23,8 @@ from sessions_app.core.id_parsing import uuid_or_none
 from sessions_app.core.serialization.strict_json import clean_text
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.core.web.toasts import toast_response
-from sessions_app.projects.queries import project_uuid
+from sessions_app.models import Caller
+from sessions_app.pages.session.move_targets import chosen_place
 
 KEPT = "bulk_undo"
 DONE = {
@@ -52,7 +53,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     if not ticked:
         return toast_response(request, "No session is ticked.", page=page, failed=True)
     try:
-        done = change_sessions(caller=caller, sessions=ticked, change=_change(Act(name), request.POST))
+        done = change_sessions(caller=caller, sessions=ticked, change=_change(caller, Act(name), request.POST))
     except Conflict as refused:
         return toast_response(request, refused.message, page=page, failed=True)
     said = f"{_sessions(len(done.changed))} {DONE[Act(name)]}."
@@ -63,13 +64,13 @@ def bulk(request: HttpRequest) -> HttpResponse:
     return toast_response(request, said, page=page, undo=_keep(request, done.undo, page))
 
 
-def _change(act: Act, form: QueryDict) -> Change:
+def _change(caller: Caller, act: Act, form: QueryDict) -> Change:
     tags = tuple(dict.fromkeys(filter(None, (tag.strip() for tag in clean_text(form.get("tag", "")).split(",")))))
     if act in {Act.TAG, Act.UNTAG} and not tags:
         raise Invalid("Write the tags first, with commas between them.", details={"field": "tag"})
     if act == Act.MOVE and not form.get("project"):
         raise Invalid("Choose the project to move the sessions to.", details={"field": "project"})
-    return Change(act, tags, project_uuid(form.get("project", "")) if act == Act.MOVE else None)
+    return Change(act, tags, chosen_place(caller, form.get("project", "")).id if act == Act.MOVE else None)
 
 
 def _undo(request: HttpRequest, page: str) -> HttpResponse:

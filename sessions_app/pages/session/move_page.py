@@ -19,8 +19,8 @@ from sessions_app.core.errors import AppError, Conflict, Invalid
 from sessions_app.core.web.page_context import signed_in_caller
 from sessions_app.models import Caller, ChatSession
 from sessions_app.pages.session.move_back import move_back_address
-from sessions_app.pages.session.move_targets import move_targets
-from sessions_app.projects.queries import get_project, project_uuid
+from sessions_app.pages.session.move_targets import chosen_place, move_targets
+from sessions_app.projects.queries import get_project
 
 
 class NoPlace(Invalid):
@@ -58,7 +58,7 @@ def move_page(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
 def _move(request: HttpRequest, caller: Caller, session: SessionRow) -> HttpResponse:
     if not request.POST.get("project"):
         raise NoPlace
-    project = get_project(caller=caller, project_id=project_uuid(request.POST["project"]))
+    project = chosen_place(caller, request.POST["project"])
     done = change_sessions(caller=caller, sessions=[session.id], change=Change(Act.MOVE, to_project=project.id))
     if done.unknown:  # It was deleted meanwhile: raises what says so.
         get_session(caller=caller, session_id=session.id)

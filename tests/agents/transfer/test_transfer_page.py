@@ -194,6 +194,20 @@ def test_nothing_is_carried_to_or_named_of_somebody_else(
     assert his.get("ai-states").json()["items"] == []
 
 
+@pytest.mark.parametrize("act", ["transfer", "preview", "find"])
+def test_a_target_that_was_deleted_meanwhile_is_told_in_the_form(page: Client, source: Chat, target: Chat, act: str) -> None:
+    project = target.read()["session"]["project_id"]
+    form = fresh(page, source)
+    for chosen, address in ((f"session {target.id}", f"/sessions/{target.id}"), (f"project {project}", f"/projects/{project}")):
+        source.api.delete(address)
+        reply = send(page, source, {**form, "to": chosen}, act)
+        assert reply.status_code == (409 if act == "transfer" else 200)
+        assert "This target was deleted meanwhile." in text(reply)
+        assert "a target to see a preview" not in text(reply)
+    source.api.delete(f"/sessions/{source.id}")
+    assert send(page, source, {**form, "to": f"session {target.id}"}, act).status_code == 410
+
+
 def test_the_form_costs_the_same_however_much_there_is(page: Client, source: Chat, target: Chat) -> None:
     form = {**fresh(page, source), "to": f"session {target.id}", "q": "a", "ai": ["claude"]}
 
