@@ -239,3 +239,18 @@ def test_a_dismissed_plan_takes_the_place_of_no_newer_one(chat: ChatPage, agent:
     chat.browser.until("return document.getElementById('chat-toast').textContent.includes('another plan by now');")
     assert chat.browser.run(STEPS) == ["Sell new maps:pending"]
     assert stored(agent, chat)["agent_state"]["plan"]["title"] == "Newer"
+
+
+def test_a_question_of_a_long_kind_widens_nothing(chat: ChatPage, agent: Any) -> None:
+    chat.open()
+    chat.say("one")
+    chat.until(lambda texts: len(texts) == 2)
+    chat.until_still()
+    session = stored(agent, chat)["session"]["id"]
+    asked = {"pending_action": {"id": "a1", "kind": "deploy" * 10, "payload": {"to": "staging"}}}
+    assert agent.put(f"/sessions/{session}/agent-state", asked).status_code in {200, 201}
+    chat.browser.until("return document.getElementById('panel-kind').textContent !== '';")
+    chip = (
+        "const [chip, card] = ['panel-kind', 'panel-question'].map((id) => document.getElementById(id).getBoundingClientRect());"
+    )
+    assert chat.browser.run(f"{chip} return chip.right < card.right;")
