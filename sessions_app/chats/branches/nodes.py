@@ -67,6 +67,11 @@ class Nodes:
             upto,
         )
 
+    def id_on_path(self, upto: int) -> str:
+        """The id of the last message of the path at or before a position; '' if there is none."""
+        found = self.newest_on_path(upto)
+        return found.message_id if found is not None else ""
+
     def awaiting(self, message_id: str) -> list[Node]:
         """The live messages that name this one as parent, but are elsewhere because it was not there."""
         found = fetch_rows(
@@ -76,12 +81,12 @@ class Nodes:
         )
         return [Node(*row) for row in found]
 
-    def children(self, of: list[str]) -> list[Node]:
-        """The live messages under these."""
+    def children(self, of: list[str], *, live: str = "=") -> list[Node]:
+        """The live messages under these; with `live` "<>" the removed ones."""
         found = list[Node]()
         for some in batched(of, AT_ONCE):
             marks = ", ".join(["%s"] * len(some))
-            sql = f"SELECT {_COLUMNS} FROM {_FROM} AND under IN ({marks}) AND under IS NOT NULL AND removed = ''"  # noqa: S608
+            sql = f"SELECT {_COLUMNS} FROM {_FROM} AND under IN ({marks}) AND under IS NOT NULL AND removed {live} ''"  # noqa: S608
             found += [Node(*row) for row in fetch_rows(sql, [*self.key, *some])]
         return found
 
@@ -99,8 +104,7 @@ class Nodes:
                 return node.message_id
         if not chain or chain[0].under is not None:
             return ""
-        trunk = self.newest_on_path(chain[0].position)
-        return trunk.message_id if trunk is not None else ""
+        return self.id_on_path(chain[0].position)
 
     def subtree(self, message_id: str) -> list[tuple[int, str, int, str]]:
         """`(pk, id, position, removed)` of a message and all that follow it, in their order."""

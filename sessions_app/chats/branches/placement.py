@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
 
+# The place of a message before a save: its id, `under`, position.
+type Former = tuple[str, str | None, int]
+
 if TYPE_CHECKING:
     from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
 
@@ -15,35 +18,65 @@ def _needs_places(session: LockedSession, page: "MessageBatch") -> bool:
         return False
     appended = page.appended
     if session.head is None:
-        if not any(m.content.parent_id is not None for m in appended) and not page.reparented:
+        reparented = _reparented(page)
+        if not any(m.content.parent_id is not None for m in appended) and not reparented:
             return False
-        if not page.reparented and _in_line(session, page, appended):
+        if not reparented and _in_line(session, page, appended):
             return False
-    for message in appended:
-        page.put_aside(message)
+    for message in appended:  # They are not on the path until they have their places.
+        message.under, message.aside = "", True
     return True
+
+
+def _lift(session: LockedSession, page: "MessageBatch") -> "list[Former]":
+    """In a session with branches: what this save truncated and restored is as new, and stays where it was if it was removed
+    again; what it added and removed gets its place as it is restored. Returns the former places of those that are as new."""
+    lifted = list[Former]()
+    for message in page.changed:
+        if message.pk is None and message.removed:
+            message.under = session.head or ""
+        if message.former_place is None:
+            continue
+        under, position = message.former_place
+        if message.removed:
+            message.position = position
+            continue
+        message.was_live = False
+        if message.keeps_parent and message.content.parent_id == message.former_parent:
+            message.content.parent_id = None
+        lifted.append((message.message_id, under, position))
+    return lifted
+
+
+def _reparented(page: "MessageBatch") -> "list[StoredMessage]":
+    """The live messages whose `parent_id` this save changed."""
+    stayed = (m for m in page.changed if not m.removed and m.was_live)
+    return [m for m in stayed if m.content.parent_id not in {None, m.former_parent}]
 
 
 def write_and_place(session: LockedSession, page: "MessageBatch", *, rev: int) -> None:
     """Write the messages, those that need it with their places."""
+    lifted = [] if session.head is None else _lift(session, page)
     branched = _needs_places(session, page)
     page.write()
     if branched:
-        _place(session, page, rev=rev)
+        _place(session, page, lifted, rev=rev)
 
 
-def _place(session: LockedSession, page: "MessageBatch", *, rev: int) -> None:
+def _place(session: LockedSession, page: "MessageBatch", lifted: "list[Former]", *, rev: int) -> None:
     """Once they are written: first what was removed, then what is new, in its order. Changes the session's head."""
     session.last_position = page.last_position
     tree = Tree(session, rev=rev)
     if page.appended:
         tree.begin()
-    if session.head is not None and (taken_out := page.taken_out):
-        tree.remove([(m.message_id, m.under, m.position) for m in taken_out])
+    again = [message_id for message_id, *_ in lifted]
+    taken_out = [(m.message_id, m.under, m.position) for m in page.changed if m.removed and m.was_live]
+    if session.head is not None and (left := taken_out + lifted):
+        tree.remove(left)
     tree.unplaced.update(message.message_id for message in page.appended)
     for message in page.appended:
-        tree.place(message.message_id)
-    for message in page.reparented:
+        tree.place(message.message_id, again=message.message_id in again)
+    for message in _reparented(page):
         tree.reparent(message.message_id)
     page.last_position = session.last_position
 

@@ -58,16 +58,19 @@ class Tree:
         self._show(message_id)
         return True
 
-    def place(self, message_id: str, *, beside: bool = True) -> None:
+    def place(self, message_id: str, *, beside: bool = True, again: bool = False) -> None:
         """Place a live message that has a parent of its own or none, and those that wait for it; then move the head.
 
-        It becomes the head if it follows the head or, with `beside`, any other message of the path. Its row is `aside`.
+        It becomes the head if it follows the head or, with `beside`, any other message of the path. Its row is `aside`. `again`:
+        it was elsewhere. So those that wait for it do not say where it belongs, and what was removed after it comes along.
         """
         self.unplaced.discard(message_id)
         waiting = [waiter for waiter in self.nodes.awaiting(message_id) if waiter.message_id not in self.unplaced]
         node = self._get(message_id)
-        under = self._place_for(node, waiting)
+        under = self._place_for(node, [] if again else waiting)
         self._attach(message_id, under)
+        for removed in self.nodes.children([message_id], live="<>") if again else ():
+            self._move_behind(removed.message_id)
         if not node.parent_id and node.parent_id != under:
             self._set("parent_id = %s", "message_id = %s", under, message_id)
         found = [waiter for waiter in waiting if self._take_in(waiter, message_id)]
@@ -86,8 +89,7 @@ class Tree:
         if wanted and (parent is None or not parent.live or self._follows(wanted, message_id)):
             return  # Not there (yet), or it would follow itself: it stays where it is.
         if node.under is None:
-            before = self.nodes.newest_on_path(node.position - 1)
-            if wanted == (before.message_id if before is not None else ""):
+            if wanted == self.nodes.id_on_path(node.position - 1):
                 return
             self.begin()
             self._cut(0)
@@ -98,7 +100,7 @@ class Tree:
 
     def remove(self, removed: Sequence[tuple[str, str | None, int]]) -> None:
         """These were removed (id, `under`, position): what followed them follows the live message before them."""
-        links = {message_id: under for message_id, under, _ in removed}
+        links = {message_id: (under, position) for message_id, under, position in removed}
         for child in self.nodes.children(list(links)):
             if child.message_id not in links:
                 self._set("under = %s", "message_id = %s", self._live_before(child.under or "", links), child.message_id)
@@ -118,8 +120,7 @@ class Tree:
         """A live message of no other place, before all with links, is of the trunk: at its end, what followed that follows it."""
         position = self._get(message_id).position
         if self.nodes.trunk_end(END) == position:
-            before = self.nodes.newest_on_path(position - 1)
-            under = before.message_id if before is not None else ""
+            under = self.nodes.id_on_path(position - 1)
             self._set("under = %s", "under = %s AND under IS NOT NULL AND removed = ''", message_id, under)
         self._lead_to_newest()
 
@@ -132,7 +133,7 @@ class Tree:
         loose = self._back_in_trunk(boundary, back)
         for message_id in loose:
             self._back_in_place(message_id)
-        before = self.nodes.newest_on_path(boundary)
+        under = self.nodes.id_on_path(boundary)
         if self.nodes.has_branches(boundary):
             self._cut(boundary)
         orphans = (
@@ -141,7 +142,6 @@ class Tree:
             "sessions_app_message.epoch AND p.message_id = sessions_app_message.under AND p.removed = '' "
             "AND p.position > %s))"  # Before it may be another message with this id.
         )
-        under = before.message_id if before is not None else ""
         self._set("under = %s", orphans, under, boundary, boundary)
         self._lead_to_newest()
         self._part(boundary, under)
@@ -228,8 +228,7 @@ class Tree:
         # First: what was removed follows a message of the path as it is now.
         removed = "removed <> '' AND under IS NULL AND position > %s"
         self._set(f"parent_id = coalesce(parent_id, {_BEFORE}), under = {_BEFORE}", removed, position)
-        before = self.nodes.newest_on_path(position)
-        key, first = self.nodes.key, before.message_id if before is not None else ""
+        key, first = self.nodes.key, self.nodes.id_on_path(position)
         if take_off:
             execute(_LINK.format(", aside = TRUE, rev = %s"), [self.rev, first, *key, position])
         else:
@@ -279,11 +278,12 @@ class Tree:
         """Whether a message is this other one, or follows it."""
         return any(node.message_id == other for node in self.nodes.chain(message_id))
 
-    def _live_before(self, message_id: str, links: dict[str, str | None]) -> str:
-        under: str | None = message_id
-        while under and links.get(under) is not None:
-            under = links[under]
-        return self.nodes.nearest_live(under) if under else ""
+    def _live_before(self, message_id: str, links: dict[str, tuple[str | None, int]]) -> str:
+        while (place := links.get(message_id)) is not None and place[0]:
+            message_id = place[0]
+        if place is None:
+            return self.nodes.nearest_live(message_id) if message_id else ""
+        return self.nodes.id_on_path(place[1]) if place[0] is None else ""
 
     def _get(self, message_id: str) -> Node:
         node = self.nodes.find(message_id)

@@ -84,7 +84,8 @@ def with_siblings(page: Page, *, session_id: uuid.UUID, live: Live) -> Page:
     for item in page.items:
         under = links.get(item["id"])
         group = [] if under is None else groups.get(under, [])
-        if len(group) > 1:
+        # A message that was removed meanwhile, or later in the same save, is in none.
+        if len(group) > 1 and item["id"] in group:
             item["siblings"] = _siblings(group, item["id"])
     return page
 

@@ -58,6 +58,10 @@ class StoredMessage:
     # As it was loaded: live or not, and its `parent_id`.
     was_live: bool = False
     former_parent: str | None = None
+    # The save does not name its parent.
+    keeps_parent: bool = False
+    # If the save truncated and restored it: its `under` and position before.
+    former_place: tuple[str | None, int] | None = None
 
     def is_seen(self, seen: Seen, base_rev: int) -> bool:
         """By a writer that sent this, or has seen everything up to `base_rev`."""
@@ -184,12 +188,9 @@ class MessageBatch:
         self.names_parents |= message.content.parent_id is not None
 
     def move_to_end(self, message: StoredMessage) -> None:
+        message.former_place = message.former_place or (message.under, message.position)
         self.last_position += 1
         message.position = self.last_position
-
-    def put_aside(self, message: StoredMessage) -> None:
-        """It is not on the path until it has its place in the tree."""
-        message.under, message.aside = "", True
 
     @property
     def appended(self) -> list[StoredMessage]:
@@ -197,14 +198,9 @@ class MessageBatch:
         return sorted((m for m in self._changed.values() if not m.removed and not m.was_live), key=lambda m: m.position)
 
     @property
-    def taken_out(self) -> list[StoredMessage]:
-        return [m for m in self._changed.values() if m.removed and m.was_live]
-
-    @property
-    def reparented(self) -> list[StoredMessage]:
-        """The live messages whose `parent_id` this save changed."""
-        stayed = (m for m in self._changed.values() if not m.removed and m.was_live)
-        return [m for m in stayed if m.content.parent_id not in {None, m.former_parent}]
+    def changed(self) -> list[StoredMessage]:
+        """What this save added, changed, removed and restored."""
+        return list(self._changed.values())
 
     def grow_removed(self, message: StoredMessage, content: Content, *, writer_id: str, seq: int, patched: bool) -> None:
         """A late save of a removed message extends the kept text; the message stays removed."""

@@ -111,9 +111,10 @@ class OpRules:
         if stored is None and is_dots(sent.message_id):
             raise Rejected("dots_as_id")
         self.outcome.redacted.update(redact_message(sent.content, self.redaction))
-        if stored is not None and not sent.content.parent_id:
+        if stored is not None:
             # Clients write back what they read, with null for an absent field: that moves nothing.
-            sent.content.parent_id = stored.content.parent_id
+            stored.keeps_parent = not sent.content.parent_id
+            sent.content.parent_id = sent.content.parent_id or stored.content.parent_id
         if stored is None:
             self._append(sent)
         elif not stored.removed:
@@ -222,9 +223,8 @@ class OpRules:
             if message.rev > self.base_rev and not self._wrote_before(message):
                 self.outcome.spared[message.message_id] = None
             else:
-                ver = message.ver
                 self._take_out(message, removal)
-                self.truncated[message.message_id] = (ver, self.outcome.applied[-1])
+                self.truncated[message.message_id] = (message.ver - 1, self.outcome.applied[-1])
 
     def _append(self, sent: Upsert) -> None:
         added = self.page.add(
