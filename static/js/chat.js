@@ -289,7 +289,7 @@ chat.on("cleared", ({ by, messages }) => {
 chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session }) => title.changed(session));
 chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
 chat.on("refused", (refusal) => {
-  if (refusal.code === "session_deleted") trash.refused();
+  if (refusal.code === "session_deleted") trash.refused(refusal);
   else if (!connection.failed(refusal)) view.alert(`Not saved: ${refusal.message} Your text stays on this page.`);
 });
 addEventListener("popstate", () => open(new URLSearchParams(location.search).get("project") || project));

@@ -1,6 +1,6 @@
 /**
  * The session was moved to the trash elsewhere: a notice says so until it is restored; then unsaved changes are sent. Of one that was
- * erased the page still shows what it has.
+ * erased the page still shows what it has. What was written in a session that the page has left since is sent when that one is back.
  */
 
 import { messageOf } from "../../pages/elements.js";
@@ -8,7 +8,7 @@ import { whenSeen } from "../../pages/live/event-stream.js";
 import { Refused } from "../api.js";
 
 /**
- * @import { Connection, Frame } from "../../stillhere.js"
+ * @import { Connection, Frame, Refused as Refusal } from "../../stillhere.js"
  * @import { Api } from "../api.js"
  * @import { View } from "../view.js"
  */
@@ -16,6 +16,7 @@ import { Refused } from "../api.js";
 const CAUSE = "trash";
 const WORDS = "This session is in the trash. Restore it to continue, or start a new one.";
 const ERASED = "This session was erased. What you see is only in this page: copy what you need, and start a new session.";
+const ELSEWHERE = "Not saved: what you wrote in a session that is in the trash now. It is saved once that session is restored.";
 
 export class TrashNotice {
   /** @param {{chat: Connection, api: Api, view: View}} page */
@@ -23,37 +24,46 @@ export class TrashNotice {
     this.chat = chat;
     this.api = api;
     this.view = view;
-    this.told = false;
+    /** Sessions of which the server refused something. @type {Set<string>} */
+    this.unsaved = new Set();
     /** Number of the newest look into the trash: what a former one is answered may be over. */
     this.looked = 0;
-    /** @param {Uppercase<string>} type @param {() => void} act */
-    const onOwn = (type, act) => chat.on(type, (/** @type {Frame} */ { session }) => session === chat.session?.id && act());
     this.look = whenSeen(() => this._look());
-    onOwn("SESSION_DELETED", this.look);
-    onOwn("SESSION_UPDATED", () => this._over());
+    chat.on("SESSION_DELETED", (/** @type {Frame} */ { session }) => session === this.own && this.look());
+    chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session = "" }) => this._isBack(session));
+    chat.on("RESYNC", this.look);
+    chat.on("restored", ({ session }) => this._read(session?.id ?? ""));
   }
 
-  /** The server refused a save. It may be back since: that was heard before the refusal arrived. */
-  refused() {
+  /** The session that the page shows. */
+  get own() {
+    return this.chat.session?.id ?? "";
+  }
+
+  /** The server refused a save. Its session may be back since: that was heard before the refusal arrived. @param {Refusal} refusal */
+  refused({ entry }) {
+    const { session = this.own } = /** @type {{session?: string}} */ (entry ?? {});
+    this.unsaved.add(session);
+    if (session !== this.own) return this.view.alert(ELSEWHERE);
     this._tell();
-    this.look();
+    return this.look();
   }
 
   _tell() {
-    this.told = true;
     this.view.notices.say(CAUSE, WORDS, [{ label: "Restore", act: () => this._bringBack() }]);
   }
 
   async _look() {
+    const { own } = this;
+    if (!own) return;
     this.looked += 1;
     const number = this.looked;
-    const path = `/sessions/${this.chat.session?.id}?messages=0`;
-    const error = await this.api.get(path).then(
+    const error = await this.api.get(`/sessions/${own}?messages=0`).then(
       () => null,
       (/** @type {unknown} */ refusal) => refusal,
     );
     if (number !== this.looked) return;
-    if (!error) return this._over();
+    if (!error) return this._isBack(own);
     if (!(error instanceof Refused && error.code === "not_found")) return this._tell();
     this.forget();
     return this.view.notices.say(CAUSE, ERASED);
@@ -62,22 +72,29 @@ export class TrashNotice {
   /** The page shows another session now. */
   forget() {
     this.looked += 1;
-    this.told = false;
     this.view.notices.clear(CAUSE);
   }
 
   async _bringBack() {
+    const { own } = this;
     try {
-      await this.api.call("POST", `/sessions/${this.chat.session?.id}/undelete`, {});
-      this._over();
+      await this.api.call("POST", `/sessions/${own}/undelete`, {});
+      this._isBack(own);
     } catch (error) {
       this.view.alert(messageOf(error));
     }
   }
 
-  _over() {
-    const { told } = this;
-    this.forget();
-    if (told) this.chat.retry();
+  /** The server gave the session, which is not in the trash then. @param {string} session */
+  _read(session) {
+    if (!this.unsaved.has(session)) return;
+    this.view.alert("");
+    this._isBack(session);
+  }
+
+  /** @param {string} session */
+  _isBack(session) {
+    if (session === this.own) this.forget();
+    if (this.unsaved.delete(session)) this.chat.retry();
   }
 }
