@@ -26,6 +26,8 @@ let working = null;
 let again = false;
 /** The last read failed: what it would have brought is not on the page. */
 let behind = false;
+/** Changes since this revision are read once more, because what they are about was not on the page then. */
+let reread = Infinity;
 
 /** @param {string} words */
 const say = (words) => {
@@ -126,6 +128,8 @@ async function refresh() {
     return;
   }
   behind = false;
+  rev = Math.min(rev, reread);
+  reread = Infinity;
   working = fetchChanges().catch(() => {
     behind = true;
     say("Not up to date: the server does not answer.");
@@ -155,6 +159,7 @@ async function load(link) {
   if (link.ariaBusy) return;
   link.ariaBusy = "true";
   const newer = link.matches("[data-newer]");
+  const since = rev;
   try {
     const reply = await fetch(link.href, { headers: { "HX-Request": "true" } });
     if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
@@ -165,6 +170,10 @@ async function load(link) {
     link.closest(".older")?.replaceWith(content);
     scrollBy(0, (kept?.getBoundingClientRect().top ?? 0) - before);
     watch();
+    if (rev !== since) {
+      reread = Math.min(reread, since);
+      refresh();
+    }
     if (newer && !log.querySelector("[data-newer]")) follow();
   } catch {
     link.ariaBusy = null;

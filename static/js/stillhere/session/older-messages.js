@@ -8,6 +8,7 @@
  */
 
 const PAGE = 100;
+const MOST_READS = 5;
 
 export class OlderMessages {
   /** @param {OlderNeeds} needs */
@@ -41,17 +42,26 @@ export class OlderMessages {
   }
 
   async older(limit = PAGE) {
-    const { http, state, store } = this.needs;
-    const { of, edge } = this;
-    if (this.unread > 0 && edge && state.session) {
-      const before = encodeURIComponent(edge.id);
-      /** @type {Page} */
-      const page = await http.get(`/sessions/${state.session.id}/messages?before=${before}&limit=${limit}`);
-      // Another session meanwhile, or this one was cleared: it has its own older messages.
-      if (of === this.of && of === this._present) this._take(page);
-    }
+    const { state, store } = this.needs;
+    if (this.unread > 0 && this.edge && state.session) await this._read(state.session.id, this.edge, limit);
     const messages = store.tell();
     return { messages, total: messages.length + this.unread, more: this.unread > 0 };
+  }
+
+  /** @param {string} session @param {StoredMessage} edge @param {number} limit */
+  async _read(session, edge, limit) {
+    const { http, state } = this.needs;
+    const { of } = this;
+    const path = `/sessions/${session}/messages?before=${encodeURIComponent(edge.id)}&limit=${limit}`;
+    for (let left = MOST_READS; ; left -= 1) {
+      const { baseRev } = state;
+      /** @type {Page} */
+      const page = await http.get(path);
+      // Another session meanwhile, or this one was cleared: it has its own older messages. Or they were read by another call.
+      if (of !== this.of || of !== this._present || edge !== this.edge) return;
+      // Changes to messages that were not loaded were left out meanwhile: the answer may be older.
+      if (baseRev === state.baseRev || left === 1) return this._take(page);
+    }
   }
 
   /** @param {Page} page */
