@@ -14,6 +14,7 @@ import { ClearedNotice } from "./chat/sessions/cleared-notice.js";
 import { CurrentSession } from "./chat/sessions/current-session.js";
 import { SessionList } from "./chat/sessions/session-list.js";
 import { SessionTitle } from "./chat/sessions/session-title.js";
+import { startingOver } from "./chat/sessions/starting-over.js";
 import { TrashNotice } from "./chat/sessions/trash-notice.js";
 import { stateAfter } from "./chat/state-after-turn.js";
 import { View } from "./chat/view.js";
@@ -22,7 +23,7 @@ import { stored } from "./pages/stored.js";
 import { connect } from "./stillhere.js";
 
 /**
- * @import { AgentState, AgentStateFields, Answered, Frame, State } from "./stillhere.js"
+ * @import { AgentState, AgentStateFields, Answered, State } from "./stillhere.js"
  * @import { Draft } from "./chat/input/message-field.js"
  * @import { PageMessage } from "./chat/messages/message-parts.js"
  */
@@ -55,6 +56,7 @@ const cleared = new ClearedNotice({ chat, view });
 const models = new ModelChoice();
 const instructions = new Instructions(needs);
 const done = new DoneNotice();
+const startOver = startingOver({ chat, view, leave: () => versions.stop(true), showEmpty: () => show([], "question") });
 new UnsavedNotes({ chat, transcript: view.transcript, show: (messages) => show(messages, chat.openingStep) });
 
 /** Is an answer made, or asked for, that nobody stopped? */
@@ -155,22 +157,6 @@ function forgetSession() {
   for (const part of [trash, cleared, current, instructions]) part.forget();
 }
 
-/** Clear session, Back to question and Finish planning: each clears the session and can be undone. @param {string} words */
-async function startOver(words) {
-  versions.stop(true);
-  view.alert("");
-  const clearing = chat.clear();
-  show([], "question");
-  view.quiet("");
-  view.toast(words, async () => {
-    const ended = await clearing;
-    view.toast("");
-    await chat.undoClear(ended?.of);
-  });
-  view.focus();
-  await clearing;
-}
-
 /** What is said from now on is said there, though the server may answer late. @param {string} path */
 async function open(path) {
   if (path === chat.project) return; // A jump within the page goes through the history too.
@@ -182,7 +168,7 @@ async function open(path) {
   if (known) restored(known);
   restored(await opened);
   keepThisPage();
-  remember(path);
+  remember(chat.project);
 }
 
 /** Opens one of the project's sessions, which becomes its current one. @param {string} id */
@@ -215,6 +201,7 @@ async function resume() {
 
 /** @param {State} state */
 function restored(state) {
+  if (state.project !== chat.project) return; // The page is in another project by now.
   page.restored ||= !state.mirrored;
   show(state.messages, state.openingStep);
   panel.show(state.agentState ?? null);
@@ -239,7 +226,7 @@ view.on({
   say,
   stop: () => chat.stop(),
   upload: (file, options) => connection.watched(chat.upload(file, options)),
-  older: async () => show((await chat.older()).messages, page.step),
+  older: () => chat.older().then(() => show(chat.peek()?.messages ?? page.messages, page.step)),
   open: (path) => {
     if (path !== chat.project) history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
     return open(path);
@@ -261,6 +248,7 @@ view.on({
     sessions.close();
     view.focus();
     const state = await chat.newSession();
+    if (state.project !== chat.project) return;
     show(state.messages, "question");
     view.restored(state);
     view.toast("A new session. The previous one is among the earlier sessions.");
@@ -286,7 +274,6 @@ chat.on("cleared", ({ by, messages }) => {
   show(messages, chat.openingStep);
   view.quiet("The chat was cleared elsewhere.");
 });
-chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session }) => title.changed(session));
 chat.on("conflict", () => view.alert("Somebody else changed the same message. Both versions are kept: see the session's page."));
 chat.on("refused", (refusal) => {
   if (refusal.code === "session_deleted") trash.refused(refusal);

@@ -194,4 +194,5 @@ export function followState({ panel, chat }) {
   chat.on("PLAN_RESTORED", ({ data: plan }) => plan && panel.show({ ...panel.state, plan }));
   chat.on("AGENT_STATE_SAVED", changed);
   chat.on("PENDING_ACTION_RESOLVED", changed);
+  chat.on("RESYNC", read);
 }

@@ -23,6 +23,8 @@ export class Instructions {
     this.seen = "";
     /** Typed, and neither saved nor given up. @type {string | null} */
     this.typed = null;
+    /** What this page asked to be stored last: the answer may be late, or lost. @type {string | null} */
+    this.sent = null;
     /** The session whose draft was read. @type {string | undefined} */
     this.read = undefined;
     this.dialog = byId("chat-instructions", HTMLDialogElement);
@@ -47,25 +49,34 @@ export class Instructions {
 
   /** The page shows another session now. */
   forget() {
-    this.unsaved = this.typed = null;
+    this._forgetTexts();
     this.read = undefined;
     this.dialog.close();
+  }
+
+  _forgetTexts() {
+    this.unsaved = this.typed = this.sent = null;
   }
 
   /** Saves what could not be saved so far. */
   async save() {
     const { chat, api, alert } = this.needs;
     const { session } = chat;
-    const text = this.unsaved;
+    const { unsaved: text, seen } = this;
     if (text === null || !session) return;
+    // Then what this has is of the session that is shown now; the text waits as a draft of its own session.
+    const isLeft = () => chat.session?.id !== session.id;
     try {
       /** @type {{session: Session}} */
       const { session: present } = await api.get(`/sessions/${session.id}?messages=0`);
       session.metadata = present.metadata;
-      if (![this.seen, text].includes(storedIn(present))) return this._differ(text, storedIn(present));
+      const isOthers = ![seen, text, this.sent].includes(storedIn(present));
+      if (isOthers) return isLeft() ? undefined : this._differ(text, storedIn(present));
+      if (!isLeft()) this.sent = text;
       /** @type {Session} */
       const saved = await api.call("PATCH", `/sessions/${session.id}`, { metadata: { instructions: text || null } });
       session.metadata = saved.metadata;
+      if (isLeft()) return;
       this.seen = text;
       if (this.unsaved === text) this.unsaved = null;
       this._keep();
@@ -123,6 +134,8 @@ export class Instructions {
     const { chat } = this.needs;
     const session = chat.session?.id ?? "";
     if (this.read === session) return;
+    // What was written before there was a session belongs to it.
+    if (this.read) this._forgetTexts();
     this.read = session;
     const draft = await chat.draft(KIND);
     if (this.read !== session) return;

@@ -37,6 +37,7 @@ export class CurrentSession {
     chat.on("SESSION_CREATED", heard);
     chat.on("SESSION_UPDATED", heard);
     chat.on("SESSION_DELETED", heard);
+    chat.on("RESYNC", this.look);
   }
 
   /** The page shows another session now. */

@@ -17,6 +17,7 @@ import { byDay } from "./days.js";
 
 const GENTLE_MS = 600;
 const PAGE = 40;
+const NEWS = /** @type {const} */ (["SESSION_CREATED", "SESSION_UPDATED", "SESSION_DELETED", "SESSION_SAVED", "RESYNC"]);
 
 export class SessionList {
   /** @param {Needs} needs `open`: shows a session in the chat */
@@ -40,9 +41,7 @@ export class SessionList {
     this.more.addEventListener("click", () => this._load(this.next));
     this.find.addEventListener("input", () => this.soon());
     this.rows.addEventListener("click", (event) => this._clicked(event));
-    for (const news of /** @type {const} */ (["SESSION_CREATED", "SESSION_UPDATED", "SESSION_DELETED", "SESSION_SAVED"])) {
-      needs.chat.on(news, () => this.soon());
-    }
+    for (const news of NEWS) needs.chat.on(news, () => this.soon());
   }
 
   /** Something changed: the list is read again when it is seen. */

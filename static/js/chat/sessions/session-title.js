@@ -4,7 +4,7 @@ import { Refused } from "../api.js";
 import { titleOf } from "../messages/message-parts.js";
 
 /**
- * @import { Connection, Session } from "../../stillhere.js"
+ * @import { Connection, Frame, Session } from "../../stillhere.js"
  * @import { Api } from "../api.js"
  * @import { PageMessage } from "../messages/message-parts.js"
  * @typedef {{chat: Connection, api: Api, alert: (words: string) => void, focus: () => void, changed: () => void}} Needs
@@ -25,7 +25,11 @@ export class SessionTitle {
     /** The title that is replaced by what is written. */
     this.seen = "";
     this.named = "";
+    /** Number of the newest look at what others changed: a late answer to a former one is ignored. */
+    this.looked = 0;
     document.addEventListener("visibilitychange", () => document.hidden || this.changed(this.outdated));
+    needs.chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session }) => this.changed(session));
+    needs.chat.on("RESYNC", () => this.changed(needs.chat.session?.id));
     this.heading = byId("chat-title", HTMLElement);
     this.button = byId("chat-rename", HTMLButtonElement);
     this.form = byId("chat-title-form", HTMLFormElement);
@@ -65,9 +69,11 @@ export class SessionTitle {
     // A hidden page asks nothing.
     this.outdated = document.hidden ? session : undefined;
     if (document.hidden) return;
+    this.looked += 1;
+    const number = this.looked;
     /** @type {{session: Session} | null} */
     const found = await this.needs.api.get(`/sessions/${own.id}?messages=0`).catch(() => null);
-    if (!found) return;
+    if (!found || number !== this.looked) return;
     own.title = found.session.title;
     own.metadata = found.session.metadata;
     this.show();

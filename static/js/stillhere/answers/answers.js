@@ -284,6 +284,8 @@ export class Answers {
     const found =
       state === "complete" || document.hidden || !message ? null : await this._found(session, message).catch(() => null);
     const known = endOf(found?.state ?? state);
+    // The page shows another session by now, of which this says nothing.
+    if (session !== this.needs.state.session?.id) return;
     store.grow(null);
     if (this.present?.stream === stream) this._set(null);
     emit("answered", { question, message, state: known, error: found?.error ?? null, own });

@@ -43,6 +43,9 @@ export class AgentStates {
     /** The session whose state was read. @type {string | undefined} */
     this.adopted = undefined;
     this.adoptedAt = 0;
+    /** Number of the newest read, and of the newest one that was answered. */
+    this.reads = 0;
+    this.answered = 0;
     this.heirs = new Heirs();
   }
 
@@ -57,12 +60,18 @@ export class AgentStates {
     const { http, state } = this.needs;
     const { session } = state;
     if (!session) return null;
-    try {
-      this._learn(session.id, await http.get(pathOf(session.id)));
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 404) throw error;
-      this._learn(session.id, null);
-    }
+    this.reads += 1;
+    const number = this.reads;
+    /** @type {() => Promise<AgentState | null>} */
+    const ask = () =>
+      http.get(pathOf(session.id)).catch((error) => {
+        if (!(error instanceof ApiError) || error.status !== 404) throw error;
+        return null;
+      });
+    const found = await ask();
+    // Not what is older than the answer to a later read.
+    if (number > this.answered) this._learn(session.id, found);
+    this.answered = Math.max(this.answered, number);
     return this.shown;
   }
 

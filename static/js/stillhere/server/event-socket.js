@@ -44,7 +44,7 @@ export class EventSocket {
     if (cursor !== undefined) this.since = Math.max(since ?? 0, cursor);
     this.wanted = true;
     this._open();
-    if (isOld) this.needs.missed();
+    if (isOld) this._overtaken();
   }
 
   /** The tab that listens for all hears what follows this event; another tab may know less. @param {number} since */
@@ -52,7 +52,7 @@ export class EventSocket {
     if (since <= (this.since ?? 0)) return;
     this.since = since;
     // Otherwise the tab has not read the session yet.
-    if (this.wanted) this.needs.missed();
+    if (this.wanted) this._overtaken();
   }
 
   /** @param {SessionFrame} frame */
@@ -132,11 +132,21 @@ export class EventSocket {
     this.needs.listens(since);
   }
 
+  /** What the page has read is older than events that it was told of while it showed something else: they are not told again. */
+  _overtaken() {
+    this.needs.taken(this._resync);
+  }
+
   /** In the other tabs too. */
   _missed() {
     this.needs.missed();
+    this.needs.tell(this._resync);
+  }
+
+  /** As the server says that it cannot tell what was missed. */
+  get _resync() {
     const frame = /** @type {unknown} */ ({ type: "RESYNC", project: this.needs.project });
-    this.needs.tell(/** @type {SessionFrame} */ (frame));
+    return /** @type {SessionFrame} */ (frame);
   }
 
   /** A socket that was silent for so long is dead, even if the browser reports it as open. */
