@@ -165,6 +165,7 @@ async function open(path) {
   const opened = chat.switchProject(path);
   const known = chat.peek();
   show([], "");
+  panel.show(null);
   if (known) restored(known);
   restored(await opened);
   keepThisPage();
