@@ -31,10 +31,14 @@ export async function currentToken() {
 
 /** As the server says now, also of a login that ended elsewhere. @returns {Promise<string>} */
 export async function problemNow() {
-  if (!user) return "";
-  const { standing, csrf } = await askStanding(user);
+  return user ? PROBLEMS[await standingOf(user)] : "";
+}
+
+/** @param {string} own */
+async function standingOf(own) {
+  const { standing, csrf } = await askStanding(own);
   if (csrf) put(csrf);
-  return PROBLEMS[standing];
+  return standing;
 }
 
 /** @param {string} csrf */
@@ -79,3 +83,9 @@ document.addEventListener(
   },
   true,
 );
+
+/* Back: the browser shows the page as it was left, also after somebody signed out. */
+addEventListener("pageshow", async ({ persisted }) => {
+  if (!persisted || !user || known === cookie()) return;
+  if (["signed-out", "somebody-else"].includes(await standingOf(user))) location.reload();
+});

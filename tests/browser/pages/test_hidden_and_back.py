@@ -224,3 +224,27 @@ def test_what_a_kept_page_could_not_send_any_more_goes_with_the_next_one(
     page.settle()
     wait_for(lambda: stored(api, page) == ["at first", "not sent"])
     browser.forget()
+
+
+@pytest.mark.slow
+def test_a_kept_page_is_not_shown_to_who_comes_after_a_sign_out(
+    keeper: Browser, keeping: LiveServer, api: Callable[..., Any], alice: User
+) -> None:
+    browser = keeper
+    browser.sign_in_as(alice, keeping.url)
+    Chat(api(alice)).say("m1", "only for alice")
+    browser.open(f"{keeping.url}/projects/{Project.objects.get().id}/")
+    browser.until(LIVE)
+    browser.run(MARK)
+    browser.open(f"{keeping.url}/account/")
+    browser.driver.back()
+    browser.until(SAYS, "only for alice")
+    assert browser.run(KEPT), "the browser did not keep the page, so this proves nothing"
+    browser.driver.forward()
+    browser.click("Sign out")
+    browser.until(SAYS, "You are signed out.")
+    browser.driver.back()
+    browser.driver.back()
+    browser.until("return location.pathname === '/login/' && document.readyState === 'complete';")
+    assert not browser.run(SAYS, "only for alice")
+    browser.forget()
