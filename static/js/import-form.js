@@ -3,6 +3,7 @@
  * on the page is looked into; *Import this file* then sends it again, to be imported.
  */
 
+import { SIGNED_OUT } from "./forms/login-token.js";
 import { all, around, byId, focusOn, one } from "./pages/elements.js";
 import { store, stored } from "./pages/stored.js";
 
@@ -83,6 +84,8 @@ function end(said = "") {
 
 /** @param {XMLHttpRequest} xhr */
 function refusal(xhr) {
+  // The API's own words are for clients with keys.
+  if (xhr.status === 401) return SIGNED_OUT;
   try {
     return String(JSON.parse(xhr.responseText).error.message);
   } catch {
@@ -146,7 +149,7 @@ function drop(event) {
   }
   input.files = files;
   input.dispatchEvent(new Event("change"));
-  if (input.checkValidity()) send(files[0], true);
+  form.requestSubmit(one(form, "[value=look]", HTMLButtonElement));
 }
 
 document.addEventListener("dragenter", over);

@@ -11,3 +11,14 @@ export function whyNot(reply) {
   if (reply.redirected) return "you are signed out";
   return toldBy(reply).replace(/\.$/, "") || "the server does not answer";
 }
+
+/** A part of a page could not be read: why, in words. */
+export class NotRead extends Error {}
+
+/** @param {Response} reply */
+export function refuse(reply) {
+  if (!reply.ok || reply.redirected) throw new NotRead(whyNot(reply));
+}
+
+/** @param {unknown} error of `refuse`, or of a request without an answer */
+export const whyNotRead = (error) => (error instanceof NotRead ? error.message : "the server does not answer");

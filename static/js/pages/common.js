@@ -49,7 +49,7 @@ function copy(button) {
     const { source } = transcript.dataset;
     return copyFrom(
       `${source}?id=${encodeURIComponent(message.dataset.id ?? "")}`,
-      "It could not be copied: the server does not answer.",
+      "It could not be copied: the server does not answer, or you are signed out.",
     );
   }
   if (button.dataset.copy) return copyText(byId(button.dataset.copy, HTMLElement));

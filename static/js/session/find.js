@@ -1,5 +1,6 @@
 /** Finds a text in the whole session, as the server does, and marks it in the messages that are on the page. */
 
+import { refuse, whyNotRead } from "../forms/refusal.js";
 import { count as written } from "../pages/counts.js";
 import { all, byId, composes, focusOn, fragment, one } from "../pages/elements.js";
 import { showAround } from "../pages/message/long-texts.js";
@@ -111,7 +112,7 @@ function nearest() {
 /** @param {string} address @returns hits, and the address of those before them */
 async function read(address) {
   const reply = await fetch(address, { headers: { "HX-Request": "true" } });
-  if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
+  refuse(reply);
   const content = fragment(await reply.text());
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (content.querySelectorAll("a[data-position]"));
   const found = [...links].map((link) => ({ position: Number(link.dataset.position), href: link.href })).reverse();
@@ -174,9 +175,9 @@ function countSoon(article) {
   if (article.querySelector(".words mark")) counting = setTimeout(() => askNewer().catch(failed), GENTLE_MS);
 }
 
-const failed = () => {
+const failed = (/** @type {unknown} */ error) => {
   byId("find-steps", HTMLElement).hidden = false;
-  count.textContent = "The server does not answer.";
+  count.textContent = `Not searched: ${whyNotRead(error)}.`;
 };
 
 /** @param {number} step */
@@ -188,8 +189,8 @@ async function step(step) {
     // After the newest hit comes the oldest one of all.
     while (at >= 0 && to === hits.length && older) to += await askOlder();
     if (!Number.isNaN(to)) go(to);
-  } catch {
-    failed();
+  } catch (error) {
+    failed(error);
   }
 }
 

@@ -200,3 +200,18 @@ def test_a_file_that_is_too_large_is_not_sent(signed_in: Browser, server: LiveSe
     signed_in.run("document.getElementById('file').dispatchEvent(new Event('change'));")
     signed_in.click("Import")
     signed_in.until("return document.getElementById('problem').textContent.includes('at most 1,000 bytes');")
+
+
+def test_a_file_waits_for_the_login_that_it_is_for(signed_in: Browser, server: LiveServer, tmp_path: Path, alice: User) -> None:
+    file = tmp_path / "other.ndjson"
+    file.write_text("{}")
+    signed_in.open(f"{server.url}/import/")
+    signed_in.driver.execute_cdp_cmd("Network.deleteCookies", {"name": "sessionid", "url": server.url})
+    choose(signed_in, file)
+    signed_in.click("Look inside")
+    signed_in.until("return document.getElementById('problem').textContent.startsWith('other.ndjson: You are signed out.');")
+    signed_in.sign_in_as(alice, server.url)
+    another = {"name": "csrftoken", "value": "d" * 32, "url": server.url}
+    signed_in.driver.execute_cdp_cmd("Network.setCookie", another)
+    drop(signed_in, file)
+    signed_in.until(SAYS, "This file cannot be imported")

@@ -210,3 +210,16 @@ def test_the_totals_of_the_overview_fill_their_rows(
         return [...rows.values()];
     """)
     assert rows == {360: [2, 2, 2], 800: [3, 3], 1024: [3, 3], 1280: [6]}[width]
+
+
+def test_a_page_says_that_it_is_signed_out_where_it_finds_and_copies_nothing(
+    signed_in: Browser, server: LiveServer, chat: Chat
+) -> None:
+    chat.say("m1", "a text")
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.until(LIVE)
+    signed_in.driver.execute_cdp_cmd("Network.deleteCookies", {"name": "sessionid", "url": server.url})
+    Keyboard(signed_in).write("Find in this session", "text")
+    signed_in.until("return document.getElementById('find-count').textContent === 'Not searched: you are signed out.';")
+    signed_in.run("document.querySelector('#transcript article header button').click();")
+    signed_in.until("return document.body.innerText.includes('or you are signed out.');")

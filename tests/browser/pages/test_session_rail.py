@@ -246,3 +246,12 @@ def test_a_row_of_a_live_list_leads_to_the_chat_too(signed_in: Browser, server: 
     signed_in.run("document.querySelector(`#${args[0]} .menu summary`).click();", row)
     signed_in.run("document.querySelector(`#${args[0]} [action$='/chat/'] button`).click();", row)
     signed_in.until("return document.getElementById('chat')?.textContent.includes('words of before');")
+
+
+def test_the_button_of_the_archive_keeps_the_focus(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    """The next press takes it out again."""
+    open_page(signed_in, server, chat)
+    signed_in.run("document.querySelector('#rail-acts [action$=\"/archive/\"] button').focus();")
+    Keyboard(signed_in).press(Keys.ENTER)
+    signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Unarchive');")
+    signed_in.until("return document.activeElement.textContent === 'Unarchive';")
