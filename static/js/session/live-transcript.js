@@ -29,10 +29,23 @@ let behind = false;
 /** Changes since this revision are read once more, because what they are about was not on the page then. */
 let reread = Infinity;
 
+/** Why the page has to be loaded again; empty: it need not. */
+let due = "";
+
 /** @param {string} words */
 const say = (words) => {
-  state.textContent = words;
+  state.textContent = due ? `Not up to date: ${due}.` : words;
 };
+
+/** Loads the page again, but not while something is half-written beside the transcript. @param {string} why */
+function renew(why) {
+  const told = due === why;
+  due = why;
+  if (!sidebar.isHalfWritten()) return reload();
+  say("");
+  if (!told) toast(`This page is loaded again once you have sent what you wrote: ${why}.`, { error: true });
+}
+
 /** Where the page was scrolled to last by its script: a position above it is a reader's own. */
 let ended = 0;
 
@@ -105,11 +118,11 @@ async function fetchChanges() {
   const reply = await fetch(`${log.dataset.changes}?since=${rev}`, { headers: { "HX-Request": "true" } });
   // To the sign-in page. What is half-written here would be lost there.
   if (reply.redirected) return say("Not up to date: you are signed out.");
-  if (reply.status === 404 || reply.status === 410) return reload();
+  if (reply.status === 404 || reply.status === 410) return renew("the session was deleted elsewhere");
   if (!reply.ok) throw new Error(String(reply.status));
   const html = await reply.text();
   // Cleared, here or elsewhere: a different transcript.
-  if (reply.headers.get("Stillhere-Epoch") !== log.dataset.epoch) return reload();
+  if (reply.headers.get("Stillhere-Epoch") !== log.dataset.epoch) return renew("the session was cleared or restored elsewhere");
   const following = followsTheEnd();
   for (const id of JSON.parse(reply.headers.get("Stillhere-Removed") ?? "[]")) {
     log.querySelector(`article[data-id="${CSS.escape(id)}"]`)?.remove();
@@ -147,7 +160,7 @@ function heard(event) {
   const ours = event.session === log.dataset.session;
   if (event.type === "SESSION_DELETED" && ours) return toast("This session was deleted elsewhere.", { error: true });
   // It was moved to another project, whose events are followed from now on.
-  if (ours && event.data?.moved) return reload();
+  if (ours && event.data?.moved) return renew("the session was moved elsewhere");
   // The server says something every 25 s.
   if (behind || event.type === "RESYNC" || (ours && !((event.rev ?? Infinity) <= rev))) refresh();
   if (event.type === "RESYNC" || (ours && STATES.has(event.type))) sidebar.refresh();
@@ -203,6 +216,7 @@ function follow() {
   followEvents({ project: log.dataset.project ?? "", since: Number(log.dataset.events), say, heard, opened });
 }
 
+for (const type of ["htmx:afterRequest", "change"]) sidebar.root.addEventListener(type, () => due && renew(due));
 addCodeButtons(log);
 addTextButtons(log);
 /* After a form, `?at=` is still in the address, but not the fragment, which no browser sends. */

@@ -255,3 +255,23 @@ def test_the_button_of_the_archive_keeps_the_focus(signed_in: Browser, server: L
     Keyboard(signed_in).press(Keys.ENTER)
     signed_in.until("return document.querySelector('#rail-acts').textContent.includes('Unarchive');")
     signed_in.until("return document.activeElement.textContent === 'Unarchive';")
+
+
+@pytest.mark.parametrize("what", ["moved", "cleared"])
+def test_what_is_half_written_outlives_a_change_that_needs_another_page(
+    signed_in: Browser, server: LiveServer, chat: Chat, what: str
+) -> None:
+    Chat(chat.api, project="/home/alice/other")
+    open_page(signed_in, server, chat)
+    keyboard = Keyboard(signed_in)
+    keyboard.write("Note to the agent", "Go on")
+    if what == "moved":
+        assert chat.post_plain("move", {"to_project": "/home/alice/other"}).status_code == 200
+    else:
+        chat.clear()
+    signed_in.until(f"return document.getElementById('toasts-alert').textContent.includes('{what}');")
+    signed_in.until(f"return document.getElementById('live-state').textContent.includes('{what}');")
+    signed_in.run("window.kept = true;")
+    keyboard.choose("Approve")
+    signed_in.until("return window.kept === undefined && document.readyState === 'complete';")
+    assert chat.get("agent-state/pending-action/a1").json()["resolution"]["note"] == "Go on"

@@ -70,6 +70,12 @@ export class LiveParts {
     placed?.();
   }
 
+  isHalfWritten() {
+    /** @type {NodeListOf<Field>} */
+    const fields = this.root.querySelectorAll(FIELDS);
+    return [...fields].some(written);
+  }
+
   /** When the page is visible: now, or when the tab is shown again. */
   refresh() {
     this._look();
