@@ -5,6 +5,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 import orjson
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -175,7 +176,7 @@ def _put(request: HttpRequest, project_id: uuid.UUID, draft: Draft) -> Stored:
 def _editor(
     request: HttpRequest, project_id: uuid.UUID, draft: Draft, present: MemoryEntry | None = None, *, status: int = 200
 ) -> HttpResponse:
-    known = {"draft": draft, "namespace": draft.namespace, "entry": present}
+    known = {"draft": draft, "namespace": draft.namespace, "entry": present, "most_bytes": settings.MAX_BODY_BYTES}
     return page(request, project_id, "entries/editor", known, status=status)
 
 

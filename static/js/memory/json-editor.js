@@ -1,9 +1,15 @@
-/** A form whose value is JSON: invalid JSON is not sent, and the place of the error is shown. */
+/**
+ * A form whose value is JSON: invalid JSON is not sent, and the place of the error is shown. Neither is one that is too large for a
+ * request: a page in place of this one would say so, and what was written would be gone.
+ */
 
+import { count } from "../pages/counts.js";
 import { all, one } from "../pages/elements.js";
 import { faultAt } from "./json-fault.js";
 
 const WAIT_MS = 400;
+/* Of a request, besides the value: names of fields, namespace and key. */
+const OTHERS_BYTES = 10_000;
 /** @typedef {{message: string, at: number}} Fault */
 
 /** @param {string} text @returns {Fault | null} */
@@ -19,6 +25,14 @@ function fault(text) {
       at,
     };
   }
+}
+
+/** @param {string} text @param {number} most of a request @returns {Fault | null} */
+function excess(text, most) {
+  // Forms are sent with line ends of two characters.
+  const bytes = new Blob([text.replaceAll("\n", "\r\n")]).size;
+  if (bytes + OTHERS_BYTES <= most) return null;
+  return { message: `This has ${count(bytes)} bytes, which is too much for a form. Make it smaller.`, at: 0 };
 }
 
 /** @param {HTMLElement} form */
@@ -41,7 +55,7 @@ function setUp(form) {
   });
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
-    const found = fault(field.value);
+    const found = excess(field.value, Number(form.dataset.most)) ?? fault(field.value);
     if (!found) return;
     event.preventDefault();
     show(found);

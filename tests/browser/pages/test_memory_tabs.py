@@ -240,3 +240,19 @@ def test_a_value_that_could_not_be_sent_stays_in_its_form(
     signed_in.run("for (const _ of [1, 2]) document.querySelector('[data-json-editor] [type=submit]').click();")
     signed_in.until(TOAST, "Saved as rev 1.")
     assert memory.get("notes/a").json()["value"] == [1]
+
+
+def test_a_value_that_is_too_large_for_a_form_stays_in_it(
+    signed_in: Browser, server: LiveServer, memory: Memory, settings: Any
+) -> None:
+    settings.MAX_BODY_BYTES = 20_000
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory-new/?namespace=notes")
+    signed_in.requests()
+    signed_in.run("""
+        document.getElementById("key").value = "a";
+        document.getElementById("value").value = JSON.stringify("x".repeat(25_000));
+        document.querySelector("[data-json-editor] [type=submit]").click();
+    """)
+    signed_in.until("return document.getElementById('value-error')?.textContent.includes('too much for a form');")
+    assert [sent["method"] for sent in signed_in.requests() if sent["method"] == "POST"] == []
+    assert signed_in.run("return document.getElementById('value').value.length;") == 25_002
