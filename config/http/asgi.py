@@ -19,7 +19,7 @@ from config.http.mcp import McpRequests
 from config.http.refusals import malformed
 from config.http.request_body import Receive, RequestBodies
 from config.http.request_log import Message, Send
-from config.server import allocator, garbage_collection, thread_switching
+from config.server import allocator, garbage_collection, thread_switching, workers
 from config.server.background import BackgroundTasks
 from config.server.http_protocol import MALFORMED
 from config.server.waiting.long_polls import LongPolls
@@ -97,6 +97,7 @@ class Server:
         self._long_polls.stop_on_signals(loop, streams.close_readers)
         self._background.start()
         self._generations.start()
+        workers.end_with_supervisor()
         thread_switching.switch_soon()
         garbage_collection.begin()
 

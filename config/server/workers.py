@@ -5,8 +5,12 @@ With one socket for all, whichever process wakes first takes all connections tha
 that died go to the others.
 """
 
+import multiprocessing
+import os
+import signal
 import socket
 import sys
+import threading
 from typing import Any, cast
 
 import uvicorn
@@ -42,3 +46,16 @@ def serve_by_workers(config: uvicorn.Config) -> None:
     with bound_socket(config.host, config.port):
         place = cast(socket.socket, Place(config.host, config.port))
         Multiprocess(config, sockets=[place]).run()
+
+
+def end_with_supervisor() -> None:
+    """Called in a worker: when the process above it was killed, nobody could end the workers, and they would hold the port."""
+    above = multiprocessing.parent_process()
+    if above is None:  # One process alone.
+        return
+
+    def wait() -> None:
+        above.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="supervisor", daemon=True).start()

@@ -1,15 +1,26 @@
 """Processes that share a port: the kernel spreads connections among them."""
 
+import os
 import pickle
 import select
 import socket
+import subprocess
+import sys
+import time
 from contextlib import ExitStack
 
 import pytest
 
 from config.server import workers
+from tests.support.server_process import ROOT
 
 CONNECTIONS = 64
+SUPERVISOR = """
+import multiprocessing, time
+from tests.config.test_workers import work
+multiprocessing.get_context("spawn").Process(target=work).start()
+time.sleep(60)
+"""
 
 
 @pytest.mark.skipif(not workers.SPREADS, reason="only Linux spreads them")
@@ -32,3 +43,18 @@ def test_each_worker_gets_connections_of_its_own(host: str) -> None:
         # By chance a worker would get less once in a thousand million times.
         assert sum(accepted) == CONNECTIONS
         assert min(accepted) >= CONNECTIONS // 8
+
+
+def work() -> None:
+    workers.end_with_supervisor()
+    os.write(1, b"at work\n")
+    time.sleep(60)
+
+
+def test_a_worker_ends_when_the_process_above_it_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", SUPERVISOR], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "at work\n"
+        process.kill()
+        # Its output ends with the last process that has it.
+        assert process.communicate(timeout=20)[0] == ""

@@ -150,6 +150,22 @@ def test_serve_ends_on_a_signal_without_an_error(tmp_path: Path, number: int) ->
         assert process.wait(10) in {0, -signal.SIGTERM}
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="one process has an embedded store")
+def test_workers_end_when_the_process_above_them_is_killed(tmp_path: Path) -> None:
+    """Nobody could end them any more, and the next start would find the port taken."""
+    with (
+        own_database() as own,
+        started("serve", tmp_path, STATIC_MANIFEST="0", WORKERS="2", THREADS="2", **own) as (url, process),
+    ):
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 15
+        while answers(url):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
 def test_more_workers_than_one_store_can_bear_are_refused(tmp_path: Path) -> None:
     environment = {**os.environ, "STILLHERE_DATA_DIR": str(tmp_path), "STILLHERE_WORKERS": "2", "STILLHERE_DATABASE_URL": ""}
     done = subprocess.run(
