@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from django.core.management import CommandError, call_command
 from config.backups.post_restore import begin_incarnation
 from sessions_app.core.callers import caller_of_user
 from sessions_app.models import ChatSession, ImportJob, Message, Project
-from sessions_app.models.import_job import ImportState
+from sessions_app.models.import_job import ImportState, file_of
 from sessions_app.models.times import now
 from sessions_app.portability.imports import jobs
 from sessions_app.portability.imports.background_runner import ImportRunner
@@ -189,3 +190,20 @@ def test_a_command_that_a_signal_ends_says_how_it_goes_on(
         call_command("import", "--user", "alice", str(file), stderr=told)
     assert ended.value.code == 128 + number
     assert "Repeat the command" in told.getvalue()
+
+
+def test_the_file_of_a_job_is_on_the_disk_when_the_job_is_accepted(
+    api: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power failure leaves a job whose file is empty."""
+    synced, sync = set[int](), os.fsync
+
+    def note(handle: int) -> None:
+        synced.add(os.fstat(handle).st_ino)
+        sync(handle)
+
+    mine = api(alice)
+    content = account(mine)
+    monkeypatch.setattr("os.fsync", note)
+    kept = file_of(uuid.UUID(post(mine, content)["id"]))
+    assert {kept.stat().st_ino, kept.parent.stat().st_ino} <= synced

@@ -4,6 +4,7 @@ An unfinished job with an old heartbeat was left by a process that ended: the pr
 its last committed batch, or removes what was staged.
 """
 
+import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from sessions_app.chats.files.services import store_file
 from sessions_app.core.errors import AppError, Conflict, NotFound
 from sessions_app.core.id_parsing import parse_id
 from sessions_app.core.limits import quotas
+from sessions_app.core.storage.durable_files import sync_to_disk
 from sessions_app.core.storage.transactions import write
 from sessions_app.models import Caller, ImportJob, StoredFile
 from sessions_app.models.import_job import ACTIVE, UNDOABLE_FOR, ImportState, file_of
@@ -85,6 +87,9 @@ def start_import(*, caller: Caller, file: Readable, dry_run: bool = False) -> Im
             path.chmod(0o600)
             shutil.copyfileobj(file, kept, 1_000_000)
             job.size_bytes = kept.tell()
+            kept.flush()
+            os.fsync(kept.fileno())
+        sync_to_disk(path.parent)
         write(lambda: _queue(caller, job))
     except BaseException:
         path.unlink(missing_ok=True)
