@@ -265,6 +265,7 @@ def _libpq_options(name: str, given: dict[str, str]) -> dict[str, Any]:
         raise ImproperlyConfigured(f"{PREFIX}{name}: prepare_threshold must be a whole number, not {threshold!r}.")
     try:
         conninfo.make_conninfo("", **given)
+        conninfo.timeout_from_conninfo(dict(given))
     except ProgrammingError as error:
         raise ImproperlyConfigured(f"{PREFIX}{name}: {str(error).strip()}.") from None
     return {**given, "prepare_threshold": int(threshold)}

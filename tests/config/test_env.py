@@ -91,7 +91,12 @@ WRONG = (
     (lambda: env.bucket("X"), ("s3://[::1/b",)),
     (
         lambda: env.database("X", Path("unset")),
-        ("postgresql://[::1", "postgresql://u:geheim@h/x?bogus=1", "postgresql://h/x?prepare_threshold=x"),
+        (
+            "postgresql://[::1",
+            "postgresql://u:geheim@h/x?bogus=1",
+            "postgresql://h/x?prepare_threshold=x",
+            "postgresql://h/x?connect_timeout=x",
+        ),
     ),
     (
         lambda: env.database("X", Path("unset")),
