@@ -1,8 +1,11 @@
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
@@ -10,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from config.server.file_locks import locked
 from config.server.tables import NOTHING_KEPT, WAITING
 from sessions_app.core.storage.database_errors import is_damage
 
@@ -70,9 +74,10 @@ def _line_of(error: Exception) -> str:
 
 @contextmanager
 def _alone(connection: BaseDatabaseWrapper, say: Callable[[str], object] | None) -> Iterator[None]:
-    """An embedded store has one server, and nothing of it continues when it is killed."""
+    """An embedded store has one server, but each agent at standard input migrates it too, and several may start together."""
     if connection.vendor != "postgresql":
-        yield
+        with locked(Path(settings.DATA_DIR) / "migrating.lock", patience_seconds=math.inf, notice=WAITING if say else ""):
+            yield
         return
     while not _locked(connection):
         if say is not None:

@@ -142,9 +142,8 @@ def crash_upgrades(old: Store, new: Store, folder: Path, *, times: int) -> None:
         assert found
 
 
-@pytest.mark.skipif(not ON_POSTGRESQL, reason="an embedded store has one server")
-@pytest.mark.slow
-def test_servers_that_upgrade_at_once_wait_for_each_other(old_store: Store) -> None:
+def test_processes_that_upgrade_at_once_wait_for_each_other(old_store: Store) -> None:
+    """Servers on PostgreSQL; on an embedded store agents at standard input, each of which migrates it when it starts."""
     before = rows_of(old_store)
     with ExitStack() as stack:
         upgrades = [stack.enter_context(ServerProcess(old_store).begin("migrate")) for _ in range(3)]
