@@ -223,3 +223,24 @@ def test_a_page_says_that_it_is_signed_out_where_it_finds_and_copies_nothing(
     signed_in.until("return document.getElementById('find-count').textContent === 'Not searched: you are signed out.';")
     signed_in.run("document.querySelector('#transcript article header button').click();")
     signed_in.until("return document.body.innerText.includes('or you are signed out.');")
+
+
+PRINTED = """
+    const shown = (element) => element.checkVisibility() && element.getBoundingClientRect().height > 0;
+    const ink = getComputedStyle(document.querySelector('article .words')).color;
+    const left = [...document.querySelectorAll('button, input, nav, header.sidebar, .rail')].filter(shown);
+    const words = [...document.querySelectorAll('h1, article .words')].filter(shown).map((element) => element.textContent.trim());
+    return { left: left.map((element) => element.outerHTML), words, ink };
+"""
+
+
+def test_on_paper_a_session_is_its_words_dark_on_white(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
+    chat.say("m1", "a question")
+    chat.say("m2", "an answer", role="assistant")
+    chat.api.patch(f"/sessions/{chat.id}", {"title": "A trip"})
+    signed_in.open(f"{server.url}/sessions/{chat.id}/")
+    signed_in.run("document.documentElement.dataset.theme = 'dark';")
+    signed_in.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    printed = signed_in.run(PRINTED)
+    signed_in.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert printed == {"left": [], "words": ["A trip", "a question", "an answer"], "ink": "rgb(29, 27, 24)"}
