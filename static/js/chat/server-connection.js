@@ -58,7 +58,7 @@ export class ServerConnection {
     const { status, state } = /** @type {{status?: number, state?: AgentStateFields}} */ (error);
     if (status === undefined) return false;
 
-    if (SIGNED_OUT.has(status) && this.signIn.refused()) {
+    if (SIGNED_OUT.has(status) && this.signIn.refused(status)) {
       if (state) this.state = { ...this.state, ...state };
       return true;
     }

@@ -35,10 +35,12 @@ export class SignInCheck {
     this._watch();
   }
 
-  /** A request was refused as if nobody were signed in. False: somebody is, so there is another reason. */
-  refused() {
-    if (!this.watching && Date.now() - this.since < FRESH_MS) return false;
-    this._watch();
+  /** A request was refused as if nobody were signed in. False: somebody is, so there is another reason. @param {number} status */
+  refused(status) {
+    const isFresh = !this.watching && Date.now() - this.since < FRESH_MS;
+    if (isFresh && status !== 401) return false;
+    // Somebody may have signed out since.
+    setTimeout(() => this._watch(), isFresh ? FRESH_MS : 0);
     return true;
   }
 

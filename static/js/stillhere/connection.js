@@ -237,6 +237,8 @@ export class Connection {
   /** Sends refused requests again. */
   retry() {
     this._events.forget("refused", isWaiting);
+    // What was said in another project waits for the same sign-in.
+    for (const client of this._former) void client.retry();
     return this._sessionClient.retry();
   }
 

@@ -259,3 +259,35 @@ def test_nothing_is_sent_in_the_name_of_somebody_else(page: ChatPage, agent: Cha
     wait_for(lambda: told(page, "Somebody else is signed in"))
     assert agent.texts() == shown
     assert not bob.projects.exists()
+
+
+# A save finds no server; then the server is there, and nobody is signed in any more.
+BLIP = """
+    const { fetch } = window;
+    const refusal = { error: { code: 'unauthorized', message: 'Sign in.' } };
+    window.signedOut = false;
+    window.checks = 0;
+    let saves = 0;
+    window.fetch = async (...given) => {
+      const address = String(given[0]);
+      if (address.includes('/sign-in-state')) window.checks += 1;
+      const headers = { 'Content-Type': 'application/json' };
+      if (window.signedOut) return new Response(JSON.stringify(refusal), { status: 401, headers });
+      if (!address.endsWith('/changes')) return fetch(...given);
+      saves += 1;
+      if (saves === 1) throw new TypeError('Failed to fetch');
+      window.signedOut = saves === 2;
+      return window.signedOut ? window.fetch(...given) : fetch(...given);
+    };
+"""
+
+
+def test_who_signs_out_just_after_the_server_was_back_is_told_and_goes_on(page: ChatPage, agent: Chat) -> None:
+    shown = page.texts()
+    page.browser.run(BLIP)
+    page.say("count to 3")
+    wait_for(lambda: told(page, "You are signed out"))
+    page.browser.run("window.signedOut = false;")
+    page.until(lambda texts: texts == [*shown, "count to 3", "1 2 3"])
+    wait_for(lambda: not told(page, "signed out"))
+    assert page.browser.run(ALERT) == ""

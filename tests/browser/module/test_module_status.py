@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.browser.driving import Browser, wait_for
-from tests.browser.frontends import SAY, Frontend
+from tests.browser.frontends import SAY, Frontend, stored
 from tests.support.live_server import LiveServer
 from tests.support.server_process import ServerProcess, free_port
 from tests.support.stores import Store
@@ -35,6 +35,15 @@ RESUME = """
     } catch ({ status, code, message }) {
       return { state: null, error: { status, code, message }, status: window.chat.status };
     }
+"""
+
+SIGNED_OUT = """
+    const { fetch } = window;
+    const refusal = { error: { code: 'unauthorized', message: 'Sign in.' } };
+    const headers = { 'Content-Type': 'application/json' };
+    window.signedOut = true;
+    window.fetch = (...given) =>
+      window.signedOut ? new Response(JSON.stringify(refusal), { status: 401, headers }) : fetch(...given);
 """
 
 
@@ -253,3 +262,20 @@ def test_a_page_from_a_file_is_told_to_be_served_by_http(
     assert "Serve this page by HTTP" in denied["error"]["message"]
     assert "STILLHERE_CORS_ORIGINS" not in denied["error"]["message"]
     browser.forget()
+
+
+def test_what_another_project_has_is_sent_after_a_new_sign_in_too(
+    browser: Browser, server: LiveServer, alice: User, api: Callable[..., Any]
+) -> None:
+    page = Frontend(browser, server, alice)
+    page.load()
+    page.say("m1", "one")
+    page.settle()
+    browser.run(SIGNED_OUT)
+    page.say("m2", "two")
+    browser.until("return heard.some(({ type }) => type === 'refused');")
+    browser.run("chat.switchProject(args[0]).catch(() => {});", f"{page.project}-next")
+    browser.until("return chat.project === args[0];", f"{page.project}-next")
+    browser.run("window.signedOut = false; await chat.retry();")
+    wait_for(lambda: stored(api, page) == ["one", "two"], 10)
+    browser.leave()
