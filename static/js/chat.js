@@ -56,7 +56,7 @@ const cleared = new ClearedNotice({ chat, view });
 const models = new ModelChoice();
 const instructions = new Instructions(needs);
 const done = new DoneNotice();
-const startOver = startingOver({ chat, view, leave: () => versions.stop(true), showEmpty: () => show([], "question") });
+const startOver = startingOver({ chat, view, versions, show });
 new UnsavedNotes({ chat, transcript: view.transcript, show: (messages) => show(messages, chat.openingStep) });
 
 /** Is an answer made, or asked for, that nobody stopped? */
@@ -227,7 +227,7 @@ view.on({
   say,
   stop: () => chat.stop(),
   upload: (file, options) => connection.watched(chat.upload(file, options)),
-  older: () => chat.older().then(() => show(chat.peek()?.messages ?? page.messages, page.step)),
+  older: () => chat.older().then(() => show(chat.peek()?.messages ?? [], page.step)),
   open: (path) => {
     if (path !== chat.project) history.pushState({}, "", `?project=${encodeURIComponent(path)}`);
     return open(path);
@@ -249,7 +249,6 @@ view.on({
     sessions.close();
     view.focus();
     const state = await chat.newSession();
-    if (state.project !== chat.project) return;
     show(state.messages, "question");
     view.restored(state);
     view.toast("A new session. The previous one is among the earlier sessions.");

@@ -2,7 +2,7 @@
 
 import { holdButtons } from "../forms/new-question.js";
 import { byId, focusOn, messageOf, one } from "../pages/elements.js";
-import { whenSeen } from "../pages/live/event-stream.js";
+import { untilRead } from "../pages/live/reading.js";
 
 /**
  * @import { AgentState, AgentStateFields, Connection, Frame, PendingAction, Plan, PlanStep } from "../stillhere.js"
@@ -189,7 +189,7 @@ async function showStored({ panel, chat }) {
 
 /** Another page or agent changed the state in the panel. It is read when the page is visible. @param {Pick<Page, "panel" | "chat">} page */
 export function followState({ panel, chat }) {
-  const read = whenSeen(() => showStored({ panel, chat }).catch(() => {}));
+  const read = untilRead(() => showStored({ panel, chat }));
   const changed = (/** @type {Frame} */ { session }) => session === chat.session?.id && read();
   chat.on("PLAN_RESTORED", ({ data: plan }) => plan && panel.show({ ...panel.state, plan }));
   chat.on("AGENT_STATE_SAVED", changed);

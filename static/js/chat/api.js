@@ -1,9 +1,11 @@
 /** Calls to the public API that the browser module does not make, with the page's login. */
 
 export class Refused extends Error {
-  /** @param {{code: string, message: string, details?: Record<string, unknown>}} error */
-  constructor({ code, message, details = {} }) {
+  /** @param {{code: string, message: string, details?: Record<string, unknown>}} error @param {number} status */
+  constructor({ code, message, details = {} }, status) {
     super(message);
+    /** May the same be answered later? After too many requests, and errors of the server. */
+    this.passing = status > 428;
     this.code = code;
     this.details = details;
   }
@@ -26,7 +28,8 @@ export class Api {
       throw new TypeError("The server does not answer.");
     });
     const body = await answer.json().catch(() => null);
-    if (!answer.ok) throw new Refused(body?.error ?? { code: "error", message: `The server answered ${answer.status}.` });
+    const { ok, status } = answer;
+    if (!ok) throw new Refused(body?.error ?? { code: "error", message: `The server answered ${status}.` }, status);
     return body;
   }
 

@@ -66,7 +66,7 @@ def saves(page: ChatPage, chat: Chat) -> int:
 
 def test_the_session_that_is_shown_is_not_said_to_be_in_the_trash_or_erased(page: ChatPage, agent: Chat) -> None:
     page.open()
-    page.browser.until(f"{ALERT[:-1]}.startsWith('Not saved: what you wrote in a session that is in the trash now.');")
+    page.browser.until(f"{ALERT[:-1]}.startsWith('Not saved until you restore its session from the trash.');")
     page.browser.until(LISTED, page.session().split("/")[-2])
     assert page.browser.run(NOTICES) == []
     assert page.texts() == ["count to 2", "1 2"]
@@ -95,4 +95,5 @@ def test_it_is_saved_though_the_session_came_back_while_no_page_was_open(page: C
     page.open()
     wait_for(lambda: agent.texts()[:3] == ["at first", "heard of", "not in the trash"])
     page.until(lambda texts: texts[:3] == ["at first", "heard of", "not in the trash"])
-    assert (page.browser.run(NOTICES), page.browser.run(ALERT)) == ([], "")
+    # Its question is answered too.
+    wait_for(lambda: (page.browser.run(NOTICES), page.browser.run(ALERT)) == ([], ""))

@@ -249,7 +249,6 @@ def test_a_row_of_a_live_list_leads_to_the_chat_too(signed_in: Browser, server: 
 
 
 def test_the_button_of_the_archive_keeps_the_focus(signed_in: Browser, server: LiveServer, chat: Chat) -> None:
-    """The next press takes it out again."""
     open_page(signed_in, server, chat)
     signed_in.run("document.querySelector('#rail-acts [action$=\"/archive/\"] button').focus();")
     Keyboard(signed_in).press(Keys.ENTER)
@@ -265,13 +264,37 @@ def test_what_is_half_written_outlives_a_change_that_needs_another_page(
     open_page(signed_in, server, chat)
     keyboard = Keyboard(signed_in)
     keyboard.write("Note to the agent", "Go on")
-    if what == "moved":
-        assert chat.post_plain("move", {"to_project": "/home/alice/other"}).status_code == 200
-    else:
-        chat.clear()
+    _ = chat.post_plain("move", {"to_project": "/home/alice/other"}) if what == "moved" else chat.clear()
     signed_in.until(f"return document.getElementById('toasts-alert').textContent.includes('{what}');")
     signed_in.until(f"return document.getElementById('live-state').textContent.includes('{what}');")
     signed_in.run("window.kept = true;")
     keyboard.choose("Approve")
     signed_in.until("return window.kept === undefined && document.readyState === 'complete';")
     assert chat.get("agent-state/pending-action/a1").json()["resolution"]["note"] == "Go on"
+
+
+# The page reads it when it begins to listen.
+READ_ONCE = "return performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/rail/'));"
+LOSE_FIRST = """
+    const { fetch } = window;
+    window.lost = 0;
+    window.fetch = async (...given) => {
+      if (window.lost || !String(given[0]).includes('/rail/')) return fetch(...given);
+      window.lost = 1;
+      if (!args[0]) throw new TypeError('Failed to fetch');
+      return new Response('', { status: args[0] });
+    };
+"""
+
+
+@pytest.mark.parametrize("status", [0, 503])
+def test_a_panel_that_the_server_did_not_answer_once_is_read_again(
+    signed_in: Browser, server: LiveServer, chat: Chat, status: int
+) -> None:
+    open_page(signed_in, server, chat)
+    signed_in.until(READ_ONCE)
+    signed_in.run(LOSE_FIRST, status)
+    ask(chat, id="a2", kind="drop_database")
+    signed_in.until("return window.lost === 1;")
+    signed_in.until("return document.querySelector('#rail-question h2').textContent.includes('drop_database');")
+    assert "not up to date" in signed_in.run("return document.querySelector('#toasts-status').textContent;")

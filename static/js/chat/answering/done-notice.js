@@ -7,13 +7,6 @@ import { store, stored } from "../../pages/stored.js";
 
 const KEY = "stillhereNotify";
 const MARK = "● ";
-/** @type {Record<Answered["state"], string>} */
-const WORDS = {
-  complete: "The answer is done.",
-  stopped: "The answer was stopped.",
-  interrupted: "The answer was cut off.",
-  failed: "There is no answer.",
-};
 
 export class DoneNotice {
   constructor() {
@@ -25,15 +18,10 @@ export class DoneNotice {
   }
 
   /** @param {Answered} answered @param {string} title of the session */
-  tell({ state, message, own }, title) {
-    if (!document.hidden || state === "stopped") return;
+  tell(answered, title) {
+    if (!document.hidden || answered.state === "stopped") return;
     if (!document.title.startsWith(MARK)) document.title = MARK + document.title;
-    if (!own || !this.wanted) return;
-    const notice = new Notification(WORDS[state], { body: title, tag: message ?? "" });
-    notice.addEventListener("click", () => {
-      globalThis.focus();
-      notice.close();
-    });
+    if (answered.own && this.wanted) import("./notification.js").then(({ notify }) => notify(answered, title));
   }
 
   get wanted() {

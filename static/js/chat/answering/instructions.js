@@ -23,8 +23,6 @@ export class Instructions {
     this.seen = "";
     /** Typed, and neither saved nor given up. @type {string | null} */
     this.typed = null;
-    /** What this page asked to be stored last: the answer may be late, or lost. @type {string | null} */
-    this.sent = null;
     /** The session whose draft was read. @type {string | undefined} */
     this.read = undefined;
     this.dialog = byId("chat-instructions", HTMLDialogElement);
@@ -55,7 +53,7 @@ export class Instructions {
   }
 
   _forgetTexts() {
-    this.unsaved = this.typed = this.sent = null;
+    this.unsaved = this.typed = null;
   }
 
   /** Saves what could not be saved so far. */
@@ -70,9 +68,8 @@ export class Instructions {
       /** @type {{session: Session}} */
       const { session: present } = await api.get(`/sessions/${session.id}?messages=0`);
       session.metadata = present.metadata;
-      const isOthers = ![seen, text, this.sent].includes(storedIn(present));
+      const isOthers = ![seen, text].includes(storedIn(present));
       if (isOthers) return isLeft() ? undefined : this._differ(text, storedIn(present));
-      if (!isLeft()) this.sent = text;
       /** @type {Session} */
       const saved = await api.call("PATCH", `/sessions/${session.id}`, { metadata: { instructions: text || null } });
       session.metadata = saved.metadata;

@@ -1,6 +1,7 @@
 /** Messages as the server renders them, requested in batches. Messages that cannot be rendered now stay queued. */
 
 import { fragment } from "../../pages/elements.js";
+import { later } from "../../pages/live/reading.js";
 
 /** @import { PageMessage } from "./message-parts.js" */
 
@@ -29,6 +30,7 @@ export class ServerRendering {
     this.queue = new Map();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
+    this.later = later(() => this.again());
   }
 
   /** @param {PageMessage} message */
@@ -47,7 +49,8 @@ export class ServerRendering {
       while (this.queue.size > 0) {
         const batch = this._batch();
         const articles = await this._ask(batch);
-        if (!articles) return;
+        // No other message may be wanted for a long time.
+        if (!articles) return this.later();
         for (const message of batch) if (this.queue.get(message.id) === message) this.queue.delete(message.id);
         for (const [at, html] of articles.entries()) this.rendered(batch[at], fragment(html));
       }

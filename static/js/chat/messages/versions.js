@@ -111,13 +111,13 @@ export class Versions {
 
   /** Show another version of a message, with what follows it. @param {string} id */
   async version(id) {
-    const { chat, page, view, show, busy } = this.needs;
+    const { chat, view, show, busy } = this.needs;
     if (busy()) return view.waits();
     const pressed = document.activeElement?.ariaLabel ?? "";
     try {
       await chat.moveHead(id);
       // The page may be in another project by now.
-      show(chat.peek()?.messages ?? page.messages);
+      show(chat.peek()?.messages ?? []);
       return view.transcript.focusVersion(id, pressed);
     } catch (error) {
       return view.alert(messageOf(error));

@@ -2,7 +2,7 @@
  * Which session is the project's current one. A page stays with the session that it shows: if another one becomes current
  * (a fork, a new session, a choice made elsewhere), the page offers to open it.
  */
-import { whenSeen } from "../../pages/live/event-stream.js";
+import { untilRead } from "../../pages/live/reading.js";
 
 /**
  * @import { Connection, Frame, Session } from "../../stillhere.js"
@@ -31,13 +31,12 @@ export class CurrentSession {
     this.moving = 0;
     /** Number of the newest question: what a former one is answered may be over. */
     this.asked = 0;
-    this.look = whenSeen(() => this._look().catch(() => {}));
+    this.look = untilRead(() => this._look());
     /** @param {Frame} frame */
     const heard = ({ session }) => this._concerns(session) && this.look();
     chat.on("SESSION_CREATED", heard);
     chat.on("SESSION_UPDATED", heard);
     chat.on("SESSION_DELETED", heard);
-    chat.on("RESYNC", this.look);
   }
 
   /** The page shows another session now. */

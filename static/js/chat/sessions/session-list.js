@@ -17,7 +17,7 @@ import { byDay } from "./days.js";
 
 const GENTLE_MS = 600;
 const PAGE = 40;
-const NEWS = /** @type {const} */ (["SESSION_CREATED", "SESSION_UPDATED", "SESSION_DELETED", "SESSION_SAVED", "RESYNC"]);
+const NEWS = /** @type {const} */ (["SESSION_CREATED", "SESSION_UPDATED", "SESSION_DELETED", "SESSION_SAVED"]);
 
 export class SessionList {
   /** @param {Needs} needs `open`: shows a session in the chat */

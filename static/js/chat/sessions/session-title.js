@@ -1,5 +1,6 @@
 /** The session's title: shown as the heading, changed in place. A session without one gets its first words. */
 import { byId, composes, messageOf } from "../../pages/elements.js";
+import { untilRead } from "../../pages/live/reading.js";
 import { Refused } from "../api.js";
 import { titleOf } from "../messages/message-parts.js";
 
@@ -18,8 +19,8 @@ export class SessionTitle {
     this.needs = needs;
     /** Sessions that got a title from this page. @type {WeakSet<Session>} */
     this.titled = new WeakSet();
-    /** Renamed elsewhere while nobody looked. @type {string | undefined} */
-    this.outdated = undefined;
+    /** What others changed is read: the title and the metadata. */
+    this.look = untilRead(() => this._look());
     /** The session whose title is being written. @type {string | undefined} */
     this.edited = undefined;
     /** The title that is replaced by what is written. */
@@ -27,9 +28,8 @@ export class SessionTitle {
     this.named = "";
     /** Number of the newest look at what others changed: a late answer to a former one is ignored. */
     this.looked = 0;
-    document.addEventListener("visibilitychange", () => document.hidden || this.changed(this.outdated));
-    needs.chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session }) => this.changed(session));
-    needs.chat.on("RESYNC", () => this.changed(needs.chat.session?.id));
+    needs.chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session }) => session === needs.chat.session?.id && this.look());
+    needs.chat.on("RESYNC", this.look);
     this.heading = byId("chat-title", HTMLElement);
     this.button = byId("chat-rename", HTMLButtonElement);
     this.form = byId("chat-title-form", HTMLFormElement);
@@ -62,18 +62,14 @@ export class SessionTitle {
     this._save(session, title, "").catch(() => {});
   }
 
-  /** Another page renamed the session, or changed its metadata. @param {string | undefined} session */
-  async changed(session) {
+  async _look() {
     const own = this.needs.chat.session;
-    if (!own || own.id !== session) return;
-    // A hidden page asks nothing.
-    this.outdated = document.hidden ? session : undefined;
-    if (document.hidden) return;
+    if (!own) return;
     this.looked += 1;
     const number = this.looked;
-    /** @type {{session: Session} | null} */
-    const found = await this.needs.api.get(`/sessions/${own.id}?messages=0`).catch(() => null);
-    if (!found || number !== this.looked) return;
+    /** @type {{session: Session}} */
+    const found = await this.needs.api.get(`/sessions/${own.id}?messages=0`);
+    if (number !== this.looked) return;
     own.title = found.session.title;
     own.metadata = found.session.metadata;
     this.show();

@@ -2,19 +2,19 @@
 
 /**
  * @import { Connection } from "../../stillhere.js"
+ * @import { Versions } from "../messages/versions.js"
  * @import { View } from "../view.js"
- * @typedef {{chat: Connection, view: View, leave: () => void, showEmpty: () => void}} Page `leave`: an edit ends, and what it became stays
- *   in the composer
+ * @typedef {{chat: Connection, view: View, versions: Versions, show: (messages: [], step: string) => void}} Page
  */
 
 /** @param {Page} page @returns {(words: string) => Promise<void>} `words`: what was done */
-export function startingOver({ chat, view, leave, showEmpty }) {
+export function startingOver({ chat, view, versions, show }) {
   return async (words) => {
-    leave();
+    versions.stop(true);
     view.alert("");
     const session = chat.session?.id;
     const clearing = chat.clear();
-    showEmpty();
+    show([], "question");
     view.quiet("");
     view.toast(words, async () => {
       const ended = await clearing;

@@ -16,7 +16,7 @@ import { Refused } from "../api.js";
 const CAUSE = "trash";
 const WORDS = "This session is in the trash. Restore it to continue, or start a new one.";
 const ERASED = "This session was erased. What you see is only in this page: copy what you need, and start a new session.";
-const ELSEWHERE = "Not saved: what you wrote in a session that is in the trash now. It is saved once that session is restored.";
+const ELSEWHERE = "Not saved until you restore its session from the trash.";
 
 export class TrashNotice {
   /** @param {{chat: Connection, api: Api, view: View}} page */
@@ -31,8 +31,8 @@ export class TrashNotice {
     this.look = whenSeen(() => this._look());
     chat.on("SESSION_DELETED", (/** @type {Frame} */ { session }) => session === this.own && this.look());
     chat.on("SESSION_UPDATED", (/** @type {Frame} */ { session = "" }) => this._isBack(session));
-    chat.on("RESYNC", this.look);
-    chat.on("restored", ({ session }) => this._read(session?.id ?? ""));
+    // The server gave the session, which is not in the trash then.
+    chat.on("restored", ({ session }) => this._isBack(session?.id ?? ""));
   }
 
   /** The session that the page shows. */
@@ -85,16 +85,11 @@ export class TrashNotice {
     }
   }
 
-  /** The server gave the session, which is not in the trash then. @param {string} session */
-  _read(session) {
-    if (!this.unsaved.has(session)) return;
-    this.view.alert("");
-    this._isBack(session);
-  }
-
   /** @param {string} session */
   _isBack(session) {
     if (session === this.own) this.forget();
-    if (this.unsaved.delete(session)) this.chat.retry();
+    if (!this.unsaved.delete(session)) return;
+    this.view.alert("");
+    this.chat.retry();
   }
 }

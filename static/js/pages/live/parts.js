@@ -7,6 +7,7 @@
 import { whyNot } from "../../forms/refusal.js";
 import { all, around, focusOn, fragment } from "../elements.js";
 import { whenSeen } from "./event-stream.js";
+import { later } from "./reading.js";
 
 /**
  * @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Field
@@ -45,6 +46,9 @@ export class LiveParts {
     this.busy = 0;
     this.again = false;
     this.timer = 0;
+    /** Why the last read brought nothing. */
+    this.why = "";
+    this.later = later(() => this.refresh());
     /** htmx tells of a request again, on a parent, if its form was replaced meanwhile. @type {WeakSet<XMLHttpRequest>} */
     this.ended = new WeakSet();
     this._look = whenSeen(() => this._refresh());
@@ -106,7 +110,8 @@ export class LiveParts {
   async _fetch() {
     try {
       const reply = await fetch(this.root.dataset.parts ?? "", { headers: { "HX-Request": "true" } });
-      if (reply.redirected || !reply.ok) return this.failed?.(whyNot(reply));
+      if (reply.redirected || !reply.ok) return this._missed(whyNot(reply), reply.status >= 500 || reply.status === 429);
+      this.why = "";
       const html = await reply.text();
       if (this.busy > 1) this.again = true;
       else {
@@ -114,8 +119,15 @@ export class LiveParts {
         this.placed?.();
       }
     } catch {
-      this.failed?.("the server does not answer");
+      this._missed("the server does not answer", true);
     }
+  }
+
+  /** No other event may cause a read for a long time. @param {string} why @param {boolean} passing may it be answered later? */
+  _missed(why, passing) {
+    if (why !== this.why) this.failed?.(why);
+    this.why = why;
+    if (passing) this.later();
   }
 
   /** @param {string} html */
