@@ -241,6 +241,7 @@ def test_of_our_modules_few_are_kept_under_their_plain_names(ours: dict[str, str
     """Types in comments name many more."""
     listed = json.loads(ours[IMPORTED])
     assert {name for name in listed if name in ours} == {
+        "js/chat/answering/notification.js",
         "js/chat/input/field-height.js",
         "js/chat/input/long-text.js",
         "js/chat/offline/offline.js",
