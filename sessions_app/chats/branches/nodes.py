@@ -1,6 +1,7 @@
 """Reading the tree of a session's messages, by index: no statement reads more than the part that it is about."""
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import batched
 from typing import Any
@@ -81,12 +82,12 @@ class Nodes:
         )
         return [Node(*row) for row in found]
 
-    def children(self, of: list[str], *, live: str = "=") -> list[Node]:
-        """The live messages under these; with `live` "<>" the removed ones."""
+    def children(self, of: list[str]) -> list[Node]:
+        """The live messages under these."""
         found = list[Node]()
         for some in batched(of, AT_ONCE):
             marks = ", ".join(["%s"] * len(some))
-            sql = f"SELECT {_COLUMNS} FROM {_FROM} AND under IN ({marks}) AND under IS NOT NULL AND removed {live} ''"  # noqa: S608
+            sql = f"SELECT {_COLUMNS} FROM {_FROM} AND under IN ({marks}) AND under IS NOT NULL AND removed = ''"  # noqa: S608
             found += [Node(*row) for row in fetch_rows(sql, [*self.key, *some])]
         return found
 
@@ -96,11 +97,12 @@ class Nodes:
         rows = fetch_rows(_UP.replace("{going}", going), [*self.key, message_id, *self.key])
         return [Node(*row) for row in rows]
 
-    def nearest_live(self, message_id: str) -> str:
-        """The message itself or, if it was removed, the nearest live one that it followed; '' if there is none."""
+    def nearest_live(self, message_id: str, *, besides: Collection[str] = ()) -> str:
+        """The message itself or, if it was removed or is one of `besides`, the nearest live one that it followed; '' if there is
+        none."""
         chain = self.chain(message_id)
         for node in reversed(chain):
-            if node.live:
+            if node.live and node.message_id not in besides:
                 return node.message_id
         if not chain or chain[0].under is not None:
             return ""

@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING
 from sessions_app.chats.branches.tree import Tree
 from sessions_app.chats.locking import LockedSession
 
-# The place of a message before a save: its id, `under`, position.
-type Former = tuple[str, str | None, int]
-
 if TYPE_CHECKING:
     from sessions_app.chats.saving.message_batch import MessageBatch, StoredMessage
 
@@ -24,27 +21,26 @@ def _needs_places(session: LockedSession, page: "MessageBatch") -> bool:
         if not reparented and _in_line(session, page, appended):
             return False
     for message in appended:  # They are not on the path until they have their places.
-        message.under, message.aside = "", True
+        message.under, message.aside = message.under if message.former_place and message.pk else "", True
     return True
 
 
-def _lift(session: LockedSession, page: "MessageBatch") -> "list[Former]":
+def _lift(session: LockedSession, page: "MessageBatch") -> "list[StoredMessage]":
     """In a session with branches: what this save truncated and restored is as new, and stays where it was if it was removed
-    again; what it added and removed gets its place as it is restored. Returns the former places of those that are as new."""
-    lifted = list[Former]()
+    again; what it added and removed gets its place as it is restored. Returns those that are as new."""
+    lifted: list[StoredMessage] = []
     for message in page.changed:
         if message.pk is None and message.removed:
             message.under = session.head or ""
-        if message.former_place is None:
+        if message.former_place is None or message.pk is None:
             continue
-        under, position = message.former_place
         if message.removed:
-            message.position = position
+            message.position = message.former_place
             continue
         message.was_live = False
         if message.keeps_parent and message.content.parent_id == message.former_parent:
             message.content.parent_id = None
-        lifted.append((message.message_id, under, position))
+        lifted.append(message)
     return lifted
 
 
@@ -58,23 +54,28 @@ def write_and_place(session: LockedSession, page: "MessageBatch", *, rev: int) -
     """Write the messages, those that need it with their places."""
     lifted = [] if session.head is None else _lift(session, page)
     branched = _needs_places(session, page)
+    appended = page.appended if branched else []
+    for message in lifted:  # Until it has its new place it is behind what it followed, and before what was removed behind it.
+        message.position = message.former_place or 0
     page.write()
     if branched:
-        _place(session, page, lifted, rev=rev)
+        _place(session, page, appended, lifted, rev=rev)
 
 
-def _place(session: LockedSession, page: "MessageBatch", lifted: "list[Former]", *, rev: int) -> None:
+def _place(
+    session: LockedSession, page: "MessageBatch", appended: "list[StoredMessage]", lifted: "list[StoredMessage]", *, rev: int
+) -> None:
     """Once they are written: first what was removed, then what is new, in its order. Changes the session's head."""
     session.last_position = page.last_position
     tree = Tree(session, rev=rev)
-    if page.appended:
+    if appended:
         tree.begin()
-    again = [message_id for message_id, *_ in lifted]
-    taken_out = [(m.message_id, m.under, m.position) for m in page.changed if m.removed and m.was_live]
-    if session.head is not None and (left := taken_out + lifted):
-        tree.remove(left)
-    tree.unplaced.update(message.message_id for message in page.appended)
-    for message in page.appended:
+    left = [m for m in page.changed if m.removed and m.was_live] + lifted
+    if session.head is not None and left:
+        tree.remove([(m.message_id, m.under, m.position) for m in left])
+    again = {message.message_id for message in lifted}
+    tree.unplaced.update(message.message_id for message in appended)
+    for message in appended:
         tree.place(message.message_id, again=message.message_id in again)
     for message in _reparented(page):
         tree.reparent(message.message_id)

@@ -69,8 +69,8 @@ class Tree:
         node = self._get(message_id)
         under = self._place_for(node, [] if again else waiting)
         self._attach(message_id, under)
-        for removed in self.nodes.children([message_id], live="<>") if again else ():
-            self._move_behind(removed.message_id)
+        if again:
+            self._move_behind(message_id)
         if not node.parent_id and node.parent_id != under:
             self._set("parent_id = %s", "message_id = %s", under, message_id)
         found = [waiter for waiter in waiting if self._take_in(waiter, message_id)]
@@ -189,7 +189,7 @@ class Tree:
         if named is not None and named != node.message_id and named not in self.unplaced:
             parent = self.nodes.find(named)
             if parent is not None and parent.position != node.position:
-                return self._fork_at(named if parent.live else self.nodes.nearest_live(named))
+                return self._fork_at(self.nodes.nearest_live(named, besides={*self.unplaced, node.message_id}))
         return (waiting[0].under or "") if waiting else self.session.head or ""
 
     def _take_in(self, waiter: Node, parent: str) -> bool:

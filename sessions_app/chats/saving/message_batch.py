@@ -60,8 +60,8 @@ class StoredMessage:
     former_parent: str | None = None
     # The save does not name its parent.
     keeps_parent: bool = False
-    # If the save truncated and restored it: its `under` and position before.
-    former_place: tuple[str | None, int] | None = None
+    # If the save truncated and restored it: its position before.
+    former_place: int | None = None
 
     def is_seen(self, seen: Seen, base_rev: int) -> bool:
         """By a writer that sent this, or has seen everything up to `base_rev`."""
@@ -188,7 +188,7 @@ class MessageBatch:
         self.names_parents |= message.content.parent_id is not None
 
     def move_to_end(self, message: StoredMessage) -> None:
-        message.former_place = message.former_place or (message.under, message.position)
+        message.former_place = message.former_place or message.position
         self.last_position += 1
         message.position = self.last_position
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.chats.branches.test_branches import head, ids, move, tree
 from tests.support.chat import Chat
-from tests.support.saves import Writer, delete, pop, truncate, upsert
+from tests.support.saves import Writer, delete, patch, pop, truncate, upsert
 
 pytestmark = pytest.mark.django_db
 
@@ -96,6 +96,23 @@ def test_a_removed_answer_follows_its_question_again(answered: Chat) -> None:
     assert to(answered, "x") == ["m1", "m2", "x"]
     restore(answered, "a1")
     assert to(answered, "x") == ["m1", "m2", "a1", "x"]
+
+
+def test_what_names_a_removed_answer_of_it_meanwhile_follows_the_message_before_it(answered: Chat) -> None:
+    answered.ops(delete("a1"), base_rev=100)
+    answered.ops(truncate("m1"), upsert("x", "answers a1", parent_id="a1"), upsert("m2", "two, edited"), base_rev=100)
+    assert ids(answered) == ["m1", "x", "m2"]
+    restore(answered, "a1")
+    assert tree(answered) == {"m1": None, "x": "m1", "m2": "x", "a1": "m2"}
+
+
+def test_that_names_what_followed_it_does_not_follow_itself(rooted: Chat) -> None:
+    ops = [truncate("m1"), upsert("m2", "two"), patch("m2", parent_id="m3")]
+    rooted.ops(*ops, base_rev=100)
+    assert (ids(rooted), to(rooted, "m2")) == (["m1", "m2"], ["m1", "m2"])
+    rooted.ops(delete("m2"), base_rev=100)
+    restore(rooted, "m2")
+    assert (ids(rooted), tree(rooted)) == (["m1", "m2"], {"m1": None, "r1": None, "m2": "m1"})
 
 
 @pytest.mark.parametrize("again", [delete("n1"), pop()], ids=["delete", "pop"])
