@@ -28,7 +28,7 @@ _BEFORE = (
 # Links to the message before each on the path. They are computed before any row is written: SQLite's subqueries would see
 # the rows that the same statement has changed.
 _LINK = (
-    "UPDATE sessions_app_message SET parent_id = coalesce(parent_id, found.before_id), under = found.before_id{} FROM ("
+    "UPDATE sessions_app_message SET parent_id = coalesce(parent_id, found.before_id), under = found.before_id, rev = %s{} FROM ("
     "SELECT id AS row_id, under AS linked, coalesce(lag(message_id) OVER (ORDER BY position), %s) AS before_id "
     "FROM sessions_app_message WHERE session_id = %s AND epoch = %s AND removed = '' AND aside IS NULL AND position > %s"
     ") AS found WHERE sessions_app_message.id = found.row_id AND found.linked IS NULL"
@@ -229,10 +229,8 @@ class Tree:
         removed = "removed <> '' AND under IS NULL AND position > %s"
         self._set(f"parent_id = coalesce(parent_id, {_BEFORE}), under = {_BEFORE}", removed, position)
         key, first = self.nodes.key, self.nodes.id_on_path(position)
-        if take_off:
-            execute(_LINK.format(", aside = TRUE, rev = %s"), [self.rev, first, *key, position])
-        else:
-            execute(_LINK.format(""), [first, *key, position])
+        # With a new `rev`, as a read shows the parent that is filled in.
+        execute(_LINK.format(", aside = TRUE" if take_off else ""), [self.rev, first, *key, position])
 
     def _show(self, message_id: str) -> None:
         """Put a live message and what it follows on the path, and everything else after their common beginning off it."""

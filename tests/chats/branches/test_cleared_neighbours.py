@@ -124,3 +124,12 @@ def test_the_one_that_follows_a_renamed_message_is_of_its_session_and_not_delete
     chat.undo(of=1, epoch=2)
     named = {item["id"]: item.get("parent_id") for item in every_message(chat)}
     assert named == {"m1~1": None, "m3": "m1~1", "m1": None}
+
+
+def test_who_reads_changes_is_told_of_the_parents_that_an_undo_fills_in(chat: Chat) -> None:
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"), upsert("e2", "edited", parent_id="m1"))
+    chat.clear()
+    rev = chat.ops(upsert("n1", "since"), upsert("n2", "since"), epoch=2)["rev"]
+    chat.undo(of=1, epoch=2)
+    changed = {item["id"]: item.get("parent_id") for item in chat.get(f"messages?since_rev={rev}").json()["items"]}
+    assert (changed.get("n1"), changed.get("n2")) == ("e2", "n1")

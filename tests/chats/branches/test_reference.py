@@ -107,7 +107,9 @@ class History:
         return upsert(name, f"word n{self.made}.", **named)
 
     def restore(self) -> None:
-        gone = self.chat.removed()
+        # A parent that was named before a clear is waited for or not, as there were branches or not.
+        present = self.session().epoch
+        gone = [item for item in self.chat.removed() if item["epoch"] == present or "parent_id" not in item]
         if not gone:
             return
         wanted = self.dice.choice(gone)
@@ -173,6 +175,8 @@ class History:
             path = self.model.path() if session.head is None else self.model.above(to)
             read = self.chat.get(f"messages?head={to}&limit=500").json()["items"]
             assert [item["id"] for item in read] == path[: path.index(to) + 1]
+        for item in every:  # Of several that wait for one parent the first counts, and what moves goes behind all others.
+            self.model.nodes[item["id"]].order = item["position"]
         gone = Message.objects.filter(session=session, epoch=session.epoch, under=None).exclude(removed="")
         self.unlinked |= set(gone.values_list("message_id", flat=True))
 
