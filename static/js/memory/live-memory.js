@@ -46,11 +46,12 @@ function heard({ type, data }) {
   const { namespace, key, rev } = meanwhile.dataset;
   // A batch names the first of its changes.
   const changed = [data, ...(Array.isArray(data?.entries) ? data.entries : [])];
-  const here = changed.some(
+  const here = changed.findLast(
     (one) => JSON.stringify(one?.namespace) === namespace && one?.key === key && Number(one?.rev) > Number(rev),
   );
   if (!here) return;
-  one(meanwhile, "span", HTMLElement).hidden = false;
+  const when = here.deleted ? "deleted" : "changed";
+  for (const words of all(meanwhile, "[data-when]")) words.hidden = words.dataset.when !== when;
 }
 
 /** @param {string} words */

@@ -256,3 +256,18 @@ def test_a_value_that_is_too_large_for_a_form_stays_in_it(
     signed_in.until("return document.getElementById('value-error')?.textContent.includes('too much for a form');")
     assert [sent["method"] for sent in signed_in.requests() if sent["method"] == "POST"] == []
     assert signed_in.run("return document.getElementById('value').value.length;") == 25_002
+
+
+def test_an_entry_that_somebody_deletes_is_said_to_be_deleted(signed_in: Browser, server: LiveServer, memory: Memory) -> None:
+    """What leads to its current value would lead to nothing."""
+    said = "return document.getElementById('meanwhile').innerText;"
+    memory.put("notes/a", {"x": 1})
+    signed_in.open(f"{server.url}/projects/{memory.project}/memory/notes/a/")
+    listening(signed_in)
+    memory.put("notes/a", {"x": 2})
+    signed_in.until(f"{said[:-1]} === 'Somebody else has changed this entry. Show the current value';")
+    memory.delete("notes/a")
+    signed_in.until(f"{said[:-1]}.startsWith('Somebody else has deleted this entry.');")
+    assert_accessible(signed_in)
+    Keyboard(signed_in).choose("Show the project's memory")
+    signed_in.until("return document.getElementById('deleted') !== null;")
