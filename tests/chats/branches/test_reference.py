@@ -177,6 +177,7 @@ class History:
             assert [item["id"] for item in read] == path[: path.index(to) + 1]
         for item in every:  # Of several that wait for one parent the first counts, and what moves goes behind all others.
             self.model.nodes[item["id"]].order = item["position"]
+        self.model.last = session.last_position
         gone = Message.objects.filter(session=session, epoch=session.epoch, under=None).exclude(removed="")
         self.unlinked |= set(gone.values_list("message_id", flat=True))
 
