@@ -43,6 +43,7 @@ class Tree:
         self.nodes = Nodes(session.id, session.live)
         # Messages that are stored, but not placed yet: nothing can follow them.
         self.unplaced = set[str]()
+        self.cuts = 0
 
     def begin(self) -> None:
         """Give a session without branches a head."""
@@ -65,10 +66,12 @@ class Tree:
         it was elsewhere. So those that wait for it do not say where it belongs, and what was removed after it comes along.
         """
         self.unplaced.discard(message_id)
-        waiting = [waiter for waiter in self.nodes.awaiting(message_id) if waiter.message_id not in self.unplaced]
+        waiting, cuts = self._waiting(message_id), self.cuts
         node = self._get(message_id)
         under = self._place_for(node, [] if again else waiting)
         self._attach(message_id, under)
+        if self.cuts > cuts:  # Those that waited in the trunk have links now.
+            waiting = self._waiting(message_id)
         if again:
             self._move_behind(message_id)
         if not node.parent_id and node.parent_id != under:
@@ -181,6 +184,9 @@ class Tree:
         for waiter in self.nodes.awaiting(message_id) if node.live else ():
             self._take_in(waiter, message_id)
 
+    def _waiting(self, message_id: str) -> list[Node]:
+        return [waiter for waiter in self.nodes.awaiting(message_id) if waiter.message_id not in self.unplaced]
+
     def _place_for(self, node: Node, waiting: list[Node]) -> str:
         """What a message follows: its parent or, if it is not there, the place of the first that waits for it, or the head."""
         named = node.parent_id
@@ -225,6 +231,7 @@ class Tree:
 
         With `take_off` those that are live leave the path: in the same statement, as writing a row costs the most.
         """
+        self.cuts += 1
         # First: what was removed follows a message of the path as it is now.
         removed = "removed <> '' AND under IS NULL AND position > %s"
         self._set(f"parent_id = coalesce(parent_id, {_BEFORE}), under = {_BEFORE}", removed, position)

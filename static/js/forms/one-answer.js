@@ -34,3 +34,6 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { elt } }) => elt
 addEventListener("pageshow", () => {
   sent = new WeakMap();
 });
+
+/** It was held back: it may be sent, or sent again. @param {HTMLFormElement} form */
+export const release = (form) => sent.delete(form);

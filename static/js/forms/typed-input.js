@@ -5,10 +5,9 @@
 
 import { toast } from "../pages/toasts.js";
 import { problemNow } from "./login-token.js";
+import { release } from "./one-answer.js";
 
 const TEXTS = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=submit], [type=button], [type=file])";
-/** Those for which the server is asked at present: a second click sends nothing. @type {WeakSet<HTMLFormElement>} */
-const asking = new WeakSet();
 /** The form that is sent now, because the server answered. @type {HTMLFormElement | null} */
 let passing = null;
 
@@ -22,20 +21,19 @@ const holdsInput = (form) =>
 
 /** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
 async function ask(form, submitter) {
-  asking.add(form);
   const problem = await problemNow();
-  asking.delete(form);
+  release(form);
   if (problem) return toast(problem, { error: true });
   passing = form;
   form.requestSubmit(submitter?.isConnected ? submitter : null);
   passing = null;
 }
 
-/* After all others, which may send it in another way. */
+/* On the window: what sends a form in another way has prevented this by then. A second click is held back until there is an answer. */
 addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
   if (event.defaultPrevented || !(form instanceof HTMLFormElement) || form.getAttribute("method") !== "post") return;
   if (form === passing || !document.querySelector(".frame") || !holdsInput(form)) return;
   event.preventDefault();
-  if (!asking.has(form)) ask(form, submitter);
+  ask(form, submitter);
 });

@@ -1,7 +1,6 @@
 /** For every page: the theme switch, the menu on small screens, toasts, copying, keyboard shortcuts. */
 
 import { NO_ANSWER, repeatWithToken, SIGNED_OUT } from "../forms/login-token.js";
-import "../forms/typed-input.js";
 import "../forms/one-answer.js";
 import { copyFrom, copyText } from "./clipboard.js";
 import { all, around, byId, one } from "./elements.js";
@@ -14,6 +13,13 @@ import "./relative-times.js";
 /** htmx tells of a request again, on a parent, if its form was replaced meanwhile. @type {WeakSet<XMLHttpRequest>} */
 const heard = new WeakSet();
 const THEMES = ["system", "light", "dark"];
+/* Loaded when something is typed: until then a form has nothing to lose. */
+const keepTyped = () =>
+  import("../forms/typed-input.js").then(
+    () => removeEventListener("input", keepTyped),
+    () => {},
+  );
+addEventListener("input", keepTyped);
 
 /** @param {HTMLElement} button */
 function setUpTheme(button) {

@@ -140,3 +140,12 @@ def test_a_version_that_the_cap_drops_at_once_has_no_neighbours(answered: Chat, 
     saved = answered.ops(*(upsert(f"n{number}", "again", parent_id=None) for number in range(4)))
     assert saved["dropped"] == ["m1", "m2", "a1", "a2", "n0", "n1"]
     assert saved["siblings"].keys() == {"n2", "n3"}
+
+
+def test_what_waits_in_the_trunk_moves_under_its_parent_as_all_that_waits(chat: Chat) -> None:
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"), upsert("m3", "three"))
+    chat.ops(patch("m2", parent_id="x"))
+    assert (head(chat), ids(chat)) == (..., ["m1", "m2", "m3"])  # It has no branches.
+    chat.ops(upsert("x", "between", parent_id="m1"))
+    assert tree(chat) == {"m1": None, "x": "m1", "m2": "x", "m3": "m2"}
+    assert (head(chat), ids(chat)) == ("m3", ["m1", "x", "m2", "m3"])

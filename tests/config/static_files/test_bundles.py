@@ -242,9 +242,11 @@ def test_of_our_modules_few_are_kept_under_their_plain_names(ours: dict[str, str
     listed = json.loads(ours[IMPORTED])
     assert {name for name in listed if name in ours} == {
         "js/chat/answering/notification.js",
+        "js/chat/input/attachment-line.js",
         "js/chat/input/field-height.js",
         "js/chat/input/long-text.js",
         "js/chat/offline/offline.js",
+        "js/forms/typed-input.js",
         "js/pages/keyboard/palette.js",
         "js/pages/message/lightbox.js",
         "js/stillhere.js",

@@ -4,11 +4,11 @@ import { messageOf } from "../../pages/elements.js";
 
 /**
  * @import { StoredFile, UploadOptions } from "../../stillhere.js"
+ * @import { Line } from "./attachment-line.js"
  * @import { Draft } from "./message-field.js"
  *
  * @typedef {(file: File, options: UploadOptions) => Promise<StoredFile>} Upload
- * @typedef {{file: File, line: HTMLLIElement, progress: HTMLProgressElement, problem: HTMLElement, retry: HTMLButtonElement,
- *   abort: AbortController, stored: StoredFile | null}} Attached
+ * @typedef {Line & {file: File, abort: AbortController, stored: StoredFile | null}} Attached
  */
 
 const AWAY =
@@ -26,6 +26,8 @@ export class Attachments {
     this.input = input;
     /** @type {Attached[]} */
     this.items = [];
+    /** How many times files are being added. */
+    this.coming = 0;
     /** @type {Upload} */
     this.upload = () => Promise.reject(new Error("The chat is not ready yet."));
     button.addEventListener("click", () => input.click());
@@ -41,12 +43,14 @@ export class Attachments {
       this._add(clipboardData.files);
     });
     this._takeDrops(form);
+    // After the first view, and before the server may be away.
+    addEventListener("load", () => import("./attachment-line.js").catch(() => {}));
   }
 
   /** May the message be sent? If not, says why. */
   get ready() {
     const waiting = this.items.filter(({ stored }) => !stored);
-    if (waiting.length === 0) return true;
+    if (waiting.length + this.coming === 0) return true;
     const failed = waiting.find(({ retry }) => !retry.hidden);
     this._say(
       failed ? "A file was not uploaded: try again, or remove it." : "Wait until the files are uploaded, or remove them.",
@@ -56,7 +60,7 @@ export class Attachments {
   }
 
   get any() {
-    return this.items.length > 0;
+    return this.items.length + this.coming > 0;
   }
 
   /** The drafts with the files, which belong to the last one; nothing is attached any more. @param {Draft[]} drafts @returns {Draft[]} */
@@ -100,16 +104,33 @@ export class Attachments {
     });
   }
 
-  /** @param {FileList | null | undefined} files */
-  _add(files) {
-    for (const file of files ?? []) {
-      const item = this._made(file);
-      this.items.push(item);
-      this.list.append(item.line);
-      this._send(item);
+  /** @param {FileList | null | undefined} chosen */
+  async _add(chosen) {
+    const files = [...(chosen ?? [])];
+    this.coming += 1;
+    try {
+      const { lineOf } = await import("./attachment-line.js");
+      for (const file of files) this._attach(file, lineOf(file));
+    } catch {
+      this._say("Not attached: the server does not answer.");
     }
+    this.coming -= 1;
     this._changed();
     this.field.focus();
+  }
+
+  /** @param {File} file @param {Line} line */
+  _attach(file, line) {
+    /** @type {Attached} */
+    const item = { ...line, file, abort: new AbortController(), stored: null };
+    line.retry.addEventListener("click", () => this._send(item));
+    line.remove.addEventListener("click", () => {
+      this._remove(item);
+      this.field.focus();
+    });
+    this.items.push(item);
+    this.list.append(line.line);
+    this._send(item);
   }
 
   /** @param {Attached} item */
@@ -157,47 +178,7 @@ export class Attachments {
   _say(words) {
     this.said.textContent = words;
   }
-
-  /** @param {File} file @returns {Attached} */
-  _made(file) {
-    const line = document.createElement("li");
-    const name = Object.assign(document.createElement("strong"), { textContent: file.name });
-    const size = Object.assign(document.createElement("span"), { className: "hint number", textContent: sizeOf(file.size) });
-    const progress = Object.assign(document.createElement("progress"), { max: 1, value: 0 });
-    progress.setAttribute("aria-label", `Upload of ${file.name}`);
-    const problem = Object.assign(document.createElement("span"), { className: "problem" });
-    const retry = button("Try again", file.name);
-    const remove = button("Remove", file.name);
-    remove.classList.add("push");
-    line.append(name, size, progress, problem, retry, remove);
-    /** @type {Attached} */
-    const item = { file, line, progress, problem, retry, abort: new AbortController(), stored: null };
-    retry.addEventListener("click", () => this._send(item));
-    remove.addEventListener("click", () => {
-      this._remove(item);
-      this.field.focus();
-    });
-    return item;
-  }
 }
 
 /** @param {StoredFile} stored */
 const partOf = ({ file, name, media_type }) => ({ type: "file", mediaType: media_type, filename: name, file });
-
-/** @param {string} label @param {string} name */
-function button(label, name) {
-  const made = Object.assign(document.createElement("button"), {
-    type: "button",
-    className: "button small quiet",
-    textContent: label,
-  });
-  made.append(Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: ` ${name}` }));
-  return made;
-}
-
-/** As the server shows it in the message (`sessions_app/core/web/template_tags/formatting.py`). @param {number} bytes */
-function sizeOf(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  const [value, unit] = bytes < 999_500 ? [bytes / 1000, "KB"] : [bytes / 1_000_000, "MB"];
-  return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
-}
