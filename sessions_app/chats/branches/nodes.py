@@ -73,14 +73,18 @@ class Nodes:
         found = self.newest_on_path(upto)
         return found.message_id if found is not None else ""
 
-    def awaiting(self, message_id: str) -> list[Node]:
+    def awaiting(self, message_id: str, *, besides: Collection[str] = ()) -> list[Node]:
         """The live messages that name this one as parent, but are elsewhere because it was not there."""
         found = fetch_rows(
             f"SELECT {_COLUMNS} FROM {_FROM} AND parent_id = %s AND under IS NOT NULL AND under <> parent_id "  # noqa: S608
             "AND removed = '' AND message_id <> parent_id ORDER BY position",
             [*self.key, message_id],
         )
-        return [Node(*row) for row in found]
+        return [node for node in (Node(*row) for row in found) if node.message_id not in besides]
+
+    def follows(self, message_id: str, other: str) -> bool:
+        """Whether a message is this other one, or follows it."""
+        return any(node.message_id == other for node in self.chain(message_id))
 
     def children(self, of: list[str]) -> list[Node]:
         """The live messages under these."""

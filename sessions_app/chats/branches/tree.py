@@ -66,12 +66,12 @@ class Tree:
         it was elsewhere. So those that wait for it do not say where it belongs, and what was removed after it comes along.
         """
         self.unplaced.discard(message_id)
-        waiting, cuts = self._waiting(message_id), self.cuts
+        waiting, cuts = self.nodes.awaiting(message_id, besides=self.unplaced), self.cuts
         node = self._get(message_id)
         under = self._place_for(node, [] if again else waiting)
         self._attach(message_id, under)
         if self.cuts > cuts:  # Those that waited in the trunk have links now.
-            waiting = self._waiting(message_id)
+            waiting = self.nodes.awaiting(message_id, besides=self.unplaced)
         if again:
             self._move_behind(message_id)
         if not node.parent_id and node.parent_id != under:
@@ -89,7 +89,7 @@ class Tree:
         if wanted is None or wanted == message_id:
             return
         parent = self.nodes.find(wanted) if wanted else None
-        if wanted and (parent is None or not parent.live or self._follows(wanted, message_id)):
+        if wanted and (parent is None or not parent.live or self.nodes.follows(wanted, message_id)):
             return  # Not there (yet), or it would follow itself: it stays where it is.
         if node.under is None:
             if wanted == self.nodes.id_on_path(node.position - 1):
@@ -112,12 +112,16 @@ class Tree:
     def restore(self, message_id: str) -> None:
         """A removed message of this epoch is live again: under what it followed, with what waits for it."""
         node = self._get(message_id)
-        if node.under is not None:
-            self._set("aside = TRUE", "message_id = %s", message_id)
-            return self.place(message_id, beside=False)
-        for waiter in self.nodes.awaiting(message_id):
-            self._take_in(waiter, message_id)
-        return self._lead_to_newest()
+        if node.under is None:
+            before = self.nodes.id_on_path(node.position - 1)
+            if self.nodes.trunk_end(END) != node.position or not self.nodes.children([before]):
+                for waiter in self.nodes.awaiting(message_id):
+                    self._take_in(waiter, message_id)
+                return self._lead_to_newest()
+            # What followed it in the trunk has links by now, past it: it stands beside that.
+            self._set("parent_id = coalesce(parent_id, %s), under = %s", "message_id = %s", before, before, message_id)
+        self._set("aside = TRUE", "message_id = %s", message_id)
+        return self.place(message_id, beside=False)
 
     def put_first(self, message_id: str) -> None:
         """A live message of no other place, before all with links, is of the trunk: at its end, what followed that follows it."""
@@ -184,9 +188,6 @@ class Tree:
         for waiter in self.nodes.awaiting(message_id) if node.live else ():
             self._take_in(waiter, message_id)
 
-    def _waiting(self, message_id: str) -> list[Node]:
-        return [waiter for waiter in self.nodes.awaiting(message_id) if waiter.message_id not in self.unplaced]
-
     def _place_for(self, node: Node, waiting: list[Node]) -> str:
         """What a message follows: its parent or, if it is not there, the place of the first that waits for it, or the head."""
         named = node.parent_id
@@ -200,7 +201,7 @@ class Tree:
 
     def _take_in(self, waiter: Node, parent: str) -> bool:
         """Move a waiting message under its parent, unless the parent follows it."""
-        if self._follows(parent, waiter.message_id):
+        if self.nodes.follows(parent, waiter.message_id):
             return False
         self._attach(waiter.message_id, parent)
         return True
@@ -278,10 +279,6 @@ class Tree:
     def _on_path(self, message_id: str) -> bool:
         node = self.nodes.find(message_id) if message_id else None
         return not message_id or (node is not None and node.on_path)
-
-    def _follows(self, message_id: str, other: str) -> bool:
-        """Whether a message is this other one, or follows it."""
-        return any(node.message_id == other for node in self.nodes.chain(message_id))
 
     def _live_before(self, message_id: str, links: dict[str, tuple[str | None, int]]) -> str:
         while (place := links.get(message_id)) is not None and place[0]:

@@ -149,3 +149,13 @@ def test_what_waits_in_the_trunk_moves_under_its_parent_as_all_that_waits(chat: 
     chat.ops(upsert("x", "between", parent_id="m1"))
     assert tree(chat) == {"m1": None, "x": "m1", "m2": "x", "m3": "m2"}
     assert (head(chat), ids(chat)) == ("m3", ["m1", "x", "m2", "m3"])
+
+
+def test_what_is_restored_where_the_trunk_ends_stands_beside_what_went_on_without_it(chat: Chat) -> None:
+    """That names another parent, so nothing says that it belongs behind."""
+    chat.ops(upsert("m1", "one"), upsert("m2", "two"))
+    chat.ops(upsert("a1", "an answer", parent_id="nowhere"))
+    chat.ops(delete("m2"))
+    restore(chat, "m2")
+    assert tree(chat) == {"m1": None, "a1": "m1", "m2": "m1"}
+    assert (head(chat), ids(chat)) == ("a1", ["m1", "a1"])
