@@ -166,3 +166,22 @@ def test_pops_at_once_take_different_messages_beside_a_stream(server: LiveServer
     assert sorted([*taken, *left]) == sorted([*(f"m{start}-{number}" for start in range(3) for number in range(8)), "s"])
     held = [item["text"] for item in (*chat.removed(), *chat.read()["messages"]) if item["id"] == "s"]
     assert held == ["word " * 12]
+
+
+def test_one_is_taken_where_the_save_has_removed_the_newest(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m1", "one"), upsert("m2", "two"), upsert("m3", "three"))
+    assert ids(tab.save(delete("m3"), pop())["popped"]) == ["m2"]
+
+
+def test_one_is_taken_where_others_were_read_but_not_changed(chat: Chat, tab: Writer) -> None:
+    seen = tab.save(upsert("m1", "one"), upsert("m2", "two"))["rev"]
+    tab.save(upsert("m1", "one, edited"), base_rev=seen)
+    answer = Writer(chat).save(upsert("m1", "one, edited by another"), pop(), base_rev=seen)
+    assert [conflict["id"] for conflict in answer["conflicts"]] == ["m1"]
+    assert ids(answer["popped"]) == ["m2"]
+
+
+def test_one_is_taken_where_a_removed_one_was_newer(chat: Chat, tab: Writer) -> None:
+    tab.save(upsert("m1", "one"), upsert("m2", "two"))
+    tab.save(delete("m2"))
+    assert ids(tab.save(delete("m2"), pop())["popped"]) == ["m1"]
