@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable
 
 from tests.browser.driving import Browser, wait_for
+from tests.support.chat import Chat
 
 TEXTS = "return [...document.querySelectorAll('[role=log] article .words')].map((part) => part.textContent.trim());"
 READY = "return document.getElementById('chat')?.dataset.ready === '1';"
@@ -98,3 +99,13 @@ class ChatPage:
 def holds(now: list[str], shown: list[str]) -> bool:
     """All that was shown is there: the last answer may have grown."""
     return len(now) >= len(shown) and all(present.startswith(former) for present, former in zip(now, shown, strict=False))
+
+
+def following(browser: Browser, url: str, agent: Chat) -> ChatPage:
+    """The chat of an agent's session: it hears what happens there from now on, as it has heard the last message."""
+    page = ChatPage(browser, url, agent.project)
+    page.open()
+    page.until_answered(agent.texts()[-1])
+    agent.say("heard", "heard of")
+    page.until_answered("heard of")
+    return page

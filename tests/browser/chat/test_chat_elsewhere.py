@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from selenium.webdriver.common.by import By
 
 from tests.browser.accessibility import assert_accessible
-from tests.browser.chat_page import ChatPage
+from tests.browser.chat_page import ChatPage, following
 from tests.browser.driving import Browser, wait_for
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
@@ -60,13 +60,7 @@ def agent(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
 
 @pytest.fixture
 def page(signed_in: Browser, server: LiveServer, agent: Chat) -> ChatPage:
-    page = ChatPage(signed_in, server.url, agent.project)
-    page.open()
-    page.until_answered("the answer")
-    # It follows what happens from now on.
-    agent.say("m3", "heard of")
-    page.until_answered("heard of")
-    return page
+    return following(signed_in, server.url, agent)
 
 
 def told(page: ChatPage, words: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from tests.browser.chat_page import ChatPage
+from tests.browser.chat_page import ChatPage, following
 from tests.browser.driving import Browser, wait_for
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
@@ -45,13 +45,7 @@ def agent(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
 
 @pytest.fixture
 def page(signed_in: Browser, server: LiveServer, agent: Chat) -> ChatPage:
-    page = ChatPage(signed_in, server.url, agent.project)
-    page.open()
-    page.until_answered("the answer")
-    # It follows what happens from now on.
-    agent.say("m3", "heard of")
-    page.until_answered("heard of")
-    return page
+    return following(signed_in, server.url, agent)
 
 
 def beside(agent: Chat, text: str, *, project: str = "") -> Chat:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from tests.browser.chat_page import ChatPage
+from tests.browser.chat_page import ChatPage, following
 from tests.browser.driving import Browser
 from tests.support.chat import Chat
 from tests.support.live_server import LiveServer
@@ -36,12 +36,7 @@ def agent(server: LiveServer, api: Callable[..., Any], alice: User) -> Chat:
 
 @pytest.fixture
 def page(signed_in: Browser, server: LiveServer, agent: Chat) -> ChatPage:
-    page = ChatPage(signed_in, server.url, agent.project)
-    page.open()
-    # It follows what happens from now on.
-    agent.say("m2", "heard of")
-    page.until_answered("heard of")
-    return page
+    return following(signed_in, server.url, agent)
 
 
 @pytest.mark.parametrize("status", [0, 503])

@@ -165,7 +165,7 @@ class Reference:
         return name in names and parent in names and parent not in {"", name, names[names.index(name) - 1]}
 
     def _begin(self) -> None:
-        """The first branch: all get the links that they had by their order."""
+        """The first branch: all get links, in their order."""
         if self.head is not None:
             return
         before = ""

@@ -21,7 +21,7 @@ export class DoneNotice {
   tell(answered, title) {
     if (!document.hidden || answered.state === "stopped") return;
     if (!document.title.startsWith(MARK)) document.title = MARK + document.title;
-    if (answered.own && this.wanted) import("./notification.js").then(({ notify }) => notify(answered, title));
+    if (answered.own && this.wanted) import("./notification.js").then(({ notify }) => notify(answered, title)).catch(() => {});
   }
 
   get wanted() {
