@@ -254,3 +254,5 @@ def test_a_question_of_a_long_kind_widens_nothing(chat: ChatPage, agent: Any) ->
         "const [chip, card] = ['panel-kind', 'panel-question'].map((id) => document.getElementById(id).getBoundingClientRect());"
     )
     assert chat.browser.run(f"{chip} return chip.right < card.right;")
+    # Who approves it reads all of it.
+    assert chat.browser.run("const kind = document.getElementById('panel-kind'); return kind.scrollWidth <= kind.clientWidth;")
